@@ -1,0 +1,44 @@
+//! What a decision may know of the machine: directories, and where symbolic links point.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+pub struct World<'a> {
+    /// The primary working directory: the workspace.
+    pub cwd: PathBuf,
+    pub home: PathBuf,
+    pub additional_directories: Vec<PathBuf>,
+    /// The application's own configuration directory, which is protected.
+    pub config_dir: Option<PathBuf>,
+    pub links: &'a dyn Links,
+}
+
+/// Answers where a symbolic link points. The only question that a decision asks of the disk.
+pub trait Links {
+    /// The target of the link at `path`, as written in it; `None` when `path` is no link.
+    fn target(&self, path: &Path) -> Option<PathBuf>;
+}
+
+/// A world without links.
+pub struct NoLinks;
+
+/// The links of this machine.
+pub struct RealLinks;
+
+impl Links for NoLinks {
+    fn target(&self, _path: &Path) -> Option<PathBuf> {
+        None
+    }
+}
+
+impl Links for RealLinks {
+    fn target(&self, path: &Path) -> Option<PathBuf> {
+        std::fs::read_link(path).ok()
+    }
+}
+
+impl Links for BTreeMap<PathBuf, PathBuf> {
+    fn target(&self, path: &Path) -> Option<PathBuf> {
+        self.get(path).cloned()
+    }
+}

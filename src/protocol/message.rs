@@ -1,0 +1,341 @@
+//! Messages and their blocks, in one shape for all providers.
+//!
+//! What a provider needs back verbatim (signatures, encrypted reasoning, blocks of a kind we do not know) is kept as
+//! it came. `Message::origin` says who made an assistant message, because such material is useless to anyone else.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::id::CallId;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    User,
+    Assistant,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    pub role: Role,
+    pub content: Vec<Block>,
+    /// Who made an assistant message; `None` for the person's messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
+}
+
+/// The provider and model that made an assistant message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    pub provider: String,
+    pub model: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Block {
+    Text {
+        text: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        citations: Vec<Value>,
+        /// `commentary` or `final_answer` of the Responses API; goes back with the text.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        phase: Option<String>,
+    },
+    Image(Image),
+    Thinking {
+        thinking: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signature: Option<String>,
+        /// What the provider wants back verbatim beside the text: the reasoning item of the Responses API, or
+        /// `reasoning_details` of a Chat Completions gateway.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        item: Option<Value>,
+    },
+    RedactedThinking {
+        data: String,
+    },
+    Refusal {
+        text: String,
+    },
+    ToolUse(ToolUse),
+    /// A call that the provider runs itself. Never ours to run; kept and sent back.
+    ServerToolUse {
+        id: String,
+        name: String,
+        input: Value,
+    },
+    ToolResult(ToolResult),
+    /// A block of an unknown kind, kept as it came.
+    Other {
+        wire_type: String,
+        start: Value,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolUse {
+    pub id: CallId,
+    pub name: String,
+    /// Always an object, or `null` when what came was no JSON object: then `input_raw` has all that came.
+    pub input: Value,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_raw: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_error: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolResult {
+    pub tool_use_id: CallId,
+    #[serde(with = "result_content")]
+    pub content: Vec<ResultBlock>,
+    #[serde(default)]
+    pub is_error: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ResultBlock {
+    Text { text: String },
+    Image(Image),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Image {
+    pub source: ImageSource,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ImageSource {
+    Base64 { media_type: String, data: String },
+}
+
+/// Why a response ended, in one vocabulary for all providers. Unknown values stay as the wire had them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum StopReason {
+    EndTurn,
+    ToolUse,
+    MaxTokens,
+    StopSequence,
+    Refusal,
+    PauseTurn,
+    ContextWindowExceeded,
+    Unknown(String),
+}
+
+/// Token counts as the wire gives them; `None` is "not told". Anthropic's `input_tokens` excludes the cache, OpenAI's
+/// includes it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    pub input_tokens: Option<u64>,
+    pub output_tokens: Option<u64>,
+    pub cache_read_input_tokens: Option<u64>,
+    pub cache_creation_input_tokens: Option<u64>,
+    pub reasoning_tokens: Option<u64>,
+}
+
+impl Message {
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::from_user(vec![Block::text(text)])
+    }
+
+    pub fn from_user(content: Vec<Block>) -> Self {
+        Self {
+            role: Role::User,
+            content,
+            origin: None,
+        }
+    }
+
+    pub fn from_assistant(content: Vec<Block>, origin: Origin) -> Self {
+        Self {
+            role: Role::Assistant,
+            content,
+            origin: Some(origin),
+        }
+    }
+
+    pub fn tool_uses(&self) -> impl Iterator<Item = &ToolUse> {
+        self.content.iter().filter_map(|block| match block {
+            Block::ToolUse(call) => Some(call),
+            _ => None,
+        })
+    }
+
+    pub fn tool_results(&self) -> impl Iterator<Item = &ToolResult> {
+        self.content.iter().filter_map(|block| match block {
+            Block::ToolResult(result) => Some(result),
+            _ => None,
+        })
+    }
+
+    /// All text of the message, as a person would read it.
+    pub fn text(&self) -> String {
+        let mut whole = String::new();
+        for block in &self.content {
+            if let Block::Text { text, .. } | Block::Refusal { text } = block {
+                whole.push_str(text);
+            }
+        }
+        whole
+    }
+}
+
+impl Block {
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text {
+            text: text.into(),
+            citations: Vec::new(),
+            phase: None,
+        }
+    }
+}
+
+impl ToolResult {
+    pub fn text(id: CallId, text: impl Into<String>) -> Self {
+        Self {
+            tool_use_id: id,
+            content: vec![ResultBlock::text(text)],
+            is_error: false,
+        }
+    }
+
+    /// An error result as the model is used to see it, with the text inside `<tool_use_error>`.
+    pub fn error(id: CallId, text: impl std::fmt::Display) -> Self {
+        let tagged = format!("<tool_use_error>{text}</tool_use_error>");
+        Self {
+            tool_use_id: id,
+            content: vec![ResultBlock::text(tagged)],
+            is_error: true,
+        }
+    }
+
+    /// The text blocks of the result, joined by newlines.
+    pub fn as_text(&self) -> String {
+        let texts: Vec<&str> = self
+            .content
+            .iter()
+            .filter_map(|block| match block {
+                ResultBlock::Text { text } => Some(text.as_str()),
+                ResultBlock::Image(_) => None,
+            })
+            .collect();
+        texts.join("\n")
+    }
+}
+
+impl ResultBlock {
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into() }
+    }
+}
+
+impl Image {
+    pub fn base64(media_type: impl Into<String>, data: impl Into<String>) -> Self {
+        Self {
+            source: ImageSource::Base64 {
+                media_type: media_type.into(),
+                data: data.into(),
+            },
+        }
+    }
+}
+
+impl Usage {
+    /// Takes over every count that `later` tells: running totals, where the last value wins.
+    pub fn update(&mut self, later: Usage) {
+        self.input_tokens = later.input_tokens.or(self.input_tokens);
+        self.output_tokens = later.output_tokens.or(self.output_tokens);
+        self.cache_read_input_tokens = later
+            .cache_read_input_tokens
+            .or(self.cache_read_input_tokens);
+        self.cache_creation_input_tokens = later
+            .cache_creation_input_tokens
+            .or(self.cache_creation_input_tokens);
+        self.reasoning_tokens = later.reasoning_tokens.or(self.reasoning_tokens);
+    }
+
+    /// Adds the counts of another response.
+    pub fn add(&mut self, other: Usage) {
+        fn sum(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+            match (a, b) {
+                (None, None) => None,
+                (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
+            }
+        }
+        self.input_tokens = sum(self.input_tokens, other.input_tokens);
+        self.output_tokens = sum(self.output_tokens, other.output_tokens);
+        self.cache_read_input_tokens =
+            sum(self.cache_read_input_tokens, other.cache_read_input_tokens);
+        self.cache_creation_input_tokens = sum(
+            self.cache_creation_input_tokens,
+            other.cache_creation_input_tokens,
+        );
+        self.reasoning_tokens = sum(self.reasoning_tokens, other.reasoning_tokens);
+    }
+}
+
+impl From<String> for StopReason {
+    fn from(word: String) -> Self {
+        match word.as_str() {
+            "end_turn" => Self::EndTurn,
+            "tool_use" => Self::ToolUse,
+            "max_tokens" => Self::MaxTokens,
+            "stop_sequence" => Self::StopSequence,
+            "refusal" => Self::Refusal,
+            "pause_turn" => Self::PauseTurn,
+            "model_context_window_exceeded" => Self::ContextWindowExceeded,
+            _ => Self::Unknown(word),
+        }
+    }
+}
+
+impl From<StopReason> for String {
+    fn from(reason: StopReason) -> Self {
+        match reason {
+            StopReason::EndTurn => "end_turn".into(),
+            StopReason::ToolUse => "tool_use".into(),
+            StopReason::MaxTokens => "max_tokens".into(),
+            StopReason::StopSequence => "stop_sequence".into(),
+            StopReason::Refusal => "refusal".into(),
+            StopReason::PauseTurn => "pause_turn".into(),
+            StopReason::ContextWindowExceeded => "model_context_window_exceeded".into(),
+            StopReason::Unknown(word) => word,
+        }
+    }
+}
+
+/// A result of one text is written as a plain string, the form that people and scripts expect.
+mod result_content {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::ResultBlock;
+
+    pub fn serialize<S: Serializer>(
+        blocks: &[ResultBlock],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match blocks {
+            [ResultBlock::Text { text }] => text.serialize(serializer),
+            blocks => blocks.serialize(serializer),
+        }
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<ResultBlock>, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Either {
+            Text(String),
+            Blocks(Vec<ResultBlock>),
+        }
+        Ok(match Either::deserialize(deserializer)? {
+            Either::Text(text) => vec![ResultBlock::text(text)],
+            Either::Blocks(blocks) => blocks,
+        })
+    }
+}

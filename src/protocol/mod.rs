@@ -1,0 +1,18 @@
+//! The words that every part of the program shares: ids, messages, tool calls, events and commands.
+//!
+//! Plain data that depends on nothing else in the crate. The serde derives here are the vocabulary of the session
+//! log and of `--output-format stream-json`: changing a name changes both.
+
+pub mod command;
+pub mod event;
+pub mod id;
+pub mod message;
+pub mod tool;
+
+pub use command::{Answer, Command};
+pub use event::{AgentEvent, Ending, PermissionRequest, ToolState, TurnEvent, TurnSummary};
+pub use id::{CallId, SessionId, TurnId};
+pub use message::{
+    Block, Image, Message, Origin, ResultBlock, Role, StopReason, ToolResult, ToolUse, Usage,
+};
+pub use tool::{InterruptBehavior, Level, Mode, Phase, ToolCall, ToolDefinition};

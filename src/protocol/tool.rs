@@ -1,0 +1,96 @@
+//! What a tool call is, to everyone who handles one.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::id::CallId;
+
+/// A call as the model made it: its block has ended and its input is a JSON object.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolCall {
+    pub id: CallId,
+    pub name: String,
+    pub input: Value,
+}
+
+/// A tool as the model is told about it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ToolDefinition {
+    pub name: String,
+    pub description: String,
+    pub input_schema: Value,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub strict: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub input_examples: Vec<Value>,
+}
+
+/// How much harm a tool can do, before any rule is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// Changes nothing: runs without a question where it stays inside the workspace.
+    Safe,
+    /// Changes something that can be shown and taken back: asks.
+    Confirm,
+    /// Can do anything: asks, unless its input is proved harmless.
+    Dangerous,
+    /// Never runs.
+    Forbidden,
+}
+
+/// What an interrupt does to a running call of a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum InterruptBehavior {
+    /// Stopped at once; the model is told.
+    Cancel,
+    /// Runs to its end: stopping it half-way would leave a worse state.
+    Block,
+}
+
+/// How far an executing call has come (SPEC section 4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    Validating,
+    InHooks,
+    WaitingForApproval,
+    Running,
+    Finishing,
+}
+
+/// The permission mode of a session (SPEC section 6).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Mode {
+    #[default]
+    Default,
+    AcceptEdits,
+    Plan,
+    DontAsk,
+    BypassPermissions,
+}
+
+impl Mode {
+    pub const ALL: [Mode; 5] = [
+        Mode::Default,
+        Mode::AcceptEdits,
+        Mode::Plan,
+        Mode::DontAsk,
+        Mode::BypassPermissions,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Mode::Default => "default",
+            Mode::AcceptEdits => "acceptEdits",
+            Mode::Plan => "plan",
+            Mode::DontAsk => "dontAsk",
+            Mode::BypassPermissions => "bypassPermissions",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.name() == name)
+    }
+}

@@ -1,0 +1,219 @@
+//! Tools: what the model can do on this machine.
+//!
+//! A tool is one file that implements [`Tool`] for a typed input; the JSON Schema comes from that type. [`AnyTool`]
+//! erases the type for the executor. A tool never asks for permission itself: its `call` wants a [`Grant`], which only
+//! `permissions` can make.
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+pub mod files;
+
+use crate::permissions::Grant;
+use crate::protocol::{CallId, InterruptBehavior, Level, ResultBlock};
+
+/// What is fixed about a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToolSpec {
+    pub name: &'static str,
+    /// What the model reads about it; `assets/tools/*.md`.
+    pub description: &'static str,
+    pub level: Level,
+    pub interrupt: InterruptBehavior,
+    /// A larger result goes to a file, and the model gets its head and tail.
+    pub max_result_chars: usize,
+}
+
+/// The default of [`ToolSpec::max_result_chars`].
+pub const MAX_RESULT_CHARS: usize = 30_000;
+
+pub trait Tool: Send + Sync + 'static {
+    type Input: DeserializeOwned + JsonSchema + Send + Sync + 'static;
+    const SPEC: ToolSpec;
+
+    /// What the model reads about the tool in this request.
+    fn description(&self, _about: &DescribeCx) -> String {
+        Self::SPEC.description.to_owned()
+    }
+
+    fn is_enabled(&self, _about: &DescribeCx) -> bool {
+        true
+    }
+
+    /// Whether this call may run beside other safe ones. In doubt: false.
+    fn is_concurrency_safe(&self, _input: &Self::Input) -> bool {
+        false
+    }
+
+    /// Whether this call surely changes nothing.
+    fn is_read_only(&self, _input: &Self::Input) -> bool {
+        false
+    }
+
+    /// The call in a few words, for the panel and for synthetic results: a path, a command, a pattern.
+    fn subject(&self, input: &Self::Input) -> String;
+
+    /// Checks what the schema cannot say: the file exists, it was read, …
+    fn validate(
+        &self,
+        _input: &Self::Input,
+        _cx: &ToolCx,
+    ) -> impl Future<Output = Result<Validated, ToolError>> + Send {
+        async { Ok(Validated::Fine) }
+    }
+
+    fn call(
+        &self,
+        input: Self::Input,
+        grant: Grant,
+        cx: ToolCx,
+    ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
+}
+
+/// What a tool may say about a call before anyone is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Validated {
+    Fine,
+    /// The tool itself wants the person to look at it.
+    Ask(String),
+}
+
+/// What descriptions may speak of.
+#[derive(Debug, Clone, Default)]
+pub struct DescribeCx {
+    pub workspace: PathBuf,
+    pub model: String,
+}
+
+/// What a running call has at hand. Cheap to clone.
+#[derive(Clone)]
+pub struct ToolCx {
+    pub call: CallId,
+    /// The directory relative paths start from: where the last `cd` of a Bash call went.
+    pub cwd: PathBuf,
+    /// Cancelled when the call is to stop. A tool that does long work looks at it.
+    pub cancel: CancellationToken,
+    pub progress: Progress,
+    pub env: Arc<Environment>,
+}
+
+/// Where a call reports what it has done so far; a full channel drops the report, never the call's time.
+#[derive(Clone)]
+pub struct Progress(Arc<dyn Fn(String) + Send + Sync>);
+
+/// What all calls of a session share.
+pub struct Environment {
+    pub workspace: PathBuf,
+    /// Whole results that were too large for the model; Read may read them.
+    pub results_dir: PathBuf,
+    /// What was read, and may therefore be changed.
+    pub ledger: files::Ledger,
+    pub checkpoints: files::Checkpoints,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ToolOutput {
+    pub for_model: Vec<ResultBlock>,
+    pub for_screen: Option<ForScreen>,
+    pub changes: Vec<ContextChange>,
+}
+
+/// The call's result as a person sees it, where that is more than the model's text.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ForScreen {
+    Diff {
+        path: PathBuf,
+        before: String,
+        after: String,
+    },
+}
+
+/// What a call changes for the calls after it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ContextChange {
+    Cwd(PathBuf),
+}
+
+/// A failure, in words for the model: what was wrong with the call, and how to get it right.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolError {
+    pub message: String,
+    /// What the call produced before it failed (a command's output); follows the message.
+    pub kind: ToolErrorKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolErrorKind {
+    /// The call could not be done as asked; nothing depends on it.
+    Refused,
+    /// A command ran and failed: what was to follow it may make no sense any more.
+    CommandFailed,
+    /// The call was told to stop.
+    Cancelled,
+}
+
+impl ToolOutput {
+    pub fn text(text: impl Into<String>) -> Self {
+        Self {
+            for_model: vec![ResultBlock::text(text)],
+            ..Self::default()
+        }
+    }
+}
+
+impl ToolError {
+    pub fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            kind: ToolErrorKind::Refused,
+        }
+    }
+
+    pub fn cancelled() -> Self {
+        Self {
+            message: "The call was cancelled before it had finished".into(),
+            kind: ToolErrorKind::Cancelled,
+        }
+    }
+}
+
+impl Progress {
+    pub fn new(report: impl Fn(String) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(report))
+    }
+
+    /// A progress that nobody hears.
+    pub fn silent() -> Self {
+        Self::new(|_| {})
+    }
+
+    pub fn report(&self, text: String) {
+        (self.0)(text);
+    }
+}
+
+/// The JSON Schema of a tool's input, as it is sent: strict, no `$schema`, no title.
+pub fn input_schema<T: JsonSchema>() -> Value {
+    let settings = schemars::generate::SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = settings
+        .into_generator()
+        .into_root_schema_for::<T>()
+        .to_value();
+    if let Some(object) = schema.as_object_mut() {
+        object.remove("title");
+        object
+            .entry("properties")
+            .or_insert_with(|| Value::Object(serde_json::Map::new()));
+        object.insert("additionalProperties".into(), Value::Bool(false));
+    }
+    schema
+}
