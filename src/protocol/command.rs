@@ -8,8 +8,10 @@ use super::tool::Mode;
 pub enum Command {
     /// A message of the person. While a turn runs it waits for the next request.
     Submit(Vec<Block>),
-    /// Stop the turn; sent again, stop also the calls that an interrupt lets finish.
+    /// Stop the turn; sent again, stop also the calls that an interrupt lets finish. What waits stays where it is.
     Interrupt,
+    /// Stop the turn, and send what waits.
+    SendQueue,
     Answer(CallId, Answer),
     /// Cancel one call; its siblings and the turn go on.
     Cancel(CallId),

@@ -15,4 +15,4 @@ pub use id::{CallId, SessionId, TurnId};
 pub use message::{
     Block, Image, Message, Origin, ResultBlock, Role, StopReason, ToolResult, ToolUse, Usage,
 };
-pub use tool::{InterruptBehavior, Level, Mode, Phase, ToolCall, ToolDefinition};
+pub use tool::{InterruptBehavior, Level, Mode, OnBashError, Phase, ToolCall, ToolDefinition};

@@ -48,6 +48,17 @@ pub enum InterruptBehavior {
     Block,
 }
 
+/// What a failed command does to the other calls of its response.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnBashError {
+    #[default]
+    CancelSiblings,
+    /// Cancels only later calls that may change something.
+    CancelLaterChanges,
+    Continue,
+}
+
 /// How far an executing call has come (SPEC section 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
