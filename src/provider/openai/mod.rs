@@ -1,0 +1,13 @@
+//! Chat Completions, as spoken by OpenAI and by everyone who imitates it.
+
+mod arguments;
+mod calls;
+mod decode;
+mod encode;
+mod reasoning;
+
+pub use decode::Decoder;
+pub use encode::{NoText, Options, Server, body};
+
+/// The name of this format in `Message::origin`.
+const PROVIDER: &str = "openai";
