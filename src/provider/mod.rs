@@ -5,9 +5,23 @@
 //! business; [`retry`] only says whether and when.
 
 pub mod anthropic;
+pub mod builtin;
+pub mod choose;
+pub mod errors;
+pub mod http;
 pub mod openai;
+mod playback;
 pub mod responses;
+pub mod retry;
+pub mod script;
 pub mod sse;
+mod turns;
+mod wire;
+
+#[cfg(test)]
+mod fixtures_test;
+#[cfg(test)]
+mod sample;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,0 +1,150 @@
+//! The answer of the built-in interpreter to a conversation.
+//!
+//! Pure: the last prompt is the plan, the calls and results behind it say how far it has come. The answer is either
+//! a sentence and the next calls, or the closing text.
+
+use serde_json::Value;
+
+use super::calls::Call;
+use super::grammar::{self, Plan, Step};
+use super::progress::{Past, State, advance};
+use super::report::{self, Form, Outcome, Went};
+use crate::protocol::{Block, CallId, Message, Role, ToolDefinition, ToolUse};
+
+/// What the interpreter says and does next. Equal conversations get equal answers.
+pub fn answer(messages: &[Message], tools: &[ToolDefinition], form: Form) -> Vec<Block> {
+    let is_offered = |name: &str| tools.iter().any(|tool| tool.name == name);
+    let Some((at, prompt)) = last_prompt(messages) else {
+        let nothing = grammar::Misread::NoVerb;
+        return vec![Block::text(report::misread(&nothing, is_offered))];
+    };
+    let mut paragraphs = Vec::new();
+    if at + 1 == messages.len() {
+        paragraphs.extend(left_behind(messages, is_offered, form));
+    }
+    let mut calls = Vec::new();
+    match grammar::parse(&prompt) {
+        Err(misread) => paragraphs.push(report::misread(&misread, is_offered)),
+        Ok(plan) => {
+            let position = position(&plan, &messages[..at], &messages[at + 1..], is_offered);
+            if position.calls.is_empty() {
+                paragraphs.push(report::closing(&position.ended, &position.left, form));
+            } else {
+                paragraphs.push(position.sayings.join(" "));
+                calls = position.calls;
+            }
+        }
+    }
+    let calls = calls.into_iter().enumerate().map(|(index, call)| {
+        // The number of messages makes it unique in the conversation, and the same for the same conversation.
+        let id = CallId(format!("builtin_{}_{index}", messages.len()));
+        Block::ToolUse(ToolUse {
+            id,
+            name: call.tool.to_owned(),
+            input: Value::Object(call.input),
+            input_raw: None,
+            input_error: None,
+        })
+    });
+    let mut blocks = vec![Block::text(paragraphs.join("\n\n"))];
+    blocks.extend(calls);
+    blocks
+}
+
+/// How far a plan has come.
+struct Position<'a> {
+    ended: Vec<(&'a Step, Outcome)>,
+    sayings: Vec<String>,
+    calls: Vec<Call>,
+    /// Steps that are not over: those that want the calls, and those behind them.
+    left: Vec<&'a Step>,
+}
+
+fn position<'a>(
+    plan: &'a Plan,
+    before: &[Message],
+    since: &[Message],
+    is_offered: impl Fn(&str) -> bool,
+) -> Position<'a> {
+    let mut past = Past::of(since);
+    let mut todos = Past::of(before).todos();
+    let mut position = Position {
+        ended: Vec::new(),
+        sayings: Vec::new(),
+        calls: Vec::new(),
+        left: Vec::new(),
+    };
+    let mut goes_on = true;
+    for stage in &plan.stages {
+        if !goes_on {
+            position.left.extend(stage);
+            continue;
+        }
+        for step in stage {
+            match advance(step, &mut past, &mut todos, &is_offered) {
+                State::Wants { saying, calls } => {
+                    position.sayings.push(saying);
+                    position.calls.extend(calls);
+                    position.left.push(step);
+                    goes_on = false;
+                }
+                State::Ended(outcome) => {
+                    goes_on &= outcome.went == Went::Well;
+                    position.ended.push((step, outcome));
+                }
+            }
+        }
+    }
+    position
+}
+
+/// A message that was typed while calls ran comes together with their results and takes the place of the request they
+/// belong to: what came of that one, and what did not.
+fn left_behind(
+    messages: &[Message],
+    is_offered: impl Fn(&str) -> bool,
+    form: Form,
+) -> Option<String> {
+    let (last, earlier) = messages.split_last()?;
+    last.tool_results().next()?;
+    let (at, prompt) = last_prompt(earlier)?;
+    let plan = grammar::parse(&prompt).ok()?;
+    let position = position(&plan, &messages[..at], &messages[at + 1..], is_offered);
+    Some(report::closing(&position.ended, &position.left, form))
+}
+
+/// The last message in which a person asks for something, with its place.
+fn last_prompt(messages: &[Message]) -> Option<(usize, String)> {
+    messages
+        .iter()
+        .enumerate()
+        .rev()
+        .find_map(|(at, message)| match message.role {
+            Role::User => Some((at, prompt(message)?)),
+            Role::Assistant => None,
+        })
+}
+
+/// The person's words in a message; `None` if it only brings results. What the program adds to results stands in tags.
+fn prompt(message: &Message) -> Option<String> {
+    let texts = message.content.iter().filter_map(|block| match block {
+        Block::Text { text, .. } => Some(text.trim()),
+        Block::Image(_)
+        | Block::Thinking { .. }
+        | Block::RedactedThinking { .. }
+        | Block::Refusal { .. }
+        | Block::ToolUse(_)
+        | Block::ServerToolUse { .. }
+        | Block::ToolResult(_)
+        | Block::Other { .. } => None,
+    });
+    let is_tagged = |text: &str| text.starts_with('<') && text.ends_with('>');
+    let words: Vec<&str> = texts
+        .filter(|text| !text.is_empty() && !is_tagged(text))
+        .collect();
+    let brings_results = message.tool_results().next().is_some();
+    (!brings_results || !words.is_empty()).then(|| words.join("\n"))
+}
+
+#[cfg(test)]
+mod tests;

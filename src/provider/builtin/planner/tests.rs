@@ -1,0 +1,531 @@
+use serde_json::{Value, json};
+
+use super::answer;
+use crate::protocol::{
+    Block, CallId, Image, Message, Origin, ResultBlock, ToolDefinition, ToolResult, ToolUse,
+};
+use crate::provider::builtin::Form;
+
+const ALL: &[&str] = &[
+    "Bash",
+    "Edit",
+    "Glob",
+    "Grep",
+    "Read",
+    "TodoWrite",
+    "Undo",
+    "WebFetch",
+];
+
+/// A conversation with the interpreter.
+struct Talk {
+    messages: Vec<Message>,
+    tools: Vec<ToolDefinition>,
+    form: Form,
+}
+
+/// What one answer came down to.
+#[derive(Debug, PartialEq)]
+struct Said {
+    text: String,
+    calls: Vec<(String, Value)>,
+}
+
+impl Talk {
+    fn asked(prompt: &str) -> Self {
+        Self {
+            messages: vec![Message::user(prompt)],
+            tools: offer(ALL),
+            form: Form::Plain,
+        }
+    }
+
+    fn with_tools(mut self, names: &[&str]) -> Self {
+        self.tools = offer(names);
+        self
+    }
+
+    fn in_markdown(mut self) -> Self {
+        self.form = Form::Markdown;
+        self
+    }
+
+    /// The next answer, which becomes part of the conversation.
+    fn hear(&mut self) -> Said {
+        let blocks = answer(&self.messages, &self.tools, self.form);
+        let message = Message::from_assistant(
+            blocks,
+            Origin {
+                provider: "builtin".into(),
+                model: "builtin".into(),
+            },
+        );
+        let calls = message.tool_uses();
+        let said = Said {
+            text: message.text(),
+            calls: calls
+                .map(|call| (call.name.clone(), call.input.clone()))
+                .collect(),
+        };
+        self.messages.push(message);
+        said
+    }
+
+    /// Gives the calls of the last answer their results, and hears what follows.
+    fn then(&mut self, results: &[Result<&str, &str>]) -> Said {
+        self.deliver(results, &[]);
+        self.hear()
+    }
+
+    fn deliver(&mut self, results: &[Result<&str, &str>], beside: &[&str]) {
+        let last = self.messages.last().expect("someone has spoken");
+        let calls: Vec<CallId> = last.tool_uses().map(|call| call.id.clone()).collect();
+        assert_eq!(calls.len(), results.len(), "one result for each call");
+        let results = calls
+            .into_iter()
+            .zip(results)
+            .map(|(id, result)| match result {
+                Ok(text) => ToolResult::text(id, *text),
+                Err(problem) => ToolResult::error(id, problem),
+            });
+        let mut content: Vec<Block> = results.map(Block::ToolResult).collect();
+        content.extend(beside.iter().map(|text| Block::text(*text)));
+        self.messages.push(Message::from_user(content));
+    }
+}
+
+fn offer(names: &[&str]) -> Vec<ToolDefinition> {
+    let define = |name: &&str| ToolDefinition {
+        name: (*name).to_owned(),
+        description: String::new(),
+        input_schema: json!({}),
+        strict: false,
+        input_examples: Vec::new(),
+    };
+    names.iter().map(define).collect()
+}
+
+fn wants(text: &str, calls: &[(&str, Value)]) -> Said {
+    let owned = |(name, input): &(&str, Value)| ((*name).to_owned(), input.clone());
+    Said {
+        text: text.into(),
+        calls: calls.iter().map(owned).collect(),
+    }
+}
+
+fn says(text: &str) -> Said {
+    wants(text, &[])
+}
+
+fn read(file: &str) -> (&'static str, Value) {
+    ("Read", json!({"file_path": file}))
+}
+
+fn bash(command: &str) -> (&'static str, Value) {
+    let description = format!("Run {command}");
+    (
+        "Bash",
+        json!({"command": command, "description": description}),
+    )
+}
+
+fn edit_all(file: &str, old: &str, new: &str) -> (&'static str, Value) {
+    let input = json!({
+        "file_path": file, "old_string": old, "new_string": new, "replace_all": true,
+    });
+    ("Edit", input)
+}
+
+#[test]
+fn a_call_follows_its_announcement_and_has_an_id_of_its_own() {
+    let blocks = answer(
+        &[Message::user("read a and read b")],
+        &offer(ALL),
+        Form::Plain,
+    );
+    let call = |id: &str, file: &str| {
+        Block::ToolUse(ToolUse {
+            id: id.into(),
+            name: "Read".into(),
+            input: json!({"file_path": file}),
+            input_raw: None,
+            input_error: None,
+        })
+    };
+    let expected = [
+        Block::text("Reading `a`. Reading `b`."),
+        call("builtin_1_0", "a"),
+        call("builtin_1_1", "b"),
+    ];
+    assert_eq!(blocks, expected);
+}
+
+#[test]
+fn read_shows_the_content() {
+    let mut talk = Talk::asked("read a.txt");
+    assert_eq!(talk.hear(), wants("Reading `a.txt`.", &[read("a.txt")]));
+    assert_eq!(talk.then(&[Ok("     1\thello\n")]), says("     1\thello"));
+}
+
+#[test]
+fn find_shows_the_paths() {
+    let mut talk = Talk::asked("find *.rs");
+    let glob = ("Glob", json!({"pattern": "*.rs"}));
+    assert_eq!(talk.hear(), wants("Looking for `*.rs`.", &[glob]));
+    assert_eq!(talk.then(&[Ok("a.rs\nb.rs")]), says("a.rs\nb.rs"));
+}
+
+#[test]
+fn search_shows_the_matches() {
+    let mut talk = Talk::asked("search TODO in *.rs");
+    let input = json!({"pattern": "TODO", "output_mode": "content", "-n": true, "glob": "*.rs"});
+    assert_eq!(
+        talk.hear(),
+        wants("Searching for `TODO` in `*.rs`.", &[("Grep", input)])
+    );
+    assert_eq!(talk.then(&[Ok("a.rs:1:// TODO")]), says("a.rs:1:// TODO"));
+}
+
+#[test]
+fn search_in_a_directory_gives_its_path() {
+    let mut talk = Talk::asked("search TODO in src");
+    let input = json!({"pattern": "TODO", "output_mode": "content", "-n": true, "path": "src"});
+    assert_eq!(
+        talk.hear(),
+        wants("Searching for `TODO` in `src`.", &[("Grep", input)])
+    );
+}
+
+#[test]
+fn many_matches_are_cut_and_counted() {
+    let matches: Vec<String> = (1..=60).map(|line| format!("a.rs:{line}:x")).collect();
+    let mut talk = Talk::asked("search x");
+    talk.hear();
+    let closing = talk.then(&[Ok(&matches.join("\n"))]);
+    assert_eq!(
+        closing,
+        says(&format!("{}\n… 10 more lines", matches[..50].join("\n")))
+    );
+}
+
+#[test]
+fn run_shows_the_output() {
+    let mut talk = Talk::asked("run make");
+    assert_eq!(talk.hear(), wants("Running `make`.", &[bash("make")]));
+    assert_eq!(talk.then(&[Ok("built\n")]), says("built"));
+}
+
+#[test]
+fn a_command_without_output_is_said_to_have_none() {
+    let mut talk = Talk::asked("run true");
+    talk.hear();
+    assert_eq!(talk.then(&[Ok("")]), says("`run true` gave no output."));
+}
+
+#[test]
+fn an_image_is_not_described() {
+    let mut talk = Talk::asked("read a.png");
+    talk.hear();
+    talk.messages
+        .push(Message::from_user(vec![Block::ToolResult(ToolResult {
+            tool_use_id: "builtin_1_0".into(),
+            content: vec![ResultBlock::Image(Image::base64("image/png", "AAAA"))],
+            is_error: false,
+        })]));
+    let closing = "`read a.png` gave an image, which only a real model can look at.";
+    assert_eq!(talk.hear(), says(closing));
+}
+
+#[test]
+fn fetch_asks_for_the_page_as_it_is() {
+    let mut talk = Talk::asked("fetch example.com");
+    let input = json!({
+        "url": "https://example.com", "prompt": "Give the text of the page as it is.",
+    });
+    let announced = wants("Fetching `https://example.com`.", &[("WebFetch", input)]);
+    assert_eq!(talk.hear(), announced);
+    assert_eq!(talk.then(&[Ok("# Example")]), says("# Example"));
+}
+
+#[test]
+fn undo_uses_the_tool_where_there_is_one() {
+    let mut talk = Talk::asked("undo");
+    assert_eq!(
+        talk.hear(),
+        wants("Taking back the last changes.", &[("Undo", json!({}))])
+    );
+    assert_eq!(talk.then(&[Ok("1 file restored")]), says("1 file restored"));
+}
+
+#[test]
+fn todo_adds_to_the_list_there_is() {
+    let item = |text: &str| json!({"content": text, "status": "pending", "activeForm": text});
+    let mut talk = Talk::asked("todo milk; bread");
+    let list = json!({"todos": [item("milk"), item("bread")]});
+    assert_eq!(
+        talk.hear(),
+        wants("Adding 2 items to the list.", &[("TodoWrite", list)])
+    );
+    assert_eq!(
+        talk.then(&[Ok("ok")]),
+        says("Added 2 items to the list; it has 2 now.")
+    );
+
+    talk.messages.push(Message::user("todo eggs and todo tea"));
+    let with_eggs = json!({"todos": [item("milk"), item("bread"), item("eggs")]});
+    let with_tea = json!({"todos": [item("milk"), item("bread"), item("eggs"), item("tea")]});
+    let announced = wants(
+        "Adding 1 item to the list. Adding 1 item to the list.",
+        &[("TodoWrite", with_eggs), ("TodoWrite", with_tea)],
+    );
+    assert_eq!(talk.hear(), announced);
+}
+
+#[test]
+fn edit_reads_first() {
+    let mut talk = Talk::asked("edit a.txt: x => y");
+    assert_eq!(talk.hear(), wants("Reading `a.txt`.", &[read("a.txt")]));
+    let edit = json!({"file_path": "a.txt", "old_string": "x", "new_string": "y"});
+    assert_eq!(
+        talk.then(&[Ok("     1\tx")]),
+        wants("Editing `a.txt`.", &[("Edit", edit)])
+    );
+    assert_eq!(
+        talk.then(&[Ok("     1\ty")]),
+        says("Edited `a.txt`:\n     1\ty")
+    );
+}
+
+#[test]
+fn edit_stops_where_reading_fails() {
+    let mut talk = Talk::asked("edit a.txt: x => y");
+    talk.hear();
+    let closing = "`edit a.txt: x => y` did not succeed: File does not exist";
+    assert_eq!(talk.then(&[Err("File does not exist")]), says(closing));
+}
+
+#[test]
+fn replace_finds_reads_and_edits() {
+    let mut talk = Talk::asked("replace a.b with c in *.md");
+    let grep = json!({
+        "pattern": "a\\.b", "output_mode": "files_with_matches", "head_limit": 101, "glob": "*.md",
+    });
+    assert_eq!(
+        talk.hear(),
+        wants("Looking for `a.b` in `*.md`.", &[("Grep", grep)])
+    );
+    let found = "/w/1.md\n/w/2.md\n[1 file could not be read]";
+    let reads = wants("Reading 2 files.", &[read("/w/1.md"), read("/w/2.md")]);
+    assert_eq!(talk.then(&[Ok(found)]), reads);
+    let edits = wants(
+        "Replacing `a.b` with `c` in 2 files.",
+        &[
+            edit_all("/w/1.md", "a.b", "c"),
+            edit_all("/w/2.md", "a.b", "c"),
+        ],
+    );
+    assert_eq!(talk.then(&[Ok("a.b"), Ok("a.b")]), edits);
+    let closing = "Replaced `a.b` with `c` in 2 files:\n/w/1.md\n/w/2.md";
+    assert_eq!(talk.then(&[Ok("done"), Ok("done")]), says(closing));
+}
+
+#[test]
+fn replace_goes_on_with_the_files_that_work() {
+    let mut talk = Talk::asked("replace a with b then run make");
+    talk.hear();
+    talk.then(&[Ok("1\n2\n3")]);
+    let edits = wants(
+        "Replacing `a` with `b` in 2 files.",
+        &[edit_all("1", "a", "b"), edit_all("3", "a", "b")],
+    );
+    assert_eq!(talk.then(&[Ok("a"), Err("is a device"), Ok("a")]), edits);
+    let closing = "Replaced `a` with `b` in 1 file:\n3\n`2` was not changed: is a device\n\
+                   `1` was not changed: denied\n\nNot done: `run make`.";
+    assert_eq!(talk.then(&[Err("denied"), Ok("done")]), says(closing));
+}
+
+#[test]
+fn replace_without_a_match_is_no_failure() {
+    let mut talk = Talk::asked("replace a with b in *.md then run make");
+    talk.hear();
+    let next = talk.then(&[Ok("No matches found")]);
+    assert_eq!(next, wants("Running `make`.", &[bash("make")]));
+    let closing = "`a` was not found in `*.md`; nothing was replaced.\n\n`run make`:\nok";
+    assert_eq!(talk.then(&[Ok("ok")]), says(closing));
+}
+
+#[test]
+fn replace_does_a_hundred_files_and_says_that_there_are_more() {
+    let files: Vec<String> = (0..101).map(|number| format!("f{number}")).collect();
+    let mut talk = Talk::asked("replace a with b");
+    talk.hear();
+    assert_eq!(talk.then(&[Ok(&files.join("\n"))]).calls.len(), 100);
+    assert_eq!(talk.then(&[Ok("a"); 100]).calls.len(), 100);
+    let closing = format!(
+        "Replaced `a` with `b` in 100 files:\n{}\n\
+         There are more files than the 100 that are done at once: ask again for the rest.",
+        files[..100].join("\n")
+    );
+    assert_eq!(talk.then(&[Ok("done"); 100]), says(&closing));
+}
+
+#[test]
+fn a_text_of_several_lines_is_looked_for_across_lines() {
+    let mut talk = Talk::asked("replace 'a\nb' with c");
+    let grep = json!({
+        "pattern": "a\nb", "output_mode": "files_with_matches", "head_limit": 101, "multiline": true,
+    });
+    assert_eq!(talk.hear(), wants("Looking for `a…`.", &[("Grep", grep)]));
+}
+
+#[test]
+fn then_waits_for_the_results_before_it() {
+    let mut talk = Talk::asked("run a then run b");
+    assert_eq!(talk.hear(), wants("Running `a`.", &[bash("a")]));
+    assert_eq!(talk.then(&[Ok("1")]), wants("Running `b`.", &[bash("b")]));
+    assert_eq!(talk.then(&[Ok("2")]), says("`run a`:\n1\n\n`run b`:\n2"));
+}
+
+#[test]
+fn the_same_step_twice_is_done_twice() {
+    let mut talk = Talk::asked("run a then run a");
+    assert_eq!(talk.hear(), wants("Running `a`.", &[bash("a")]));
+    assert_eq!(talk.then(&[Ok("1")]), wants("Running `a`.", &[bash("a")]));
+    assert_eq!(talk.then(&[Ok("2")]), says("`run a`:\n1\n\n`run a`:\n2"));
+}
+
+#[test]
+fn and_makes_all_calls_in_one_answer_and_keeps_rounds_together() {
+    let mut talk = Talk::asked("edit a: x => y and run make");
+    let first = wants("Reading `a`. Running `make`.", &[read("a"), bash("make")]);
+    assert_eq!(talk.hear(), first);
+    let edit = json!({"file_path": "a", "old_string": "x", "new_string": "y"});
+    assert_eq!(
+        talk.then(&[Ok("x"), Ok("ok")]),
+        wants("Editing `a`.", &[("Edit", edit)])
+    );
+    assert_eq!(
+        talk.then(&[Ok("y")]),
+        says("Edited `a`:\ny\n\n`run make`:\nok")
+    );
+}
+
+#[test]
+fn a_failure_ends_the_chain_and_what_was_not_done_is_named() {
+    let mut talk = Talk::asked("run a and run b then run c then read d");
+    talk.hear();
+    let closing = "`run a`:\n1\n\n`run b` did not succeed:\nexit code 2\nboom\n\n\
+                   Not done: `run c`, `read d`.";
+    assert_eq!(
+        talk.then(&[Ok("1"), Err("exit code 2\nboom")]),
+        says(closing)
+    );
+}
+
+#[test]
+fn a_tool_that_is_not_offered_is_never_called() {
+    let alone = |prompt: &str| Talk::asked(prompt).with_tools(&["Bash", "Read"]).hear();
+    let sentence = |verb: &str, tool: &str| {
+        says(&format!(
+            "`{verb}` needs the tool `{tool}`, which is not available in this run."
+        ))
+    };
+    assert_eq!(alone("todo milk"), sentence("todo", "TodoWrite"));
+    assert_eq!(alone("fetch example.com"), sentence("fetch", "WebFetch"));
+    assert_eq!(alone("undo"), sentence("undo", "Undo"));
+    assert_eq!(alone("find *"), sentence("find", "Glob"));
+    assert_eq!(alone("edit a: x => y"), sentence("edit", "Edit"));
+    assert_eq!(alone("replace x with y"), sentence("replace", "Grep"));
+}
+
+#[test]
+fn a_missing_tool_stops_its_step_alone() {
+    let mut talk = Talk::asked("undo and run a then run b").with_tools(&["Bash"]);
+    assert_eq!(talk.hear(), wants("Running `a`.", &[bash("a")]));
+    let closing = "`undo` needs the tool `Undo`, which is not available in this run.\n\n\
+                   `run a`:\n1\n\nNot done: `run b`.";
+    assert_eq!(talk.then(&[Ok("1")]), says(closing));
+}
+
+#[test]
+fn on_a_screen_results_stand_in_fences() {
+    let mut talk = Talk::asked("search x").in_markdown();
+    talk.hear();
+    assert_eq!(talk.then(&[Ok("a.md:1:# x")]), says("```\na.md:1:# x\n```"));
+}
+
+#[test]
+fn a_resumed_session_makes_only_the_calls_that_are_missing() {
+    let mut talk = Talk::asked("read a and read b");
+    talk.hear();
+    // The program died after the first of the two calls had come in.
+    if let Some(message) = talk.messages.last_mut() {
+        message.content.pop();
+    }
+    assert_eq!(talk.then(&[Ok("1")]), wants("Reading `b`.", &[read("b")]));
+    assert_eq!(talk.then(&[Ok("2")]), says("`read a`:\n1\n\n`read b`:\n2"));
+}
+
+#[test]
+fn only_the_last_request_counts() {
+    let mut talk = Talk::asked("run a");
+    talk.hear();
+    assert_eq!(talk.then(&[Ok("1")]), says("1"));
+    talk.messages.push(Message::user("run a"));
+    assert_eq!(talk.hear(), wants("Running `a`.", &[bash("a")]));
+}
+
+#[test]
+fn what_the_program_adds_to_results_is_no_request() {
+    let mut talk = Talk::asked("run a then run b");
+    talk.hear();
+    talk.deliver(&[Ok("1")], &["<system-reminder>read c</system-reminder>"]);
+    assert_eq!(talk.hear(), wants("Running `b`.", &[bash("b")]));
+}
+
+#[test]
+fn a_message_typed_meanwhile_takes_over_and_says_what_is_left_behind() {
+    let mut talk = Talk::asked("run a then run b");
+    talk.hear();
+    talk.deliver(&[Ok("1")], &["read c"]);
+    let takes_over = "`run a`:\n1\n\nNot done: `run b`.\n\nReading `c`.";
+    assert_eq!(talk.hear(), wants(takes_over, &[read("c")]));
+    assert_eq!(talk.then(&[Ok("2")]), says("2"));
+}
+
+#[test]
+fn anything_else_gets_the_verbs_and_the_way_to_a_model() {
+    for prompt in ["hello", "", "<b>hi</b>"] {
+        let said = Talk::asked(prompt).with_tools(&["Bash"]).hear();
+        assert_eq!(said.calls, []);
+        for part in [
+            "built-in interpreter, not a language model",
+            "- `search REGEX [in GLOB]`, e.g. `search TODO in *.rs` (needs a tool",
+            "- `run COMMAND`, e.g. `run git status`\n",
+            "ANTHROPIC_API_KEY",
+            "OPENAI_API_KEY",
+            "--base-url",
+            "Ollama",
+        ] {
+            assert!(
+                said.text.contains(part),
+                "{part} is missing in: {}",
+                said.text
+            );
+        }
+    }
+}
+
+#[test]
+fn an_unclear_step_says_how_it_is_written_and_does_nothing() {
+    let said = Talk::asked("run make then undo everything").hear();
+    assert_eq!(
+        said.calls,
+        [("Bash".into(), bash("make then undo everything").1)]
+    );
+    let said = Talk::asked("run make then edit a.txt").hear();
+    let expected = "I am agent-tui's built-in interpreter, not a language model, and cannot make out `edit a.txt`: \
+                    it has to be `edit FILE: A => B`. Put quotes around a text with spaces at its ends or an arrow \
+                    in it; \"\" deletes. Nothing was done.";
+    assert_eq!(said, says(expected));
+}

@@ -1,0 +1,214 @@
+//! What the interpreter says, in the form its reader wants.
+
+use std::fmt::Write;
+
+use super::grammar::{Misread, Step};
+use super::verb::Verb;
+
+/// How results are set in an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// As they are, for a pipe: `agent-tui -p "find *.rs"` prints paths and nothing else.
+    Plain,
+    /// In fences, for a screen that renders Markdown: a result is not to be taken for it.
+    Markdown,
+}
+
+/// A piece of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Part {
+    Sentence(String),
+    /// Material that is shown as it came.
+    Quote(String),
+}
+
+/// What became of a step.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Outcome {
+    pub(super) went: Went,
+    pub(super) parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Went {
+    Well,
+    Wrong,
+}
+
+/// The closing text: what each step brought, and what was not done.
+pub(super) fn closing(ended: &[(&Step, Outcome)], left: &[&Step], form: Form) -> String {
+    let mut paragraphs = Vec::new();
+    for (step, outcome) in ended {
+        let mut parts = outcome.parts.clone();
+        let is_alone = ended.len() + left.len() == 1;
+        if !is_alone && matches!(parts.first(), Some(Part::Quote(_))) {
+            parts.insert(0, Part::Sentence(format!("{}:", code(&step.source))));
+        }
+        paragraphs.push(render(&parts, form));
+    }
+    if !left.is_empty() {
+        let sources: Vec<String> = left.iter().map(|step| code(&step.source)).collect();
+        paragraphs.push(format!("Not done: {}.", sources.join(", ")));
+    }
+    paragraphs.join("\n\n")
+}
+
+/// The answer to what is no plan.
+pub(super) fn misread(misread: &Misread, is_offered: impl Fn(&str) -> bool) -> String {
+    match misread {
+        Misread::NoVerb => help(is_offered),
+        Misread::Unclear { source, verb } => {
+            let more = match verb {
+                Verb::Read | Verb::Find | Verb::Fetch => {
+                    " Put quotes around a name with spaces, and a verb before each of several names."
+                }
+                Verb::Replace | Verb::Edit => {
+                    " Put quotes around a text with spaces at its ends or an arrow in it; \"\" deletes."
+                }
+                Verb::Search | Verb::Run | Verb::Todo | Verb::Undo => "",
+            };
+            format!(
+                "I am agent-tui's built-in interpreter, not a language model, and cannot make out {}: \
+                 it has to be `{}`.{more} Nothing was done.",
+                code(source),
+                verb.usage(),
+            )
+        }
+    }
+}
+
+fn help(is_offered: impl Fn(&str) -> bool) -> String {
+    let mut text = String::from(
+        "I am agent-tui's built-in interpreter, not a language model. I carry out plain requests with real tools:\n\n",
+    );
+    for verb in Verb::ALL {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "- `{}`, e.g. `{}`", verb.usage(), verb.example());
+        if !verb.tools().iter().all(|tool| is_offered(tool)) {
+            text.push_str(" (needs a tool that this run does not offer)");
+        }
+        text.push('\n');
+    }
+    text.push_str(
+        "\nJoin them with `then` (one after the other) or `and` (at the same time): \
+         `run make then run make test`. Quotes keep words together: `search \"this and that\"`.\n\n\
+         To work with a real model, set `ANTHROPIC_API_KEY` or `OPENAI_API_KEY`, or run Ollama on this machine, \
+         or give `--provider openai --base-url URL` for any compatible server, and start agent-tui again.",
+    );
+    text
+}
+
+/// Short text as code, on one line.
+pub(super) fn code(text: &str) -> String {
+    let text = short(text);
+    if text.contains('`') {
+        format!("`` {text} ``")
+    } else {
+        format!("`{text}`")
+    }
+}
+
+/// The beginning of the first line.
+pub(super) fn short(text: &str) -> String {
+    const MOST: usize = 80;
+    let text = text.trim();
+    let line = text.lines().next().unwrap_or_default();
+    let mut short: String = line.chars().take(MOST).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}
+
+/// So many lines of a result from its beginning, and the tool's own remarks (in brackets) at its end.
+pub(super) fn first_lines(text: &str, most: usize) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    if lines.len() <= most {
+        return text.trim_end().to_owned();
+    }
+    let tail = lines[most..].iter().rev();
+    let remarks = tail.take_while(|line| is_remark(line)).count();
+    let (rest, remarks) = lines.split_at(lines.len() - remarks);
+    let mut shown: Vec<&str> = rest[..most].to_vec();
+    let more = format!("… {}", plural(rest.len() - most, "more line"));
+    if rest.len() > most {
+        shown.push(&more);
+    }
+    shown.extend(remarks);
+    shown.join("\n")
+}
+
+/// Whether a line of a result is the tool's own word about it.
+pub(super) fn is_remark(line: &str) -> bool {
+    line.starts_with('[') && line.ends_with(']')
+}
+
+/// So many lines of a result from its end, where a command says how it went.
+pub(super) fn last_lines(text: &str, most: usize) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    match lines.len().checked_sub(most) {
+        None | Some(0) => text.trim_end().to_owned(),
+        Some(before) => {
+            let shown = lines[before..].join("\n");
+            format!("… {} before\n{shown}", plural(before, "line"))
+        }
+    }
+}
+
+pub(super) fn plural(count: usize, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        _ => format!("{count} {noun}s"),
+    }
+}
+
+fn render(parts: &[Part], form: Form) -> String {
+    let rendered: Vec<String> = parts
+        .iter()
+        .map(|part| match (part, form) {
+            (Part::Sentence(text), Form::Plain | Form::Markdown)
+            | (Part::Quote(text), Form::Plain) => text.clone(),
+            (Part::Quote(text), Form::Markdown) => fenced(text),
+        })
+        .collect();
+    rendered.join("\n")
+}
+
+/// The text in a fence that nothing in it can close.
+fn fenced(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}\n{text}\n{fence}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{code, fenced, first_lines, last_lines, short};
+
+    #[test]
+    fn a_fence_is_longer_than_any_in_the_text() {
+        assert_eq!(fenced("a"), "```\na\n```");
+        assert_eq!(fenced("```\na\n```"), "````\n```\na\n```\n````");
+    }
+
+    #[test]
+    fn long_results_say_how_much_is_left_out() {
+        assert_eq!(first_lines("a\nb\n", 2), "a\nb");
+        assert_eq!(first_lines("a\nb\nc", 2), "a\nb\n… 1 more line");
+        assert_eq!(
+            first_lines("a\nb\nc\nd\n[cut]", 2),
+            "a\nb\n… 2 more lines\n[cut]"
+        );
+        assert_eq!(first_lines("a\nb\n[cut]", 2), "a\nb\n[cut]");
+        assert_eq!(last_lines("a\nb\n", 2), "a\nb");
+        assert_eq!(last_lines("a\nb\nc\nd", 2), "… 2 lines before\nc\nd");
+    }
+
+    #[test]
+    fn code_is_short_and_on_one_line() {
+        assert_eq!(code("ls"), "`ls`");
+        assert_eq!(code("echo `date`"), "`` echo `date` ``");
+        assert_eq!(short("one\ntwo"), "one…");
+        assert_eq!(short(&"é".repeat(81)), format!("{}…", "é".repeat(80)));
+    }
+}

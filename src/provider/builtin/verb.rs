@@ -1,0 +1,93 @@
+//! The verbs that the built-in interpreter knows, with what each needs and how it is written.
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verb {
+    Read,
+    Find,
+    Search,
+    Replace,
+    Run,
+    Edit,
+    Todo,
+    Fetch,
+    Undo,
+}
+
+impl Verb {
+    pub(super) const ALL: [Verb; 9] = [
+        Verb::Read,
+        Verb::Find,
+        Verb::Search,
+        Verb::Replace,
+        Verb::Run,
+        Verb::Edit,
+        Verb::Todo,
+        Verb::Fetch,
+        Verb::Undo,
+    ];
+
+    pub(super) fn from_word(word: &str) -> Option<Self> {
+        // `todo: milk` and `undo!` are meant as well.
+        let word = word.trim_end_matches([':', ',', ';', '.', '!']);
+        Self::ALL
+            .into_iter()
+            .find(|verb| verb.name().eq_ignore_ascii_case(word))
+    }
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Verb::Read => "read",
+            Verb::Find => "find",
+            Verb::Search => "search",
+            Verb::Replace => "replace",
+            Verb::Run => "run",
+            Verb::Edit => "edit",
+            Verb::Todo => "todo",
+            Verb::Fetch => "fetch",
+            Verb::Undo => "undo",
+        }
+    }
+
+    pub(super) const fn usage(self) -> &'static str {
+        match self {
+            Verb::Read => "read FILE",
+            Verb::Find => "find GLOB",
+            Verb::Search => "search REGEX [in GLOB]",
+            Verb::Replace => "replace A with B [in GLOB]",
+            Verb::Run => "run COMMAND",
+            Verb::Edit => "edit FILE: A => B",
+            Verb::Todo => "todo ITEM; ITEM",
+            Verb::Fetch => "fetch URL",
+            Verb::Undo => "undo",
+        }
+    }
+
+    pub(super) const fn example(self) -> &'static str {
+        match self {
+            Verb::Read => "read README.md",
+            Verb::Find => "find **/*.rs",
+            Verb::Search => "search TODO in *.rs",
+            Verb::Replace => "replace colour with color in *.md",
+            Verb::Run => "run git status",
+            Verb::Edit => "edit notes.txt: old words => new words",
+            Verb::Todo => "todo write the tests; update the docs",
+            Verb::Fetch => "fetch https://example.com",
+            Verb::Undo => "undo",
+        }
+    }
+
+    /// The tools that carry it out, by name and in the order of their use.
+    pub(super) const fn tools(self) -> &'static [&'static str] {
+        match self {
+            Verb::Read => &["Read"],
+            Verb::Find => &["Glob"],
+            Verb::Search => &["Grep"],
+            Verb::Replace => &["Grep", "Read", "Edit"],
+            Verb::Run => &["Bash"],
+            Verb::Edit => &["Read", "Edit"],
+            Verb::Todo => &["TodoWrite"],
+            Verb::Fetch => &["WebFetch"],
+            Verb::Undo => &["Undo"],
+        }
+    }
+}

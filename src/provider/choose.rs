@@ -1,0 +1,185 @@
+//! Which provider and model a run talks to (SPEC section 2).
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Provider;
+use super::builtin::Builtin;
+use super::http::{Http, Key, Wire};
+use super::script::Script;
+
+const ANTHROPIC_URL: &str = "https://api.anthropic.com";
+const OPENAI_URL: &str = "https://api.openai.com/v1";
+const OLLAMA_URL: &str = "http://127.0.0.1:11434";
+const ANTHROPIC_MODEL: &str = "claude-sonnet-5-5";
+const OPENAI_MODEL: &str = "gpt-5.5";
+/// A local server that is there answers at once.
+const OLLAMA_PATIENCE: Duration = Duration::from_millis(150);
+
+/// What is wanted. `--base-url` beats the environment, the environment beats the settings.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    pub flags: Wish,
+    pub settings: Wish,
+    pub stall: Option<Duration>,
+}
+
+/// What the flags, or the settings, say about the provider.
+#[derive(Debug, Clone, Default)]
+pub struct Wish {
+    pub provider: Option<String>,
+    pub model: Option<String>,
+    pub base_url: Option<String>,
+}
+
+pub struct Choice {
+    pub provider: Arc<dyn Provider>,
+    pub model: String,
+}
+
+#[derive(Debug)]
+pub struct ChoiceError {
+    pub problem: String,
+    pub hint: Option<String>,
+}
+
+pub async fn choose(mut wanted: Wanted) -> Result<Choice, ChoiceError> {
+    let flag = wanted.flags.provider.take();
+    if flag.is_some() && wanted.settings.provider.is_some() && flag != wanted.settings.provider {
+        // They speak of another provider: its address must not get this one's key.
+        wanted.settings = Wish::default();
+    }
+    let name = flag.or_else(|| wanted.settings.provider.take());
+    match name.as_deref() {
+        Some("anthropic") => over_http(&wanted, Wire::Anthropic),
+        Some("openai") => over_http(&wanted, Wire::OpenAi),
+        Some("responses") => over_http(&wanted, Wire::Responses),
+        Some("builtin") => Ok(builtin()),
+        Some(name) => match name.strip_prefix("script:") {
+            Some(path) => script(path),
+            None => Err(ChoiceError {
+                problem: format!("there is no provider `{name}`"),
+                hint: Some("choose anthropic, openai, responses, builtin or script:FILE".into()),
+            }),
+        },
+        None if variable("ANTHROPIC_API_KEY")
+            .or(variable("ANTHROPIC_AUTH_TOKEN"))
+            .is_some() =>
+        {
+            over_http(&wanted, Wire::Anthropic)
+        }
+        // An address without a word about its language: most servers speak this one.
+        None if variable("OPENAI_API_KEY").is_some() || wanted.has_address() => {
+            over_http(&wanted, Wire::OpenAi)
+        }
+        None => Ok(ollama(&wanted).await.unwrap_or_else(builtin)),
+    }
+}
+
+impl Wanted {
+    fn model(&self) -> Option<String> {
+        self.flags
+            .model
+            .clone()
+            .or_else(|| self.settings.model.clone())
+    }
+
+    fn has_address(&self) -> bool {
+        self.flags.base_url.is_some() || self.settings.base_url.is_some()
+    }
+}
+
+fn over_http(wanted: &Wanted, wire: Wire) -> Result<Choice, ChoiceError> {
+    let (url_variable, standard_url, standard_model) = match wire {
+        Wire::Anthropic => ("ANTHROPIC_BASE_URL", ANTHROPIC_URL, ANTHROPIC_MODEL),
+        Wire::OpenAi | Wire::Responses => ("OPENAI_BASE_URL", OPENAI_URL, OPENAI_MODEL),
+    };
+    let base_url = wanted.flags.base_url.clone();
+    let base_url = base_url
+        .or_else(|| variable(url_variable))
+        .or_else(|| wanted.settings.base_url.clone());
+    let base_url = base_url.unwrap_or_else(|| standard_url.to_owned());
+    let key = match wire {
+        Wire::Anthropic => {
+            let key = variable("ANTHROPIC_API_KEY").map(Key::ApiKey);
+            key.or_else(|| variable("ANTHROPIC_AUTH_TOKEN").map(Key::Bearer))
+        }
+        Wire::OpenAi | Wire::Responses => variable("OPENAI_API_KEY").map(Key::Bearer),
+    };
+    let provider = Http::new(wire, &base_url, key, wanted.stall).map_err(|error| ChoiceError {
+        problem: error.message,
+        hint: error.hint,
+    })?;
+    let model = wanted.model().unwrap_or_else(|| standard_model.to_owned());
+    Ok(Choice {
+        provider: Arc::new(provider),
+        model,
+    })
+}
+
+fn builtin() -> Choice {
+    Choice {
+        provider: Arc::new(Builtin::headless()),
+        model: "builtin".into(),
+    }
+}
+
+fn script(path: &str) -> Result<Choice, ChoiceError> {
+    let script = Script::load(Path::new(path)).map_err(|error| ChoiceError {
+        problem: error.to_string(),
+        hint: Some("a script is a TOML or JSONL list of turns; the README shows one".into()),
+    })?;
+    Ok(Choice {
+        provider: Arc::new(script),
+        model: "script".into(),
+    })
+}
+
+/// A local Ollama, if one answers and has a model.
+async fn ollama(wanted: &Wanted) -> Option<Choice> {
+    // Whether anything listens there is known at once; a client is only made for a server that is there.
+    let address = "127.0.0.1:11434";
+    tokio::time::timeout(OLLAMA_PATIENCE, tokio::net::TcpStream::connect(address))
+        .await
+        .ok()?
+        .ok()?;
+    let model = match wanted.model() {
+        Some(model) => model,
+        None => first_model().await?,
+    };
+    let provider = Http::new(
+        Wire::OpenAi,
+        &format!("{OLLAMA_URL}/v1"),
+        None,
+        wanted.stall,
+    )
+    .ok()?;
+    Some(Choice {
+        provider: Arc::new(provider),
+        model,
+    })
+}
+
+async fn first_model() -> Option<String> {
+    let client = reqwest::Client::builder()
+        .no_proxy()
+        .tls_certs_only([])
+        .timeout(OLLAMA_PATIENCE * 4)
+        .build()
+        .ok()?;
+    let answer = client
+        .get(format!("{OLLAMA_URL}/v1/models"))
+        .send()
+        .await
+        .ok()?;
+    let list: serde_json::Value = serde_json::from_slice(&answer.bytes().await.ok()?).ok()?;
+    Some(list["data"][0]["id"].as_str()?.to_owned())
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name)
+        .ok()
+        .map(|value| value.trim().to_owned())
+        .filter(|value| !value.is_empty())
+}

@@ -1,0 +1,433 @@
+//! The three wire formats over HTTP: sends a request, reads the stream, says what went wrong.
+
+use std::time::{Duration, SystemTime};
+
+use futures_util::future::{BoxFuture, FutureExt};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::{
+    Batch, Decoder, Provider, ProviderError, ProviderErrorKind, Request, ResponseStream,
+    StreamError, StreamErrorKind, StreamEvent, anthropic, errors, openai, responses, sse,
+};
+
+/// A stream that is silent for this long counts as broken.
+pub const STALL: Duration = Duration::from_secs(60);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long an error's body may take.
+const ERROR_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long the head of an answer may take: a model may think long before its first byte.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(300);
+/// No answer is this long; what goes on after it would only fill the memory.
+const LONGEST_ANSWER: usize = 256 << 20;
+/// An error's body is read up to here.
+const LONGEST_ERROR: usize = 64 * 1024;
+const ANTHROPIC_VERSION: &str = "2023-06-01";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wire {
+    Anthropic,
+    OpenAi,
+    Responses,
+}
+
+/// A key and the header that carries it.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Key {
+    ApiKey(String),
+    Bearer(String),
+}
+
+pub struct Http {
+    wire: Wire,
+    base_url: String,
+    key: Option<Key>,
+    stall: Duration,
+    client: reqwest::Client,
+}
+
+impl Wire {
+    pub fn name(self) -> &'static str {
+        match self {
+            Wire::Anthropic => "anthropic",
+            Wire::OpenAi => "openai",
+            Wire::Responses => "responses",
+        }
+    }
+
+    /// What the official clients append to the base URL.
+    fn path(self) -> &'static str {
+        match self {
+            Wire::Anthropic => "/v1/messages",
+            Wire::OpenAi => "/chat/completions",
+            Wire::Responses => "/responses",
+        }
+    }
+
+    fn body(self, request: &Request, base_url: &str) -> Value {
+        match self {
+            Wire::Anthropic => anthropic::body(request, &anthropic::Options::default()),
+            Wire::OpenAi => {
+                let server = openai::Server::at(base_url);
+                openai::body(
+                    request,
+                    &openai::Options {
+                        server,
+                        ..openai::Options::default()
+                    },
+                )
+            }
+            Wire::Responses => responses::body(request, &responses::Options::default()),
+        }
+    }
+
+    fn decoder(self) -> Box<dyn Decoder> {
+        match self {
+            Wire::Anthropic => Box::new(anthropic::Decoder::default()),
+            Wire::OpenAi => Box::new(openai::Decoder::default()),
+            Wire::Responses => Box::new(responses::Decoder::default()),
+        }
+    }
+}
+
+impl Key {
+    fn secret(&self) -> &str {
+        match self {
+            Key::ApiKey(secret) | Key::Bearer(secret) => secret,
+        }
+    }
+
+    fn header(&self) -> Option<(HeaderName, HeaderValue)> {
+        let (name, value) = match self {
+            Key::ApiKey(secret) => (HeaderName::from_static("x-api-key"), secret.clone()),
+            Key::Bearer(secret) => (reqwest::header::AUTHORIZATION, format!("Bearer {secret}")),
+        };
+        let mut value = HeaderValue::from_str(&value).ok()?;
+        value.set_sensitive(true);
+        Some((name, value))
+    }
+}
+
+impl Http {
+    pub fn new(
+        wire: Wire,
+        base_url: &str,
+        key: Option<Key>,
+        stall: Option<Duration>,
+    ) -> Result<Self, ProviderError> {
+        let base_url = base_url.trim_end_matches('/').to_owned();
+        let url = reqwest::Url::parse(&base_url)
+            .ok()
+            .filter(|url| ["http", "https"].contains(&url.scheme()));
+        let Some(url) = url else {
+            return Err(final_error(
+                format!("`{base_url}` is not a URL"),
+                "a base URL begins with http:// or https://",
+            ));
+        };
+        if key.as_ref().is_some_and(|key| key.header().is_none()) {
+            return Err(final_error(
+                "the API key has characters that no header can carry".into(),
+                "copy the key again",
+            ));
+        }
+        let client = client(&url).map_err(|error| {
+            final_error(
+                format!("no connection can be made: {}", cause(&error)),
+                "see --debug",
+            )
+        })?;
+        Ok(Self {
+            wire,
+            base_url,
+            key,
+            stall: stall.unwrap_or(STALL),
+            client,
+        })
+    }
+
+    async fn send(&self, request: &Request) -> Result<Box<dyn ResponseStream>, ProviderError> {
+        let body = self.wire.body(request, &self.base_url).to_string();
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+        if self.wire == Wire::Anthropic {
+            headers.insert(
+                "anthropic-version",
+                HeaderValue::from_static(ANTHROPIC_VERSION),
+            );
+        }
+        headers.extend(self.key.as_ref().and_then(Key::header));
+        let url = format!("{}{}", self.base_url, self.wire.path());
+        let sent = self.client.post(url).headers(headers).body(body).send();
+        let answer = match tokio::time::timeout(HEAD_TIMEOUT, sent).await {
+            Err(_) => return Err(self.passing("the provider did not answer in time")),
+            Ok(Err(error)) => return Err(self.unreachable(&error)),
+            Ok(Ok(answer)) => answer,
+        };
+        if !answer.status().is_success() {
+            return Err(self.refused(answer, request).await);
+        }
+        self.check_kind(answer, request).await
+    }
+
+    /// A success that is no event stream is somebody else's page, or an error in disguise.
+    async fn check_kind(
+        &self,
+        answer: reqwest::Response,
+        request: &Request,
+    ) -> Result<Box<dyn ResponseStream>, ProviderError> {
+        let kind = answer
+            .headers()
+            .get(CONTENT_TYPE)
+            .and_then(|kind| kind.to_str().ok())
+            .unwrap_or_default();
+        let kind = kind.to_lowercase();
+        if kind.contains("html") || kind.contains("application/json") {
+            let what = if kind.contains("html") {
+                "a web page"
+            } else {
+                "one JSON document"
+            };
+            let said = self.refused(answer, request).await.message;
+            return Err(final_error(
+                format!(
+                    "`{}` answered with {what} instead of an event stream: {said}",
+                    self.base_url
+                ),
+                "check the base URL: it may need /v1 at its end, or none",
+            ));
+        }
+        Ok(Box::new(HttpStream {
+            answer,
+            reader: sse::Reader::default(),
+            decoder: self.wire.decoder(),
+            stall: self.stall,
+            deadline: Instant::now() + self.stall,
+            bytes: 0,
+            secret: self.key.as_ref().map(|key| key.secret().to_owned()),
+        }))
+    }
+
+    async fn refused(&self, answer: reqwest::Response, request: &Request) -> ProviderError {
+        let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
+        let body = tokio::time::timeout(ERROR_TIMEOUT, head_of(answer))
+            .await
+            .unwrap_or_default();
+        let header = |name: &str| {
+            headers
+                .get(name)
+                .and_then(|value| value.to_str().ok())
+                .map(str::to_owned)
+        };
+        let context = errors::Context {
+            provider: self.wire.name(),
+            model: &request.model,
+            base_url: &self.base_url,
+            key: self.key.as_ref().map(Key::secret),
+            now: SystemTime::now(),
+        };
+        errors::http_error(status, header, &body, &context)
+    }
+
+    fn unreachable(&self, error: &reqwest::Error) -> ProviderError {
+        let why = cause(error);
+        let lower = why.to_lowercase();
+        let base_url = &self.base_url;
+        if lower.contains("certificate") {
+            return final_error(
+                format!("the certificate of `{base_url}` is not trusted: {why}"),
+                "connections are never made without a valid certificate; check the URL and the system's clock",
+            );
+        }
+        let what = if lower.contains("dns")
+            || lower.contains("resolve")
+            || lower.contains("name or service")
+        {
+            format!("the host of `{base_url}` cannot be found: {why}")
+        } else if lower.contains("refused") {
+            format!("nothing answers at `{base_url}`: {why}")
+        } else {
+            format!("the connection to `{base_url}` failed: {why}")
+        };
+        self.passing(&what)
+    }
+
+    fn passing(&self, message: &str) -> ProviderError {
+        ProviderError {
+            kind: ProviderErrorKind::Retry { after: None },
+            message: errors::redact(message, self.key.as_ref().map(Key::secret)),
+            hint: Some(
+                "check the network and the base URL, or look around with `--provider builtin`"
+                    .into(),
+            ),
+        }
+    }
+}
+
+impl Provider for Http {
+    fn name(&self) -> &'static str {
+        self.wire.name()
+    }
+
+    fn open<'a>(
+        &'a self,
+        request: &'a Request,
+    ) -> BoxFuture<'a, Result<Box<dyn ResponseStream>, ProviderError>> {
+        self.send(request).boxed()
+    }
+}
+
+struct HttpStream {
+    answer: reqwest::Response,
+    reader: sse::Reader,
+    decoder: Box<dyn Decoder>,
+    stall: Duration,
+    /// When silence has lasted too long. Kept here, because waiting for it is broken off and taken up again.
+    deadline: Instant,
+    /// How much has come.
+    bytes: usize,
+    /// The key, which no message may show.
+    secret: Option<String>,
+}
+
+impl HttpStream {
+    async fn advance(&mut self) -> Batch {
+        loop {
+            let bytes = match tokio::time::timeout_at(self.deadline, self.answer.chunk()).await {
+                Ok(Ok(Some(bytes))) => bytes,
+                Ok(Ok(None)) => return self.over(None),
+                Ok(Err(error)) => return self.over(Some(broken(cause(&error)))),
+                Err(_) => {
+                    return self.over(Some(broken(format!(
+                        "no byte came for {} s",
+                        self.stall.as_secs()
+                    ))));
+                }
+            };
+            self.deadline = Instant::now() + self.stall;
+            self.bytes += bytes.len();
+            if self.bytes > LONGEST_ANSWER {
+                return self.over(Some(too_long()));
+            }
+            let mut events = Vec::new();
+            let decoder = &mut self.decoder;
+            let read = self.reader.push(&bytes, &mut |frame| {
+                if !decoder.is_over() {
+                    decoder.frame(&frame, &mut events);
+                }
+            });
+            match read {
+                Err(error) => return self.end(events, Some(error.into())),
+                Ok(()) if self.decoder.is_over() => return self.end(events, None),
+                Ok(()) if events.is_empty() => {}
+                Ok(()) => return Batch::Events(events),
+            }
+        }
+    }
+
+    /// The bytes have ended: what is still in the reader may complete the response.
+    fn over(&mut self, broken: Option<StreamError>) -> Batch {
+        let mut events = Vec::new();
+        let decoder = &mut self.decoder;
+        self.reader.finish(&mut |frame| {
+            if !decoder.is_over() {
+                decoder.frame(&frame, &mut events);
+            }
+        });
+        self.end(events, broken)
+    }
+
+    fn end(&mut self, mut events: Vec<StreamEvent>, broken: Option<StreamError>) -> Batch {
+        let mut response = self.decoder.finish(&mut events);
+        if broken.is_some() && !response.complete {
+            response.error = broken;
+        }
+        if let Some(error) = &mut response.error {
+            error.message = errors::redact(&error.message, self.secret.as_deref());
+        }
+        Batch::Over(events, Box::new(response))
+    }
+}
+
+impl ResponseStream for HttpStream {
+    fn next(&mut self) -> BoxFuture<'_, Batch> {
+        self.advance().boxed()
+    }
+}
+
+fn client(url: &reqwest::Url) -> reqwest::Result<reqwest::Client> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut builder = reqwest::Client::builder()
+        .user_agent(concat!("agent-tui/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(CONNECT_TIMEOUT)
+        .tcp_nodelay(true)
+        // The key goes to the host that was named, and to no other.
+        .redirect(reqwest::redirect::Policy::none());
+    if url.scheme() == "http" {
+        // Reading the system's certificates takes longer than all else until the first request.
+        builder = builder.tls_certs_only([]);
+    }
+    if is_loopback(url) {
+        builder = builder.no_proxy();
+    }
+    builder.build()
+}
+
+fn is_loopback(url: &reqwest::Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    host == "localhost"
+        || host
+            .parse::<std::net::IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
+}
+
+fn too_long() -> StreamError {
+    let message = format!("the answer is longer than {} MB", LONGEST_ANSWER >> 20);
+    StreamError {
+        kind: StreamErrorKind::Api,
+        code: "answer_too_long".into(),
+        message,
+        retryable: false,
+    }
+}
+
+fn broken(message: String) -> StreamError {
+    StreamError {
+        kind: StreamErrorKind::Truncated,
+        code: "truncated".into(),
+        message,
+        retryable: true,
+    }
+}
+
+async fn head_of(mut answer: reqwest::Response) -> Vec<u8> {
+    let mut body = Vec::new();
+    while let Ok(Some(chunk)) = answer.chunk().await {
+        body.extend_from_slice(&chunk[..chunk.len().min(LONGEST_ERROR - body.len())]);
+        if body.len() == LONGEST_ERROR {
+            break;
+        }
+    }
+    body
+}
+
+/// The innermost cause of an error: the part that says something.
+fn cause(error: &reqwest::Error) -> String {
+    let mut innermost: &dyn std::error::Error = error;
+    let mut said = Vec::new();
+    while let Some(source) = innermost.source() {
+        innermost = source;
+        said.push(source.to_string());
+    }
+    said.pop().unwrap_or_else(|| error.to_string())
+}
+
+fn final_error(message: String, hint: &str) -> ProviderError {
+    ProviderError {
+        kind: ProviderErrorKind::Final,
+        message,
+        hint: Some(hint.to_owned()),
+    }
+}
