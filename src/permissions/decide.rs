@@ -1,9 +1,24 @@
 //! Decides whether a tool call may run.
+//!
+//! Pure: rules, a mode and a call go in, a [`Verdict`] comes out. Deny beats ask beats allow, whatever the order of the
+//! rules; what is not understood is asked about.
+
+use std::fmt;
+use std::path::Path;
 
 use serde_json::Value;
 
+use super::bash::classify::classify_reading;
+use super::bash::{self, Reading};
+use super::call::{Files, Subject};
+use super::cover::{Basis, Cover};
 use super::grant::Grant;
-use super::rule::{Rule, Rules};
+use super::mcp::NamePattern;
+use super::path::{Ground, Spot};
+use super::pattern::PathPattern;
+use super::protected::is_protected;
+use super::rule::{Field, Matcher, Rule, RuleList, Rules};
+use super::search::{Findings, search};
 use super::world::World;
 use crate::protocol::{Level, Mode};
 
@@ -22,6 +37,16 @@ pub enum Decision {
     Allow,
     Ask,
     Deny,
+}
+
+impl Decision {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Decision::Allow => "allow",
+            Decision::Ask => "ask",
+            Decision::Deny => "deny",
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +74,21 @@ pub enum Cause {
     Person,
 }
 
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cause::Rule(rule) => write!(f, "rule `{}` of {}", rule.text, rule.source.0),
+            Cause::BuiltIn => f.write_str("built-in list"),
+            Cause::ProtectedPath => f.write_str("protected path"),
+            Cause::Mode(mode) => write!(f, "mode {}", mode.name()),
+            Cause::Classifier => f.write_str("classifier"),
+            Cause::Default => f.write_str("the tool's default"),
+            Cause::Hook(name) => write!(f, "hook {name}"),
+            Cause::Person => f.write_str("person"),
+        }
+    }
+}
+
 impl Verdict {
     /// The grant of an allowed call.
     pub fn grant(&self) -> Option<Grant> {
@@ -56,17 +96,344 @@ impl Verdict {
     }
 }
 
+/// Decides. The order is that of the rules of the house: deny rules and the built-in list, plan mode, ask rules, critical
+/// removals, bypass, protected paths, allow rules, the default of the tool. The first that applies answers.
 pub fn decide(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>) -> Verdict {
-    let _ = (rules, world);
-    let (decision, cause) = match (mode, asked.level) {
-        (Mode::BypassPermissions, _) => (Decision::Allow, Cause::Mode(mode)),
-        (_, Level::Safe) => (Decision::Allow, Cause::Default),
-        (_, Level::Forbidden) => (Decision::Deny, Cause::Default),
-        _ => (Decision::Ask, Cause::Default),
-    };
+    let verdict = Case::new(asked, rules, mode, world).decide();
+    match (verdict.decision, mode) {
+        (Decision::Ask, Mode::DontAsk) => Verdict {
+            decision: Decision::Deny,
+            reason: format!("{}; the mode dontAsk denies what would ask", verdict.reason),
+            cause: Cause::Mode(mode),
+        },
+        (Decision::Allow | Decision::Ask | Decision::Deny, _) => verdict,
+    }
+}
+
+/// A call with all that is known about it.
+struct Case<'c> {
+    asked: &'c Asked<'c>,
+    rules: &'c Rules,
+    mode: Mode,
+    ground: Ground<'c>,
+    subject: Subject,
+    /// The command, if it is one.
+    reading: Option<Reading>,
+}
+
+impl<'c> Case<'c> {
+    fn new(asked: &'c Asked<'c>, rules: &'c Rules, mode: Mode, world: &'c World<'c>) -> Self {
+        let ground = Ground::new(world);
+        let subject = Subject::of(asked.tool, asked.input, &ground);
+        let reading = match &subject {
+            Subject::Bash(command) => Some(bash::read(command)),
+            Subject::Read(_)
+            | Subject::Edit(_)
+            | Subject::Web(_)
+            | Subject::Other
+            | Subject::Unclear(_) => None,
+        };
+        Self {
+            asked,
+            rules,
+            mode,
+            ground,
+            subject,
+            reading,
+        }
+    }
+
+    fn decide(&self) -> Verdict {
+        let findings = match (&self.subject, &self.reading) {
+            (Subject::Bash(command), Some(reading)) => {
+                search(command, reading, self.rules, &self.ground)
+            }
+            _ => Findings::default(),
+        };
+        self.denied(&findings)
+            .or_else(|| self.planned())
+            .or_else(|| self.must_ask(&findings))
+            .or_else(|| self.bypassed())
+            .or_else(|| self.protected(&findings))
+            .or_else(|| self.allowed())
+            .unwrap_or_else(|| self.default())
+    }
+
+    /// Step 1: a deny rule, the built-in list, a tool that never runs.
+    fn denied(&self, findings: &Findings<'_>) -> Option<Verdict> {
+        if let Some(rule) = findings.deny.or_else(|| {
+            self.rules
+                .deny
+                .iter()
+                .find(|rule| self.refuses(rule, RuleList::Deny))
+        }) {
+            return Some(by_rule(Decision::Deny, rule, "denies this call"));
+        }
+        if let Some(why) = findings.never {
+            return Some(verdict(
+                Decision::Deny,
+                Cause::BuiltIn,
+                format!("this command never runs: {why}"),
+            ));
+        }
+        match self.asked.level {
+            Level::Forbidden => Some(verdict(
+                Decision::Deny,
+                Cause::Default,
+                format!("the tool {} never runs", self.asked.tool),
+            )),
+            Level::Safe | Level::Confirm | Level::Dangerous => None,
+        }
+    }
+
+    /// Step 2: plan mode denies whatever is not read-only.
+    fn planned(&self) -> Option<Verdict> {
+        match self.mode {
+            Mode::Plan => {}
+            Mode::Default | Mode::AcceptEdits | Mode::DontAsk | Mode::BypassPermissions => {
+                return None;
+            }
+        }
+        let reason = match (&self.subject, &self.reading) {
+            (Subject::Bash(_), Some(reading)) => {
+                let cwd = Path::new(&self.ground.cwd.lexical);
+                classify_reading(reading, cwd).err()?
+            }
+            (Subject::Edit(_), _) => "it changes files".to_owned(),
+            (Subject::Read(_), _) => return None,
+            _ if is_editing_tool(self.asked.tool) => "it changes files".to_owned(),
+            _ if self.asked.read_only || self.asked.level == Level::Safe => return None,
+            _ => "it is not marked as read-only".to_owned(),
+        };
+        let reason = format!("plan mode runs only what changes nothing: {reason}");
+        Some(verdict(Decision::Deny, Cause::Mode(self.mode), reason))
+    }
+
+    /// Steps 3 and 4: an ask rule, a critical removal.
+    fn must_ask(&self, findings: &Findings<'_>) -> Option<Verdict> {
+        if let Some(rule) = findings.ask.or_else(|| {
+            self.rules
+                .ask
+                .iter()
+                .find(|rule| self.refuses(rule, RuleList::Ask))
+        }) {
+            return Some(by_rule(
+                Decision::Ask,
+                rule,
+                "wants this call to be asked about",
+            ));
+        }
+        let critical = findings.critical.as_ref()?;
+        Some(verdict(
+            Decision::Ask,
+            Cause::BuiltIn,
+            format!("it removes `{critical}`"),
+        ))
+    }
+
+    /// Step 5.
+    fn bypassed(&self) -> Option<Verdict> {
+        match self.mode {
+            Mode::BypassPermissions => Some(verdict(
+                Decision::Allow,
+                Cause::Mode(self.mode),
+                "the mode bypassPermissions allows it".to_owned(),
+            )),
+            Mode::Default | Mode::AcceptEdits | Mode::Plan | Mode::DontAsk => None,
+        }
+    }
+
+    /// Step 6: a write to a path that grants rights or runs code.
+    fn protected(&self, findings: &Findings<'_>) -> Option<Verdict> {
+        let path = match &self.subject {
+            Subject::Edit(files) => files
+                .spots
+                .iter()
+                .find(|spot| is_protected(spot, &self.ground))
+                .map(|spot| &spot.lexical),
+            _ => findings.protected.as_ref(),
+        }?;
+        let reason =
+            format!("`{path}` grants rights or runs code, so writing it is always asked about");
+        Some(verdict(Decision::Ask, Cause::ProtectedPath, reason))
+    }
+
+    /// Step 7 for everything but Bash, whose parts may be covered in several ways.
+    fn allowed(&self) -> Option<Verdict> {
+        let rule = self.rules.allow.iter().find(|rule| self.permits(rule))?;
+        Some(by_rule(Decision::Allow, rule, "allows it"))
+    }
+
+    /// Step 8.
+    fn default(&self) -> Verdict {
+        match (&self.subject, &self.reading) {
+            (Subject::Bash(_), Some(reading)) => self.bash(reading),
+            (Subject::Bash(_), None) => ask("the command could not be read".to_owned()),
+            (Subject::Read(files), _) => match self.outside(files) {
+                None => verdict(
+                    Decision::Allow,
+                    Cause::Default,
+                    "it reads inside the working directories".to_owned(),
+                ),
+                Some(path) => ask(format!("`{path}` is outside the working directories")),
+            },
+            (Subject::Edit(files), _) => match self.outside(files) {
+                Some(path) => ask(format!("`{path}` is outside the working directories")),
+                None if self.mode == Mode::AcceptEdits => verdict(
+                    Decision::Allow,
+                    Cause::Mode(self.mode),
+                    "acceptEdits allows edits inside the working directories".to_owned(),
+                ),
+                None => ask("it changes files".to_owned()),
+            },
+            (Subject::Unclear(why), _) => ask(format!("{why}, so nothing can be said about it")),
+            (Subject::Web(_) | Subject::Other, _) => match self.asked.level {
+                Level::Safe => verdict(
+                    Decision::Allow,
+                    Cause::Default,
+                    format!("the tool {} changes nothing", self.asked.tool),
+                ),
+                Level::Confirm | Level::Dangerous | Level::Forbidden => {
+                    ask(format!("no rule allows {}", self.asked.tool))
+                }
+            },
+        }
+    }
+
+    fn bash(&self, reading: &Reading) -> Verdict {
+        let cover = Cover {
+            rules: self.rules,
+            mode: self.mode,
+            ground: &self.ground,
+        };
+        match cover.cover(reading) {
+            Err(reason) => ask(reason),
+            Ok(bases) => {
+                let rule = bases.iter().find_map(|basis| match basis {
+                    Basis::Rule(rule) => Some(*rule),
+                    Basis::Classifier | Basis::Mode => None,
+                });
+                match rule {
+                    Some(rule) => by_rule(Decision::Allow, rule, "allows it"),
+                    None if bases.contains(&Basis::Mode) => verdict(
+                        Decision::Allow,
+                        Cause::Mode(self.mode),
+                        "acceptEdits allows edits inside the working directories".to_owned(),
+                    ),
+                    None => verdict(
+                        Decision::Allow,
+                        Cause::Classifier,
+                        "every command in it only reads".to_owned(),
+                    ),
+                }
+            }
+        }
+    }
+
+    /// Whether a rule in deny or ask matches this call. What a command does is found by [`search`].
+    fn refuses(&self, rule: &Rule, list: RuleList) -> bool {
+        let either = |pattern: &PathPattern, files: &Files| {
+            files
+                .spots
+                .iter()
+                .any(|spot| pattern.matches_either(spot, &self.ground, files.role))
+        };
+        match (&rule.matcher, &self.subject) {
+            (Matcher::Name(name), _) if name.matches(self.asked.tool) => true,
+            // The bare names stand for their whole family: who denies `Edit` means edits.
+            (Matcher::Name(NamePattern::Exact(name)), Subject::Edit(_)) => name == "Edit",
+            (Matcher::Name(NamePattern::Exact(name)), Subject::Read(_)) => name == "Read",
+            (Matcher::Path(pattern), Subject::Read(files)) => {
+                rule.tool == "Read" && either(pattern, files)
+            }
+            (Matcher::Path(pattern), Subject::Edit(files)) => {
+                let reading = rule.tool == "Read"
+                    && list == RuleList::Deny
+                    && self.asked.tool != "NotebookEdit";
+                (rule.tool == "Edit" || reading) && either(pattern, files)
+            }
+            (Matcher::Domain(domain), Subject::Web(host)) => domain.matches(host.as_deref()),
+            (Matcher::Field(field), _) => {
+                rule.tool == self.asked.tool && field_matches(field, self.asked.input)
+            }
+            (Matcher::Name(_) | Matcher::Command(_) | Matcher::Path(_) | Matcher::Domain(_), _) => {
+                false
+            }
+        }
+    }
+
+    /// Whether a rule in allow covers this call.
+    fn permits(&self, rule: &Rule) -> bool {
+        match (&rule.matcher, &self.subject) {
+            (_, Subject::Bash(_) | Subject::Unclear(_)) => false,
+            (Matcher::Name(name), _) => name.matches(self.asked.tool),
+            (Matcher::Path(pattern), Subject::Read(files)) => {
+                // What lies inside may be read anyway.
+                let outside = |spot: &&Spot| !self.ground.contains(spot);
+                let spots = files.spots.iter().filter(outside).cloned().collect();
+                rule.tool == "Read"
+                    && self.covers(
+                        pattern,
+                        &Files {
+                            spots,
+                            role: files.role,
+                        },
+                    )
+            }
+            (Matcher::Path(pattern), Subject::Edit(files)) => {
+                rule.tool == "Edit" && self.covers(pattern, files)
+            }
+            (Matcher::Domain(domain), Subject::Web(Some(host))) => domain.matches(Some(host)),
+            (
+                Matcher::Command(_) | Matcher::Path(_) | Matcher::Domain(_) | Matcher::Field(_),
+                _,
+            ) => false,
+        }
+    }
+
+    /// Every place must be allowed.
+    fn covers(&self, pattern: &PathPattern, files: &Files) -> bool {
+        let matched = |spot: &Spot| pattern.matches_both(spot, &self.ground, files.role);
+        files.spots.iter().all(matched)
+    }
+
+    fn outside<'f>(&self, files: &'f Files) -> Option<&'f str> {
+        files
+            .spots
+            .iter()
+            .find(|spot| !self.ground.contains(spot))
+            .map(|spot| spot.lexical.as_str())
+    }
+}
+
+fn is_editing_tool(tool: &str) -> bool {
+    matches!(
+        tool,
+        "Edit" | "MultiEdit" | "Write" | "NotebookEdit" | "Bash"
+    )
+}
+
+fn field_matches(field: &Field, input: &Value) -> bool {
+    match input.get(&field.name) {
+        None | Some(Value::Null) => false,
+        Some(Value::String(text)) => field.value.matches(text),
+        Some(other) => field.value.matches(&other.to_string()),
+    }
+}
+
+fn verdict(decision: Decision, cause: Cause, reason: String) -> Verdict {
     Verdict {
         decision,
-        reason: String::new(),
+        reason,
         cause,
     }
+}
+
+fn ask(reason: String) -> Verdict {
+    verdict(Decision::Ask, Cause::Default, reason)
+}
+
+fn by_rule(decision: Decision, rule: &Rule, what: &str) -> Verdict {
+    let reason = format!("the rule `{}` in {} {what}", rule.text, rule.source.0);
+    verdict(decision, Cause::Rule(rule.clone()), reason)
 }

@@ -1,4 +1,41 @@
 //! Rules as people write them: `Tool` or `Tool(specifier)`, in the lists deny, ask and allow.
+//!
+//! A rule is parsed once, when it is added; deciding compares only.
+
+use super::command::CommandPattern;
+use super::mcp::NamePattern;
+use super::pattern::PathPattern;
+use super::web::DomainPattern;
+use super::wildcard::Wildcard;
+
+/// The tools that come with the program. Others are custom tools and MCP tools.
+const TOOLS: [&str; 22] = [
+    "Read",
+    "Write",
+    "Edit",
+    "MultiEdit",
+    "FileSearch",
+    "Bash",
+    "BashOutput",
+    "KillShell",
+    "Glob",
+    "Grep",
+    "LS",
+    "WebFetch",
+    "WebSearch",
+    "NotebookEdit",
+    "TodoWrite",
+    "Task",
+    "AskUserQuestion",
+    "EnterPlanMode",
+    "ExitPlanMode",
+    "ToolSearch",
+    "Skill",
+    "SlashCommand",
+];
+
+/// Input fields of Bash that a rule in deny or ask may name.
+const BASH_FIELDS: [&str; 3] = ["run_in_background", "timeout", "description"];
 
 /// Which list a rule stands in. Deny beats ask beats allow, wherever the rules come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +55,31 @@ pub struct Rule {
     pub tool: String,
     pub specifier: Option<String>,
     pub source: Source,
+    pub(super) matcher: Matcher,
 }
+
+/// What a rule is compared with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Matcher {
+    /// Every call of the tools of this name.
+    Name(NamePattern),
+    Command(CommandPattern),
+    Path(PathPattern),
+    Domain(DomainPattern),
+    Field(Field),
+}
+
+/// An input field with this value. For Bash, the same text may also be a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Field {
+    pub name: String,
+    pub value: Wildcard,
+    pub command: Option<CommandPattern>,
+}
+
+/// A rule was understood, but something about it will surprise its author.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning(pub String);
 
 /// All rules in force.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,9 +90,180 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Adds a rule as written. An error says what is wrong with it, in words for the person who wrote it.
-    pub fn add(&mut self, list: RuleList, text: &str, source: &Source) -> Result<(), String> {
-        let _ = (list, text, source);
-        Ok(())
+    /// Whether a deny rule names the tool as a whole, so that it need not even be offered.
+    pub fn denies_whole(&self, tool: &str) -> bool {
+        self.deny.iter().any(|rule| match &rule.matcher {
+            Matcher::Name(pattern) => pattern.matches(tool),
+            Matcher::Command(_) | Matcher::Path(_) | Matcher::Domain(_) | Matcher::Field(_) => {
+                false
+            }
+        })
+    }
+
+    /// Adds a rule as written. An error says what is wrong with it, a warning what it will not do, in words for the person
+    /// who wrote it.
+    pub fn add(
+        &mut self,
+        list: RuleList,
+        text: &str,
+        source: &Source,
+    ) -> Result<Option<Warning>, String> {
+        let text = text.trim();
+        let (tool, specifier) =
+            split(text).map_err(|error| format!("the rule `{text}` {error}"))?;
+        let parsed = parse(tool, specifier, list)
+            .map_err(|error| format!("the rule `{text}` is not understood: {error}"))?;
+        if let Some(matcher) = parsed.matcher {
+            let rules = match list {
+                RuleList::Deny => &mut self.deny,
+                RuleList::Ask => &mut self.ask,
+                RuleList::Allow => &mut self.allow,
+            };
+            rules.push(Rule {
+                text: text.to_owned(),
+                tool: tool.to_owned(),
+                specifier: specifier.map(str::to_owned),
+                source: source.clone(),
+                matcher,
+            });
+        }
+        Ok(parsed
+            .warning
+            .map(|warning| Warning(format!("the rule `{text}` {warning}"))))
+    }
+}
+
+fn split(text: &str) -> Result<(&str, Option<&str>), String> {
+    let (tool, specifier) = match text.split_once('(') {
+        None if text.contains(')') => return Err("has a `)` without a `(`".to_owned()),
+        None => (text, None),
+        Some((tool, rest)) => match rest.strip_suffix(')') {
+            Some("") => {
+                return Err(format!(
+                    "has nothing in its parentheses; write `{tool}` for every call"
+                ));
+            }
+            Some(specifier) => (tool, Some(specifier)),
+            None => return Err("has a `(` without a `)` at its end".to_owned()),
+        },
+    };
+    let fits = |character: char| character.is_alphanumeric() || "_-*.".contains(character);
+    if tool.is_empty() {
+        return Err("names no tool; write it as `Tool` or `Tool(specifier)`".to_owned());
+    }
+    if !tool.chars().all(fits) {
+        return Err(format!("names no tool: `{tool}` is not a tool's name"));
+    }
+    Ok((tool, specifier))
+}
+
+struct Parsed {
+    /// `None`: the rule is skipped.
+    matcher: Option<Matcher>,
+    warning: Option<String>,
+}
+
+impl From<Matcher> for Parsed {
+    fn from(matcher: Matcher) -> Self {
+        Self {
+            matcher: Some(matcher),
+            warning: None,
+        }
+    }
+}
+
+fn skipped(warning: &str) -> Parsed {
+    Parsed {
+        matcher: None,
+        warning: Some(warning.to_owned()),
+    }
+}
+
+fn parse(tool: &str, specifier: Option<&str>, list: RuleList) -> Result<Parsed, String> {
+    let Some(specifier) = specifier else {
+        return Ok(whole(tool, list));
+    };
+    if tool.starts_with("mcp__") {
+        return Ok(skipped(
+            "is skipped: a rule for an MCP tool has no parentheses",
+        ));
+    }
+    match tool {
+        "Bash" => bash(specifier, list),
+        "Read" | "Edit" => Ok(Matcher::Path(PathPattern::parse(specifier, list)?).into()),
+        "Write" | "MultiEdit" | "NotebookEdit" => {
+            Ok(skipped(&format!("is never consulted: write `Edit({specifier})`, which covers every tool that edits")))
+        }
+        "Glob" | "Grep" | "LS" | "FileSearch" => {
+            Ok(skipped(&format!("is never consulted: write `Read({specifier})`, which covers every tool that reads")))
+        }
+        "WebFetch" if specifier == "*" => Ok(whole(tool, list)),
+        "WebFetch" => Ok(Matcher::Domain(DomainPattern::parse(specifier)?).into()),
+        _ if specifier == "*" => Ok(whole(tool, list)),
+        _ => Ok(field(specifier, list).map_or_else(
+            || skipped("is never consulted: this tool takes `field:value` in deny and ask, or no parentheses"),
+            |field| Matcher::Field(field).into(),
+        )),
+    }
+}
+
+fn whole(tool: &str, list: RuleList) -> Parsed {
+    let Some(pattern) = NamePattern::parse(tool, list) else {
+        return skipped(
+            "is skipped: in allow, a `*` may stand only behind a literal `mcp__server__`",
+        );
+    };
+    let known = TOOLS.contains(&tool) || tool.starts_with("mcp__") || tool.contains('*');
+    let warning =
+        (!known).then(
+            || match TOOLS.iter().find(|known| known.eq_ignore_ascii_case(tool)) {
+                Some(meant) => format!("names no tool; `{meant}` is written so"),
+                None => format!("names the tool `{tool}`, which does not come with the program"),
+            },
+        );
+    Parsed {
+        matcher: Some(Matcher::Name(pattern)),
+        warning,
+    }
+}
+
+fn bash(specifier: &str, list: RuleList) -> Result<Parsed, String> {
+    if specifier == "*" {
+        return Ok(whole("Bash", list));
+    }
+    if specifier
+        .split_once(':')
+        .is_some_and(|(name, _)| name.trim() == "command")
+    {
+        return Ok(skipped(
+            "is ignored: the command itself is written without `command:`",
+        ));
+    }
+    let command = CommandPattern::parse(specifier, list)?;
+    Ok(match field(specifier, list) {
+        Some(field) if BASH_FIELDS.contains(&field.name.as_str()) => Matcher::Field(Field {
+            command: Some(command),
+            ..field
+        })
+        .into(),
+        Some(_) | None => Matcher::Command(command).into(),
+    })
+}
+
+/// `name:value`, blanks round the colon ignored. Fields narrow what is refused, never what is allowed.
+fn field(specifier: &str, list: RuleList) -> Option<Field> {
+    let (name, value) = specifier.split_once(':')?;
+    let name = name.trim();
+    let is_name = !name.is_empty()
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    match list {
+        RuleList::Deny | RuleList::Ask if is_name => Some(Field {
+            name: name.to_owned(),
+            value: Wildcard::new(value.trim()),
+            command: None,
+        }),
+        RuleList::Deny | RuleList::Ask | RuleList::Allow => None,
     }
 }

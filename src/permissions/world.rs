@@ -7,6 +7,8 @@ pub struct World<'a> {
     /// The primary working directory: the workspace.
     pub cwd: PathBuf,
     pub home: PathBuf,
+    /// Where the shell stands now, if an earlier `cd` has moved it: relative paths of a command start here.
+    pub shell_dir: Option<PathBuf>,
     pub additional_directories: Vec<PathBuf>,
     /// The application's own configuration directory, which is protected.
     pub config_dir: Option<PathBuf>,

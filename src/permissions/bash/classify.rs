@@ -1,0 +1,234 @@
+//! The read-only classifier: is it certain, from the text alone, that a command only reads and ends?
+//!
+//! Closed lists all the way: anything not proved harmless is not read-only. Where a path points does not matter here;
+//! [`Classified::paths`] hands the named paths on to those who decide that.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::flags::Named;
+use super::programs::{Command, is_special};
+use super::script::{Descriptor, Joint, Operator, Part, Redirect, Script, Word};
+use super::wrappers::{is_known_safe, unwrap};
+use super::{Reading, read};
+
+/// Whether a command is certain to change nothing, and why or why not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Classification {
+    pub read_only: bool,
+    pub reason: String,
+}
+
+/// Classifies a command that runs in a trusted work tree. A `cd` has to be relative to be followed.
+pub fn classify(command: &str) -> Classification {
+    classify_in(command, Path::new("."))
+}
+
+/// Classifies a command that runs in `cwd`.
+pub fn classify_in(command: &str, cwd: &Path) -> Classification {
+    match classify_reading(&read(command), cwd) {
+        Ok(()) => Classification {
+            read_only: true,
+            reason: "every command in it only reads".to_owned(),
+        },
+        Err(reason) => Classification {
+            read_only: false,
+            reason,
+        },
+    }
+}
+
+/// Whether a command may run beside others: it only reads or sleeps, and does not move the working directory.
+pub fn is_concurrency_safe(command: &str) -> bool {
+    let reading = read(command);
+    reading.refused.is_none()
+        && reading.script.structure.is_none()
+        && !reading.script.parts.is_empty()
+        && reading
+            .script
+            .parts
+            .iter()
+            .all(|part| sleeps(part) || (!moves(part) && classify_part(part).is_ok()))
+}
+
+/// Whether the whole of a reading only reads. The error says what does not.
+pub fn classify_reading(reading: &Reading, cwd: &Path) -> Result<(), String> {
+    if let Some(refused) = &reading.refused {
+        return Err(refused.clone());
+    }
+    if let Some(structure) = reading.script.structure {
+        return Err(format!("it contains {structure}"));
+    }
+    if reading.script.parts.is_empty() {
+        return Err("it contains no command".to_owned());
+    }
+    for part in &reading.script.parts {
+        classify_part(part)?;
+    }
+    follow_directories(&reading.script, cwd)
+}
+
+/// What a part that only reads names and does.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Classified<'p> {
+    pub paths: Vec<Named<'p>>,
+    /// It gets further operands from `xargs`.
+    pub fed: bool,
+}
+
+/// Whether one part only reads. A `cd` counts as reading; where it leads is checked by the caller.
+pub fn classify_part(part: &Part) -> Result<Classified<'_>, String> {
+    if part.joint == Joint::Background {
+        return Err("a background job outlives the call".to_owned());
+    }
+    if !part.nested.is_empty() {
+        return Err("it contains a substitution".to_owned());
+    }
+    if let Some(other) = part
+        .assignments
+        .iter()
+        .find(|assignment| !is_known_safe(assignment))
+    {
+        return Err(format!("it assigns `{}`", other.name));
+    }
+    let mut classified = Classified::default();
+    for redirect in &part.redirects {
+        classified.paths.extend(check_redirect(redirect)?);
+    }
+    if let [query, flag, names @ ..] = part.words.as_slice()
+        && query.raw == "command"
+        && flag.raw == "-v"
+    {
+        let plain = names
+            .iter()
+            .all(|word| word.is_literal() && !word.text.starts_with('-'));
+        return if plain {
+            Ok(classified)
+        } else {
+            Err("`command -v` is asked something odd".to_owned())
+        };
+    }
+    let unwrapped = unwrap(&part.words);
+    let Some((name, arguments)) = unwrapped.words.split_first() else {
+        return Err("it has no command".to_owned());
+    };
+    if !name.is_bare() {
+        return Err(format!("the command word `{}` is not plain", name.raw));
+    }
+    let command = Command {
+        name: &name.text,
+        arguments,
+        fed: unwrapped.fed,
+    };
+    classified.fed = unwrapped.fed;
+    classified.paths.extend(command.check()?);
+    match classified.paths.iter().find(|path| is_special(path)) {
+        Some(path) => Err(format!(
+            "`{}` is a device or shows the environment of a process",
+            path.text
+        )),
+        None => Ok(classified),
+    }
+}
+
+/// The directory that a part changes to, if it is a `cd` with one literal operand.
+pub fn cd_target(part: &Part) -> Option<&Word> {
+    match unwrap(&part.words).words {
+        [name, target]
+            if name.text == "cd" && target.is_literal() && !target.text.starts_with('-') =>
+        {
+            Some(target)
+        }
+        _ => None,
+    }
+}
+
+/// Whether the working directory changes.
+pub fn moves(part: &Part) -> bool {
+    unwrap(&part.words)
+        .words
+        .first()
+        .is_some_and(|name| matches!(name.text.as_str(), "cd" | "pushd" | "popd"))
+}
+
+/// Whether a part runs git.
+pub fn is_git(part: &Part) -> bool {
+    unwrap(&part.words)
+        .words
+        .first()
+        .is_some_and(|name| super::base_name(&name.text) == "git")
+}
+
+fn check_redirect(redirect: &Redirect) -> Result<Option<Named<'_>>, String> {
+    let target = &redirect.target;
+    let literal = target.is_literal();
+    let accepted = match redirect.operator {
+        _ if redirect.descriptor == Descriptor::Named => false,
+        Operator::Read => literal,
+        Operator::LiteralHeredoc => true,
+        Operator::Write | Operator::WriteBoth => literal && target.text == "/dev/null",
+        Operator::DuplicateInput | Operator::DuplicateOutput => {
+            matches!(target.raw.as_str(), "0" | "1" | "2")
+        }
+        Operator::ReadWrite | Operator::Heredoc | Operator::Herestring => false,
+    };
+    if !accepted {
+        return Err(format!("it is redirected to or from `{}`", target.raw));
+    }
+    Ok((redirect.operator == Operator::Read).then_some(Named {
+        text: &target.text,
+        word: target,
+    }))
+}
+
+/// `cd` has to stay below the workspace, and git must not run in another directory: that may be another repository.
+fn follow_directories(script: &Script, cwd: &Path) -> Result<(), String> {
+    let mut here = PathBuf::new();
+    let mut elsewhere = false;
+    for part in &script.parts {
+        let Some(target) = cd_target(part) else {
+            continue;
+        };
+        let target = Path::new(&target.text);
+        here = match target.strip_prefix(cwd) {
+            Ok(below) if target.is_absolute() => lexically_below(below),
+            _ => lexically_below(&here.join(target)),
+        }
+        .ok_or("`cd` leaves the workspace")?;
+        elsewhere |= !here.as_os_str().is_empty();
+    }
+    if elsewhere && script.parts.iter().any(is_git) {
+        return Err("git runs in another directory".to_owned());
+    }
+    Ok(())
+}
+
+/// The path without `.` and `..`, if it never leaves where it starts.
+fn lexically_below(path: &Path) -> Option<PathBuf> {
+    let mut below = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::Normal(name) => below.push(name),
+            Component::ParentDir if below.pop() => {}
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(below)
+}
+
+fn sleeps(part: &Part) -> bool {
+    let plain =
+        part.assignments.is_empty() && part.redirects.is_empty() && part.joint != Joint::Background;
+    match part.words.as_slice() {
+        [name, durations @ ..] if plain && name.raw == "sleep" && !durations.is_empty() => {
+            durations.iter().all(|word| {
+                let number = word.raw.strip_suffix(['s', 'm', 'h']).unwrap_or(&word.raw);
+                !number.is_empty()
+                    && number
+                        .bytes()
+                        .all(|byte| byte.is_ascii_digit() || byte == b'.')
+            })
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,259 @@
+//! Every command that a script may run, for deny and ask rules, the built-in list and path rules.
+//!
+//! This looks deeper than allow rules do: into substitutions, compound commands, literal `sh -c` scripts, behind programs
+//! that run other programs, through quotes. None of it ever widens what is allowed.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use super::classify::cd_target;
+use super::files::{Access, Kind, accesses, operands, redirected, touches};
+use super::git::past_global_options;
+use super::script::{Operator, Part, Redirect, Script, Traits, Word};
+use super::wrappers::unwrap;
+use super::{base_name, read};
+
+/// How many literal scripts (`sh -c ..`, `eval ..`) are looked into, and how deep they may stand in each other. What
+/// stands in substitutions is looked into without them.
+const MAX_SCRIPTS: usize = 1_000;
+const MAX_SCRIPT_DEPTH: usize = 6;
+
+/// Programs that run what follows; each later word may be the command.
+const EXEC_WRAPPERS: [&str; 19] = [
+    "time", "timeout", "nice", "nohup", "stdbuf", "command", "builtin", "xargs", "sudo", "doas",
+    "env", "watch", "setsid", "ionice", "flock", "exec", "busybox", "chroot", "parallel",
+];
+/// Builtins that evaluate subscripts which they find in quoted words.
+const EVALUATING: [&str; 11] = [
+    "test", "[", "printf", "let", "declare", "typeset", "local", "export", "readonly", "read",
+    "unset",
+];
+const SHELLS: [&str; 7] = ["sh", "bash", "zsh", "dash", "ksh", "ash", "rbash"];
+
+/// A command as it may run.
+pub struct Found<'f> {
+    /// From the command's own word on.
+    pub words: &'f [Word],
+    /// The same words after quote removal, joined by single blanks.
+    pub text: &'f str,
+    /// Where its relative paths may start: the directory that `cd` has led to as far as known.
+    pub directory: Option<&'f str>,
+    pub redirects: &'f [Redirect],
+    /// The same name stands before in the same words.
+    pub repeated: bool,
+}
+
+/// Who is told what was found.
+pub trait Visitor {
+    fn command(&mut self, found: &Found<'_>);
+    fn access(&mut self, access: &Access<'_>, directory: Option<&str>);
+    fn script(&mut self, script: &Script);
+}
+
+/// Walks through `script` and everything in it.
+pub fn walk(script: &Script, visitor: &mut dyn Visitor) {
+    let mut walk = Walk {
+        visitor,
+        scripts: MAX_SCRIPTS,
+    };
+    walk.script(script, None, 0);
+}
+
+struct Walk<'v> {
+    visitor: &'v mut dyn Visitor,
+    /// How many more literal scripts are looked into.
+    scripts: usize,
+}
+
+/// Where a part stands.
+#[derive(Clone, Copy)]
+struct Place<'p> {
+    part: &'p Part,
+    directory: Option<&'p str>,
+    /// How many literal scripts are around it.
+    depth: usize,
+}
+
+impl Walk<'_> {
+    fn script(&mut self, script: &Script, directory: Option<&str>, depth: usize) {
+        self.visitor.script(script);
+        let mut directory = directory.map(str::to_owned);
+        let mut fed_shell = false;
+        for part in &script.parts {
+            for nested in &part.nested {
+                self.script(nested, directory.as_deref(), depth);
+            }
+            let place = Place {
+                part,
+                directory: directory.as_deref(),
+                depth,
+            };
+            for access in part.redirects.iter().filter_map(redirected) {
+                self.visitor.access(&access, place.directory);
+            }
+            for assignment in &part.assignments {
+                self.evaluated(&assignment.value.text, place);
+            }
+            fed_shell |= self.commands(&part.words, place);
+            if part.words.iter().any(|word| word.traits.has(Traits::BRACE)) {
+                self.commands(&without_braces(&part.words), place);
+            }
+            if let Some(target) = cd_target(part) {
+                let from = directory
+                    .filter(|_| !target.text.starts_with('/'))
+                    .map_or(String::new(), |from| from + "/");
+                directory = Some(format!("{from}{}", target.text));
+            }
+        }
+        if fed_shell {
+            for body in &script.heredocs {
+                self.literal(body, directory.as_deref(), depth);
+            }
+        }
+    }
+
+    /// Tells of the command in `words` and of those behind it. Whether a shell runs what it is fed.
+    fn commands(&mut self, words: &[Word], place: Place<'_>) -> bool {
+        let (text, starts) = Part::joined(words);
+        let mut names: HashSet<&str> = HashSet::new();
+        let (mut reads, mut writes) = (false, false);
+        for at in candidates(words) {
+            let name = base_name(&words[at].text);
+            let repeated = !names.insert(name);
+            self.visitor.command(&Found {
+                words: &words[at..],
+                text: &text[starts[at]..],
+                directory: place.directory,
+                redirects: &place.part.redirects,
+                repeated,
+            });
+            let arguments = &words[at + 1..];
+            if name == "git" {
+                self.git(&words[at..], place, repeated);
+            } else if SHELLS.contains(&name) {
+                self.shell(arguments, place, repeated);
+            } else if matches!(name, "eval" | "trap") && !repeated {
+                let script: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
+                self.literal(&script.join(" "), place.directory, place.depth);
+            } else if EVALUATING.contains(&name) && !repeated {
+                for word in arguments {
+                    self.evaluated(&word.text, place);
+                }
+            }
+            if !repeated {
+                let touched = touches(name);
+                reads |= touched.0;
+                writes |= touched.1;
+            }
+        }
+        self.files(words, place, (reads, writes));
+        SHELLS.iter().any(|shell| names.contains(shell))
+    }
+
+    /// Past the global options, and into aliases that are shell scripts.
+    fn git(&mut self, words: &[Word], place: Place<'_>, repeated: bool) {
+        if !repeated {
+            for (_, script) in words.iter().filter_map(|word| word.text.split_once("=!")) {
+                self.literal(script, place.directory, place.depth);
+            }
+        }
+        let rest = past_global_options(&words[1..]);
+        if rest.len() == words.len() - 1 {
+            return;
+        }
+        // Behind an earlier git the beginning is enough: that one was compared as a whole.
+        let rest = if repeated {
+            &rest[..rest.len().min(64)]
+        } else {
+            rest
+        };
+        let skipped: Vec<Word> = std::iter::once(&words[0]).chain(rest).cloned().collect();
+        let (text, _) = Part::joined(&skipped);
+        let redirects = &[];
+        self.visitor.command(&Found {
+            words: &skipped,
+            text: &text,
+            directory: place.directory,
+            redirects,
+            repeated,
+        });
+    }
+
+    /// A literal script behind `-c`, also in a bundle such as `-lc`, or in a here-string.
+    fn shell(&mut self, arguments: &[Word], place: Place<'_>, repeated: bool) {
+        let flag = |word: &Word| {
+            word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains('c')
+        };
+        let leading = &arguments[..arguments.len().min(16)];
+        let behind = leading.iter().position(flag).map(|at| &leading[at + 1..]);
+        if let Some(script) =
+            behind.and_then(|rest| rest.iter().find(|word| !word.text.starts_with('-')))
+        {
+            self.literal(&script.text, place.directory, place.depth);
+        }
+        if repeated {
+            return;
+        }
+        for redirect in &place.part.redirects {
+            if redirect.operator == Operator::Herestring {
+                self.literal(&redirect.target.text, place.directory, place.depth);
+            }
+        }
+    }
+
+    /// Text in which the shell would find a substitution, should it evaluate it.
+    fn evaluated(&mut self, text: &str, place: Place<'_>) {
+        if text.contains("$(") || text.contains('`') {
+            self.literal(text, place.directory, place.depth);
+        }
+    }
+
+    fn literal(&mut self, script: &str, directory: Option<&str>, depth: usize) {
+        if depth < MAX_SCRIPT_DEPTH && self.scripts > 0 {
+            self.scripts -= 1;
+            self.script(&read(script).script, directory, depth + 1);
+        }
+    }
+
+    /// Precise for a command behind plain wrappers; behind others, every operand counts for every file command there.
+    fn files(&mut self, words: &[Word], place: Place<'_>, (reads, writes): (bool, bool)) {
+        let plain = unwrap(words).words;
+        let Some((name, arguments)) = plain.split_first() else {
+            return;
+        };
+        let mut found = accesses(base_name(&name.text), arguments);
+        let hidden = candidates(plain).len() > 1;
+        if hidden && reads {
+            found.extend(operands(arguments, Kind::Read));
+        }
+        if hidden && writes {
+            found.extend(operands(arguments, Kind::Write));
+        }
+        for access in &found {
+            self.visitor.access(access, place.directory);
+        }
+    }
+}
+
+/// Where in `words` a command may begin.
+fn candidates(words: &[Word]) -> Range<usize> {
+    let runs = |word: &Word| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir");
+    match words.first().map(|word| base_name(&word.text)) {
+        None => 0..0,
+        Some(name)
+            if EXEC_WRAPPERS.contains(&name) || (name == "find" && words.iter().any(runs)) =>
+        {
+            0..words.len()
+        }
+        Some(_) => 0..1,
+    }
+}
+
+/// `{rm,-rf,x}` as the words it becomes, near enough for a deny rule.
+fn without_braces(words: &[Word]) -> Vec<Word> {
+    let pieces = words
+        .iter()
+        .flat_map(|word| word.text.split(['{', ',', '}']))
+        .filter(|piece| !piece.is_empty());
+    pieces.map(Word::plain).collect()
+}

@@ -1,0 +1,263 @@
+//! Which files a command reads and writes, as far as its words tell.
+//!
+//! Used by deny and ask rules and for protected paths, so it looks generously: a command with flags that are not known is
+//! taken to touch every operand.
+
+use super::flags::{Arguments, Flags, Named};
+use super::programs::named_paths;
+use super::script::{Descriptor, Operator, Redirect, Word};
+
+/// One file that a command touches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Access<'w> {
+    pub kind: Kind,
+    pub text: String,
+    /// The word it stands in, for its quoting.
+    pub word: &'w Word,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Read,
+    Write,
+}
+
+const COPY: Flags = Flags::new(
+    "abdfgHiLlnPpRrSsTt/uvxZ",
+    "archive attributes-only backup? copy-contents debug force interactive dereference link no-clobber no-dereference \
+     preserve? no-preserve= parents recursive remove-destination sparse= strip-trailing-slashes symbolic-link suffix= \
+     target-directory/ no-target-directory update? verbose one-file-system reflink? exchange no-copy",
+);
+const MAKE_DIRECTORY: Flags = Flags::new("m:pvZ", "mode= parents verbose");
+const TOUCH: Flags = Flags::new(
+    "acd:fhmr/t:",
+    "no-create date= no-dereference reference/ time=",
+);
+const REMOVE: Flags = Flags::new(
+    "dfiIRrpv",
+    "force interactive? one-file-system no-preserve-root preserve-root? recursive dir verbose \
+     ignore-fail-on-non-empty parents",
+);
+const CHANGE: Flags = Flags::new(
+    "cfhvRHLP",
+    "changes silent quiet verbose dereference no-dereference recursive reference/ from= \
+     preserve-root no-preserve-root",
+);
+const TRUNCATE: Flags = Flags::new("cos:r/", "no-create io-blocks size= reference/");
+const TEE: Flags = Flags::new("aip", "append ignore-interrupts output-error?");
+
+/// The files that `name` with these arguments touches; empty for commands that are no file commands.
+pub fn accesses<'w>(name: &str, arguments: &'w [Word]) -> Vec<Access<'w>> {
+    let flags = match name {
+        "cp" | "mv" | "ln" | "install" => return copies(name, arguments),
+        "sed" if edits_in_place(arguments) => return operands(arguments, Kind::Write),
+        "dd" => return dd(arguments),
+        "git" => return revisions(arguments),
+        "mkdir" => MAKE_DIRECTORY,
+        "touch" => TOUCH,
+        "rm" | "rmdir" | "unlink" | "shred" => REMOVE,
+        "truncate" => TRUNCATE,
+        "tee" => TEE,
+        "chmod" | "chown" | "chgrp" => CHANGE,
+        _ => {
+            return match named_paths(name, arguments) {
+                Some(Ok(paths)) => paths
+                    .into_iter()
+                    .map(|path| access(Kind::Read, path))
+                    .collect(),
+                Some(Err(_)) => operands(arguments, Kind::Read),
+                None => Vec::new(),
+            };
+        }
+    };
+    let Ok(mut read) = flags.read(arguments) else {
+        return operands(arguments, Kind::Write);
+    };
+    let skipped =
+        usize::from(matches!(name, "chmod" | "chown" | "chgrp") && !read.has(&["reference"]));
+    read.operands.drain(..skipped.min(read.operands.len()));
+    let references = read.paths.into_iter().map(|path| access(Kind::Read, path));
+    read.operands
+        .into_iter()
+        .map(|path| access(Kind::Write, path))
+        .chain(references)
+        .collect()
+}
+
+/// Whether a command of this name reads files, and whether it writes some.
+pub fn touches(name: &str) -> (bool, bool) {
+    match name {
+        "cp" | "mv" | "ln" | "install" | "dd" | "sed" => (true, true),
+        "mkdir" | "touch" | "rm" | "rmdir" | "unlink" | "shred" | "truncate" | "tee" | "chmod"
+        | "chown" | "chgrp" => (false, true),
+        "git" => (true, false),
+        name => (named_paths(name, &[]).is_some(), false),
+    }
+}
+
+/// Whether these are the words of a command that `acceptEdits` may cover, with flags that are all known.
+pub fn is_plain_edit(name: &str, arguments: &[Word]) -> bool {
+    let flags = match name {
+        "mkdir" => MAKE_DIRECTORY,
+        "touch" => TOUCH,
+        "mv" | "cp" => COPY,
+        _ => return false,
+    };
+    let known = arguments.iter().all(Word::is_literal);
+    known
+        && flags.read(arguments).is_ok_and(|read| {
+            // The names that `dir/.` brings along are not known.
+            let brings = |source: &Named<'_>| matches!(base(source.text), "." | "..");
+            !matches!(name, "mv" | "cp")
+                || (read.operands.len() > 1 || read.has(&["t", "target-directory"]))
+                    && !read.operands.iter().rev().skip(1).any(brings)
+        })
+}
+
+/// The file that a redirection touches.
+pub fn redirected(redirect: &Redirect) -> Option<Access<'_>> {
+    let target = &redirect.target;
+    let kind = match redirect.operator {
+        Operator::DuplicateInput | Operator::DuplicateOutput if is_descriptor(target) => {
+            return None;
+        }
+        Operator::Read | Operator::DuplicateInput => Kind::Read,
+        Operator::Write | Operator::WriteBoth | Operator::ReadWrite | Operator::DuplicateOutput => {
+            Kind::Write
+        }
+        Operator::LiteralHeredoc | Operator::Heredoc | Operator::Herestring => return None,
+    };
+    (kind == Kind::Read || target.text != "/dev/null" || redirect.descriptor == Descriptor::Named)
+        .then(|| Access {
+            kind,
+            text: target.text.clone(),
+            word: target,
+        })
+}
+
+/// Every word that is no flag, and every value behind a `=`.
+pub fn operands(arguments: &[Word], kind: Kind) -> Vec<Access<'_>> {
+    let mut found = Vec::new();
+    for word in arguments {
+        match word.text.split_once('=') {
+            Some((_, value)) if word.text.starts_with('-') => found.push(Access {
+                kind,
+                text: value.to_owned(),
+                word,
+            }),
+            _ if word.text.starts_with('-') => {}
+            _ => found.push(Access {
+                kind,
+                text: word.text.clone(),
+                word,
+            }),
+        }
+    }
+    found
+}
+
+fn is_descriptor(target: &Word) -> bool {
+    let digits = target.raw.strip_suffix('-').unwrap_or(&target.raw);
+    digits.bytes().all(|byte| byte.is_ascii_digit()) && !target.raw.is_empty()
+}
+
+fn access(kind: Kind, path: Named<'_>) -> Access<'_> {
+    Access {
+        kind,
+        text: path.text.to_owned(),
+        word: path.word,
+    }
+}
+
+/// Sources are read; `mv` also removes them, and `ln` gives them a second name to be written through. The destination
+/// may be a directory, so the file that would appear in it counts, too.
+fn copies<'w>(name: &str, arguments: &'w [Word]) -> Vec<Access<'w>> {
+    let Ok(Arguments {
+        mut operands,
+        paths,
+        given,
+        ..
+    }) = COPY.read(arguments)
+    else {
+        let mut all = self::operands(arguments, Kind::Write);
+        all.extend(self::operands(arguments, Kind::Read));
+        return all;
+    };
+    let directory = given
+        .iter()
+        .any(|flag| matches!(*flag, "t" | "target-directory"))
+        .then(|| paths.first().copied())
+        .flatten();
+    let destination = match directory {
+        Some(directory) => Some(directory),
+        None if operands.len() > 1 => operands.pop(),
+        None => None,
+    };
+    let mut found = Vec::new();
+    for source in &operands {
+        found.push(access(Kind::Read, *source));
+        if name != "cp" && name != "install" {
+            found.push(access(Kind::Write, *source));
+        }
+        let (text, word) = destination.map_or((".", source.word), |destination| {
+            (destination.text, destination.word)
+        });
+        found.push(Access {
+            kind: Kind::Write,
+            text: format!("{text}/{}", base(source.text)),
+            word,
+        });
+    }
+    found.extend(destination.map(|destination| access(Kind::Write, destination)));
+    found
+}
+
+fn dd(arguments: &[Word]) -> Vec<Access<'_>> {
+    let mut found = Vec::new();
+    for word in arguments {
+        let (kind, path) = match word.text.split_once('=') {
+            Some(("of", path)) => (Kind::Write, path),
+            Some(("if", path)) => (Kind::Read, path),
+            Some(_) | None => continue,
+        };
+        found.push(Access {
+            kind,
+            text: path.to_owned(),
+            word,
+        });
+    }
+    found
+}
+
+/// `git show HEAD:path` reads `path`.
+fn revisions(arguments: &[Word]) -> Vec<Access<'_>> {
+    let mut found = match super::git::check(arguments) {
+        Ok(paths) => paths
+            .into_iter()
+            .map(|path| access(Kind::Read, path))
+            .collect(),
+        Err(_) => operands(arguments, Kind::Read),
+    };
+    for at in 0..found.len() {
+        if let Some((_, path)) = found[at].text.split_once(':') {
+            let path = Access {
+                text: path.to_owned(),
+                ..found[at].clone()
+            };
+            found.push(path);
+        }
+    }
+    found
+}
+
+fn edits_in_place(arguments: &[Word]) -> bool {
+    arguments.iter().any(|word| {
+        let text = word.text.as_str();
+        text.starts_with("--i")
+            || (text.starts_with('-') && !text.starts_with("--") && text.contains('i'))
+    })
+}
+
+fn base(path: &str) -> &str {
+    super::base_name(path.trim_end_matches('/'))
+}

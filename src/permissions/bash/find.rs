@@ -1,0 +1,127 @@
+//! find: a closed list of tests and printing actions.
+
+use super::flags::Named;
+use super::script::Word;
+
+/// Tests, operators and printing actions without an argument.
+const BARE: [&str; 28] = [
+    "(",
+    ")",
+    "!",
+    ",",
+    "-not",
+    "-a",
+    "-and",
+    "-o",
+    "-or",
+    "-true",
+    "-false",
+    "-empty",
+    "-readable",
+    "-writable",
+    "-executable",
+    "-nouser",
+    "-nogroup",
+    "-depth",
+    "-mount",
+    "-xdev",
+    "-daystart",
+    "-follow",
+    "-noleaf",
+    "-print",
+    "-print0",
+    "-ls",
+    "-prune",
+    "-nowarn",
+];
+
+/// Tests and options with one argument that is data.
+const WITH_DATA: [&str; 33] = [
+    "-name",
+    "-iname",
+    "-path",
+    "-ipath",
+    "-wholename",
+    "-iwholename",
+    "-regex",
+    "-iregex",
+    "-regextype",
+    "-type",
+    "-xtype",
+    "-size",
+    "-mtime",
+    "-atime",
+    "-ctime",
+    "-mmin",
+    "-amin",
+    "-cmin",
+    "-user",
+    "-group",
+    "-uid",
+    "-gid",
+    "-perm",
+    "-links",
+    "-inum",
+    "-maxdepth",
+    "-mindepth",
+    "-fstype",
+    "-lname",
+    "-ilname",
+    "-used",
+    "-printf",
+    "-context",
+];
+
+/// Actions that run, remove or write. A rule with a wildcard never covers them.
+const ACTIONS: [&str; 8] = [
+    "-exec", "-execdir", "-ok", "-okdir", "-delete", "-fls", "-fprint", "-fprintf",
+];
+
+/// The paths that a find with tests and printing only names; the error says what is not accepted.
+pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
+    let mut paths = Vec::new();
+    let mut rest = words
+        .iter()
+        .skip_while(|word| matches!(word.text.as_str(), "-H" | "-L" | "-P"))
+        .peekable();
+    while let Some(word) = rest.next_if(|word| !begins_expression(&word.text)) {
+        paths.push(Named {
+            text: &word.text,
+            word,
+        });
+    }
+    while let Some(word) = rest.next() {
+        let text = word.text.as_str();
+        if BARE.contains(&text) {
+            continue;
+        }
+        let Some(argument) = rest.next() else {
+            return Err(format!("`find` has `{text}` without its argument"));
+        };
+        if text == "-samefile"
+            || text == "-anewer"
+            || text == "-cnewer"
+            || text.starts_with("-newer")
+        {
+            // `-newerXt` takes a time; that it is looked at as a path costs nothing.
+            paths.push(Named {
+                text: &argument.text,
+                word: argument,
+            });
+        } else if !WITH_DATA.contains(&text) {
+            return Err(format!("`find` is not known to only read with `{text}`"));
+        }
+    }
+    Ok(paths)
+}
+
+/// Whether a find runs, removes or writes something.
+pub fn acts(words: &[Word]) -> bool {
+    words
+        .iter()
+        .any(|word| ACTIONS.contains(&word.text.as_str()) || word.text.starts_with("-fprint"))
+}
+
+fn begins_expression(text: &str) -> bool {
+    (text.len() > 1 && text.starts_with('-')) || matches!(text, "(" | ")" | "!" | ",")
+}

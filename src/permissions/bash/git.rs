@@ -1,0 +1,288 @@
+//! git: the subcommands that only look, with their permitted flags.
+//!
+//! What a repository's own configuration makes git run (textconv, fsmonitor) is a matter of trusting the repository; what
+//! a command line makes it run is refused here. Auto-allowed git is run with optional locks off and no pager.
+
+use super::flags::{Arguments, Flags, Named};
+use super::script::Word;
+
+const FORMATS: [&str; 9] = [
+    "oneline",
+    "short",
+    "medium",
+    "full",
+    "fuller",
+    "reference",
+    "email",
+    "mboxrd",
+    "raw",
+];
+
+/// Flags of everything that prints differences.
+macro_rules! diff_flags {
+    () => {
+        "patch no-patch raw stat? numstat shortstat dirstat? cumulative summary compact-summary name-only name-status \
+         patch-with-stat patch-with-raw unified? minimal patience histogram diff-algorithm= anchored= color? no-color \
+         color-moved? no-color-moved color-moved-ws= word-diff? word-diff-regex= color-words? no-renames rename-empty \
+         no-rename-empty find-renames? find-copies? irreversible-delete diff-filter= pickaxe-all pickaxe-regex find-object= \
+         relative? no-relative text ignore-cr-at-eol ignore-space-at-eol ignore-space-change ignore-all-space \
+         ignore-blank-lines ignore-matching-lines= inter-hunk-context= function-context exit-code quiet no-ext-diff \
+         no-textconv ignore-submodules? src-prefix= dst-prefix= no-prefix default-prefix line-prefix= full-index binary \
+         abbrev? check ws-error-highlight= break-rewrites? indent-heuristic no-indent-heuristic "
+    };
+}
+
+/// Flags that choose, order and format commits.
+macro_rules! log_flags {
+    () => {
+        "oneline graph all branches? tags? remotes? glob= exclude= decorate? no-decorate decorate-refs= decorate-refs-exclude= \
+         clear-decorations source follow max-count= skip= since= after= until= before= author= committer= grep= grep-reflog= \
+         all-match invert-grep regexp-ignore-case basic-regexp extended-regexp fixed-strings perl-regexp merges no-merges \
+         min-parents= max-parents= no-min-parents no-max-parents first-parent exclude-first-parent-only not reflog \
+         walk-reflogs merge boundary left-right left-only right-only cherry cherry-pick cherry-mark simplify-by-decoration \
+         full-history dense sparse simplify-merges ancestry-path? show-pulls date-order author-date-order topo-order reverse \
+         no-walk? do-walk pretty? format= abbrev-commit no-abbrev-commit no-abbrev encoding= expand-tabs? no-expand-tabs \
+         notes? no-notes relative-date date= parents children log-size cc diff-merges= no-diff-merges combined-all-paths \
+         mailmap no-mailmap use-mailmap root full-diff "
+    };
+}
+
+const DIFF_SHORT: &str = "pusRaWbwzqU?S:G:l:I:M?B?D";
+const DIFF: Flags = Flags::with_numbers(
+    DIFF_SHORT,
+    concat!(diff_flags!(), "cached staged merge-base base ours theirs"),
+);
+const LOG: Flags = Flags::with_numbers(
+    "pusRaWbwzqU?S:G:l:I:M?B?Dn:L:giEFPmt",
+    concat!(diff_flags!(), log_flags!()),
+);
+const REV_LIST: Flags = Flags::with_numbers(
+    "n:giEFP",
+    concat!(
+        log_flags!(),
+        "count quiet objects disk-usage use-bitmap-index header timestamp no-commit-header"
+    ),
+);
+const SHORTLOG: Flags = Flags::with_numbers(
+    "snecn:w?iEFP",
+    concat!(log_flags!(), "summary numbered email group= committer"),
+);
+const STATUS: Flags = Flags::new(
+    "sbvzu?",
+    "short branch no-branch show-stash porcelain? long verbose untracked-files? ignore-submodules? ignored? column? no-column \
+     ahead-behind no-ahead-behind renames no-renames find-renames? null",
+);
+const REV_PARSE: Flags = Flags::new(
+    "q",
+    "verify quiet short? abbrev-ref? symbolic symbolic-full-name show-toplevel show-prefix show-cdup is-inside-work-tree \
+     is-inside-git-dir is-bare-repository is-shallow-repository git-common-dir absolute-git-dir \
+     show-superproject-working-tree show-object-format? all branches? tags? remotes? not revs-only no-revs flags no-flags \
+     path-format= since= until= disambiguate= end-of-options",
+);
+const LS_FILES: Flags = Flags::new(
+    "cdmoisukztvfx:X/",
+    "cached deleted modified others ignored stage unmerged killed directory no-empty-directory eol exclude= exclude-from/ \
+     exclude-per-directory= exclude-standard error-unmatch full-name abbrev? deduplicate with-tree= format= resolve-undo",
+);
+const LS_TREE: Flags = Flags::new(
+    "drtlz",
+    "long name-only name-status object-only full-name full-tree abbrev? format=",
+);
+const BLAME: Flags = Flags::new(
+    "L:ltepfnswbM?",
+    "root show-stats date= porcelain line-porcelain incremental show-name show-number show-email since= abbrev= first-parent \
+     ignore-rev= ignore-revs-file/ color-lines color-by-age minimal encoding= reverse=",
+);
+const DESCRIBE: Flags = Flags::new(
+    "",
+    "tags all contains long always dirty? abbrev= exact-match match= exclude= candidates= first-parent debug",
+);
+const MERGE_BASE: Flags = Flags::new("a", "all octopus independent is-ancestor fork-point");
+const GREP: Flags = Flags::with_numbers(
+    "nivwhHlLcEGFPe:f/A:B:C:Wpqzoram:I",
+    "cached untracked no-exclude-standard exclude-standard invert-match ignore-case word-regexp text max-depth= recursive \
+     no-recursive extended-regexp basic-regexp fixed-strings perl-regexp line-number column full-name files-with-matches \
+     name-only files-without-match null only-matching count color? no-color heading break show-function context= \
+     after-context= before-context= function-context threads= and or not all-match quiet max-count=",
+);
+const LIST_FLAGS: &str = "list sort= format= column? no-column color? no-color contains= no-contains= merged= no-merged= \
+     points-at= ignore-case omit-empty";
+const BRANCH: Flags = Flags::new(
+    "arvli",
+    "all remotes verbose show-current abbrev= no-abbrev list sort= format= column? no-column color? no-color contains= \
+     no-contains= merged= no-merged= points-at= ignore-case omit-empty",
+);
+const TAG: Flags = Flags::new("ln?i", LIST_FLAGS);
+const CONFIG: Flags = Flags::new(
+    "lz",
+    "get get-all list global local system worktree show-origin show-scope name-only null type= bool int path includes \
+     no-includes default=",
+);
+
+/// The paths and revisions that a git command which only looks names; the error says what is not accepted.
+pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
+    let rest = skip(words, &["--no-pager", "--no-optional-locks"]);
+    let Some((subcommand, rest)) = rest.split_first() else {
+        return Err("git has no subcommand".to_owned());
+    };
+    let name = subcommand.text.as_str();
+    if !subcommand.is_bare() || name.starts_with('-') {
+        return Err(format!(
+            "`git {}` is not known to only look",
+            subcommand.raw
+        ));
+    }
+    let arguments = match name {
+        "status" => read(&STATUS, name, rest)?,
+        "diff" => read(&DIFF, name, rest)?,
+        "log" | "show" => read(&LOG, name, rest)?,
+        "rev-list" => read(&REV_LIST, name, rest)?,
+        "shortlog" => read(&SHORTLOG, name, rest)?,
+        "rev-parse" => read(&REV_PARSE, name, rest)?,
+        "ls-files" => read(&LS_FILES, name, rest)?,
+        "ls-tree" => read(&LS_TREE, name, rest)?,
+        "blame" => read(&BLAME, name, rest)?,
+        "describe" => read(&DESCRIBE, name, rest)?,
+        "merge-base" => read(&MERGE_BASE, name, rest)?,
+        "grep" => {
+            let mut arguments = read(&GREP, name, rest)?;
+            if !arguments.has(&["e", "f"]) && !arguments.operands.is_empty() {
+                arguments.operands.remove(0);
+            }
+            arguments
+        }
+        // `git branch -l x` created a branch before git 2.19.
+        "branch" => listing(read(&BRANCH, name, rest)?, &["list"], name)?,
+        "tag" => listing(read(&TAG, name, rest)?, &["list", "l"], name)?,
+        "remote" => remote(rest)?,
+        "stash" => match rest.split_first() {
+            Some((action, rest)) if action.raw == "list" => read(&LOG, "stash list", rest)?,
+            Some((action, rest)) if action.raw == "show" => read(&DIFF, "stash show", rest)?,
+            _ => return Err("`git stash` writes, but for `list` and `show`".to_owned()),
+        },
+        "worktree" => match rest.split_first() {
+            Some((action, rest)) if action.raw == "list" => read(
+                &Flags::new("vz", "porcelain verbose"),
+                "worktree list",
+                rest,
+            )?,
+            _ => return Err("`git worktree` writes, but for `list`".to_owned()),
+        },
+        "config" => {
+            let arguments = read(&CONFIG, name, rest)?;
+            let gets = arguments.has(&["get", "get-all"]) && !arguments.operands.is_empty();
+            let lists = arguments.has(&["list", "l"]) && arguments.operands.is_empty();
+            if !gets && !lists {
+                return Err(
+                    "`git config` may write, but for --get, --get-all and --list".to_owned(),
+                );
+            }
+            Arguments {
+                operands: Vec::new(),
+                ..arguments
+            }
+        }
+        "cat-file" => {
+            let arguments = read(&Flags::new("tspe", ""), name, rest)?;
+            if arguments.given.len() != 1 || arguments.operands.len() != 1 {
+                return Err(
+                    "`git cat-file` is accepted with one of -t -s -p -e and one object".to_owned(),
+                );
+            }
+            arguments
+        }
+        _ => return Err(format!("`git {name}` is not known to only look")),
+    };
+    for (flag, value) in &arguments.values {
+        if matches!(*flag, "format" | "pretty") && !is_harmless_format(name, value) {
+            return Err(format!("the format `{value}` may start a program"));
+        }
+    }
+    Ok(arguments
+        .operands
+        .into_iter()
+        .chain(arguments.paths)
+        .collect())
+}
+
+/// The words from the subcommand on, past all global options. For deny rules: it looks past more than is permitted.
+pub fn past_global_options(words: &[Word]) -> &[Word] {
+    let mut rest = words;
+    while let Some((first, after)) = rest.split_first() {
+        let separate = [
+            "-c",
+            "-C",
+            "--git-dir",
+            "--work-tree",
+            "--namespace",
+            "--exec-path",
+            "--super-prefix",
+            "--config-env",
+        ];
+        rest = match first.text.as_str() {
+            text if separate.contains(&text) => after.get(1..).unwrap_or_default(),
+            text if text.starts_with('-') => after,
+            _ => break,
+        };
+    }
+    rest
+}
+
+fn read<'w>(flags: &Flags, name: &str, words: &'w [Word]) -> Result<Arguments<'w>, String> {
+    flags
+        .read(words)
+        .map_err(|flag| format!("`git {name}` is not known to only look with the flag `{flag}`"))
+}
+
+/// An operand of `branch` and `tag` is a new name, unless a flag asks for a list.
+fn listing<'w>(
+    arguments: Arguments<'w>,
+    lists: &[&str],
+    name: &str,
+) -> Result<Arguments<'w>, String> {
+    if !arguments.operands.is_empty() && !arguments.has(lists) {
+        return Err(format!(
+            "`git {name}` with a name and without --list writes"
+        ));
+    }
+    Ok(Arguments {
+        operands: Vec::new(),
+        ..arguments
+    })
+}
+
+fn remote(words: &[Word]) -> Result<Arguments<'_>, String> {
+    match words.split_first() {
+        Some((action, rest)) if action.raw == "get-url" => {
+            let arguments = read(&Flags::new("", "push all"), "remote get-url", rest)?;
+            Ok(Arguments {
+                operands: Vec::new(),
+                ..arguments
+            })
+        }
+        _ => {
+            let arguments = read(&Flags::new("v", "verbose"), "remote", words)?;
+            if arguments.operands.is_empty() {
+                Ok(arguments)
+            } else {
+                Err("`git remote` may write or use the network".to_owned())
+            }
+        }
+    }
+}
+
+/// `%G` verifies a signature with a configured program. A name that is not built in may stand for such a format.
+fn is_harmless_format(subcommand: &str, value: &str) -> bool {
+    let by_fields = matches!(subcommand, "branch" | "tag" | "ls-files" | "ls-tree");
+    !value.contains("%G")
+        && !value.contains("signature")
+        && (by_fields || value.is_empty() || value.contains('%') || FORMATS.contains(&value))
+}
+
+fn skip<'w>(words: &'w [Word], flags: &[&str]) -> &'w [Word] {
+    let count = words
+        .iter()
+        .take_while(|word| word.is_bare() && flags.contains(&word.text.as_str()))
+        .count();
+    &words[count..]
+}

@@ -1,0 +1,84 @@
+//! The shell reader, and what is known about shell commands.
+//!
+//! One reader serves classifier, rules, path checks, dialog and log; what it read is what is decided on.
+
+pub(super) mod classify;
+pub(super) mod commands;
+mod compound;
+pub(super) mod deny_list;
+mod draft;
+mod expansion;
+pub(super) mod files;
+pub(super) mod find;
+pub(super) mod flags;
+mod fragments;
+mod git;
+mod jq;
+mod parse;
+mod programs;
+mod ps;
+mod reader;
+mod readers;
+pub mod script;
+mod sed;
+mod text;
+pub(super) mod wrappers;
+
+use script::{Joint, Script};
+
+pub use classify::{Classification, classify, classify_in, is_concurrency_safe};
+
+/// Text beyond this is not parsed, only cut into fragments.
+const MAX_PARSED: usize = 1 << 20;
+
+/// A command line as it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reading {
+    pub script: Script,
+    /// Why nothing in this text may be approved without a question. Deny rules still see `script`.
+    pub refused: Option<String>,
+}
+
+/// Reads a command line. Never fails: what cannot be read is refused and cut into fragments.
+pub fn read(command: &str) -> Reading {
+    let refused = text::refusal(command);
+    if command.len() > MAX_PARSED {
+        let script = fragments::fragment_script(command);
+        return Reading { script, refused };
+    }
+    match expansion::parse(command) {
+        Ok(mut script) => {
+            if refused.is_some() && command.chars().any(text::is_deceptive) {
+                // bash takes these characters for ordinary ones; a person may not.
+                script.parts.extend(fragments::fragments(command));
+            }
+            Reading { script, refused }
+        }
+        Err(broken) => Reading {
+            script: fragments::fragment_script(command),
+            refused: refused
+                .or_else(|| Some(format!("it cannot be read completely: {}", broken.0))),
+        },
+    }
+}
+
+/// The words of the command whose exit status is surely that of the whole command line; `None` where that is not sure.
+pub fn last_words(command: &str) -> Option<Vec<String>> {
+    let reading = read(command);
+    let (last, before) = reading.script.parts.split_last()?;
+    let sure = reading.refused.is_none()
+        && reading.script.structure.is_none()
+        && last.joint == Joint::Sequence
+        && before.iter().all(|part| match part.joint {
+            Joint::Sequence | Joint::Or | Joint::Pipe | Joint::Background => true,
+            // What stands before `&&` may be what failed; a directory that is not there is no answer of a later search.
+            Joint::And => part.words.first().is_some_and(|word| word.raw == "cd"),
+        });
+    let words: Vec<String> = last.words.iter().map(|word| word.text.clone()).collect();
+    (sure && !words.is_empty()).then_some(words)
+}
+
+/// The name of a program, without the directory.
+pub(crate) fn base_name(text: &str) -> &str {
+    text.rsplit('/').next().unwrap_or(text)
+}

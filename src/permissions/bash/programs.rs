@@ -1,0 +1,318 @@
+//! What each program is known to do with its arguments.
+
+use super::flags::{Arguments, Named};
+use super::readers::{Globs, Operands, Reader, reader_named};
+use super::script::{Traits, Word};
+use super::{find, git, jq, ps, sed};
+
+/// A command without its wrappers.
+pub struct Command<'n, 'p> {
+    pub name: &'n str,
+    pub arguments: &'p [Word],
+    /// It stands behind `xargs`.
+    pub fed: bool,
+}
+
+impl<'p> Command<'_, 'p> {
+    /// The paths that it names, if it is certain to only read; the error says why it is not.
+    pub fn check(&self) -> Result<Vec<Named<'p>>, String> {
+        let reader = reader_named(self.name);
+        let globs =
+            self.name == "echo" || reader.is_some_and(|reader| reader.globs == Globs::Harmless);
+        if self.fed && !globs {
+            return Err(format!(
+                "what `xargs` adds may become a flag of `{}`",
+                self.name
+            ));
+        }
+        for word in self.arguments {
+            self.check_word(word, globs)?;
+        }
+        // Even `echo` lists a directory when a glob names it.
+        let globbed = self
+            .arguments
+            .iter()
+            .filter(|word| word.traits.has(Traits::GLOB));
+        let mut paths = self.paths(reader)?;
+        paths.extend(globbed.map(|word| Named {
+            text: &word.text,
+            word,
+        }));
+        Ok(paths)
+    }
+
+    /// The paths that the command names, if its flags and operands are accepted.
+    fn paths(&self, reader: Option<Reader>) -> Result<Vec<Named<'p>>, String> {
+        match self.name {
+            "echo" => Ok(Vec::new()),
+            "printf" => self.printf(),
+            "find" => find::check(self.arguments),
+            "sed" => sed::check(self.arguments),
+            "git" => git::check(self.arguments),
+            "jq" => jq::check(self.arguments),
+            "ps" => ps::check(self.arguments).map(|()| Vec::new()),
+            "xxd" => self.xxd(),
+            "test" => self.test(self.arguments),
+            "[" => match self.arguments.split_last() {
+                Some((last, arguments)) if last.text == "]" => self.test(arguments),
+                _ => Err("`[` has no `]`".to_owned()),
+            },
+            "cd" => match self.arguments {
+                [target]
+                    if target.is_literal()
+                        && !target.text.is_empty()
+                        && !target.text.starts_with('-') =>
+                {
+                    Ok(Vec::new())
+                }
+                _ => Err("`cd` is accepted with one literal directory".to_owned()),
+            },
+            name => match reader {
+                Some(reader) => self.reader(reader.flags.read(self.arguments), reader.operands),
+                None => Err(format!("`{name}` is not known to only read")),
+            },
+        }
+    }
+
+    fn check_word(&self, word: &Word, globs: bool) -> Result<(), String> {
+        let traits = word.traits;
+        let odd = Traits::EXPANSION
+            .or(Traits::BRACE)
+            .or(Traits::DOLLAR_QUOTED);
+        if traits.has(odd) || (traits.has(Traits::STATUS) && self.name != "echo") {
+            return Err(format!("`{}` is expanded by the shell", word.raw));
+        }
+        if traits.has(Traits::TILDE) && word.text != "~" && !word.text.starts_with("~/") {
+            return Err(format!("`{}` is expanded by the shell", word.raw));
+        }
+        if traits.has(Traits::GLOB) && !globs && !matches!(word.raw.as_str(), "[") {
+            return Err(format!(
+                "the glob `{}` may become a flag of `{}`",
+                word.raw, self.name
+            ));
+        }
+        Ok(())
+    }
+
+    fn reader(
+        &self,
+        arguments: Result<Arguments<'p>, &'p str>,
+        operands: Operands,
+    ) -> Result<Vec<Named<'p>>, String> {
+        let name = self.name;
+        let arguments = arguments
+            .map_err(|flag| format!("`{name}` is not known to only read with the flag `{flag}`"))?;
+        let mut paths = arguments.operands.clone();
+        match operands {
+            Operands::None if !paths.is_empty() => {
+                return Err(format!("`{name}` is given an operand"));
+            }
+            Operands::OnePath if paths.len() > 1 => {
+                return Err(format!("`{name}` writes its second operand"));
+            }
+            Operands::Data => {
+                let fine = match name {
+                    "date" => paths.iter().all(|operand| operand.text.starts_with('+')),
+                    "seq" => paths.iter().all(|operand| is_small_number(operand.text)),
+                    _ => true,
+                };
+                if !fine {
+                    return Err(format!("`{name}` is given an operand that is not accepted"));
+                }
+                paths.clear();
+            }
+            Operands::PatternThenPaths => {
+                let no_pattern = [
+                    "e",
+                    "f",
+                    "regexp",
+                    "file",
+                    "files",
+                    "type-list",
+                    "pcre2-version",
+                    "version",
+                    "help",
+                ];
+                if !arguments.has(&no_pattern) && !paths.is_empty() {
+                    paths.remove(0);
+                }
+            }
+            Operands::None | Operands::OnePath | Operands::Paths => {}
+        }
+        // Options may come from a file that is named so.
+        if name == "strings" && paths.iter().any(|path| path.text.starts_with('@')) {
+            return Err("`strings` reads options from `@file`".to_owned());
+        }
+        let descends = matches!(name, "grep" | "egrep" | "fgrep" | "rg" | "diff");
+        if descends && paths.iter().any(|path| reaches_processes(path.text)) {
+            return Err(format!(
+                "`{name}` may read the environment of processes there"
+            ));
+        }
+        paths.extend(arguments.paths);
+        Ok(paths)
+    }
+
+    /// The format is data, but for `%n`, which assigns a variable; `-v` evaluates a subscript.
+    fn printf(&self) -> Result<Vec<Named<'p>>, String> {
+        let arguments = match self.arguments {
+            [first, rest @ ..] if first.text == "--" => rest,
+            all => all,
+        };
+        let format = arguments.first().map_or("", |word| word.text.as_str());
+        if format.starts_with('-') {
+            return Err("`printf` is not known to only print with a flag".to_owned());
+        }
+        let assigns = format.split('%').skip(1).any(|conversion| {
+            let flags = |flag: char| flag.is_ascii_digit() || "-+ #.*'hlLjtz".contains(flag);
+            conversion.trim_start_matches(flags).starts_with('n')
+        });
+        if assigns {
+            Err("`printf` may assign a variable".to_owned())
+        } else {
+            Ok(Vec::new())
+        }
+    }
+
+    /// `-v` and `-R` evaluate subscripts. What follows a file test is a path.
+    fn test(&self, arguments: &'p [Word]) -> Result<Vec<Named<'p>>, String> {
+        if arguments
+            .iter()
+            .any(|word| matches!(word.text.as_str(), "-v" | "-R"))
+        {
+            return Err(format!(
+                "`{}` evaluates what it tests with -v and -R",
+                self.name
+            ));
+        }
+        let file_tests = "abcdefghkprsuwxGLNOS";
+        let is_file_test = |word: &Word| {
+            word.text.len() == 2
+                && word.text.starts_with('-')
+                && file_tests.contains(&word.text[1..])
+        };
+        let tested = arguments
+            .windows(2)
+            .filter(|pair| is_file_test(&pair[0]))
+            .map(|pair| &pair[1]);
+        Ok(tested
+            .map(|word| Named {
+                text: &word.text,
+                word,
+            })
+            .collect())
+    }
+
+    /// Its flags do not bundle and match by prefix, so only exact ones are accepted.
+    fn xxd(&self) -> Result<Vec<Named<'p>>, String> {
+        let mut paths = Vec::new();
+        let mut rest = self.arguments.iter();
+        while let Some(word) = rest.next() {
+            // Behind an operand even a flag is one, and the second operand is written.
+            if !paths.is_empty() {
+                return Err("`xxd` writes its second operand".to_owned());
+            }
+            match word.text.as_str() {
+                "-a" | "-b" | "-e" | "-E" | "-i" | "-p" | "-ps" | "-r" | "-u" => {}
+                "-c" | "-g" | "-l" | "-o" | "-s" => {
+                    let value = rest.next().map_or("", |word| word.text.as_str());
+                    if !is_count(value) {
+                        return Err(format!("`xxd` has `{}` without a number", word.text));
+                    }
+                }
+                text if text.len() > 2
+                    && ["-c", "-g", "-l", "-o", "-s"].contains(&text.get(..2).unwrap_or("")) =>
+                {
+                    if !is_count(&text[2..]) {
+                        return Err(format!(
+                            "`xxd` is not known to only read with the flag `{text}`"
+                        ));
+                    }
+                }
+                text if text.len() > 1 && text.starts_with('-') => {
+                    return Err(format!(
+                        "`xxd` is not known to only read with the flag `{text}`"
+                    ));
+                }
+                text => paths.push(Named { text, word }),
+            }
+        }
+        Ok(paths)
+    }
+}
+
+/// The paths that a command of the list of readers names, whatever expansions it contains; `None` for other commands.
+pub fn named_paths<'p>(
+    name: &str,
+    arguments: &'p [Word],
+) -> Option<Result<Vec<Named<'p>>, String>> {
+    let reader = reader_named(name);
+    let special = matches!(name, "find" | "sed" | "jq" | "xxd" | "test" | "[");
+    let command = Command {
+        name,
+        arguments,
+        fed: false,
+    };
+    (reader.is_some() || special).then(|| command.paths(reader))
+}
+
+/// Whether an operand is a device other than /dev/null, or a file of /proc that holds the environment or memory, or could
+/// be one once the shell has expanded it. Relative paths are taken from a directory of unknown depth.
+pub fn is_special(path: &Named<'_>) -> bool {
+    let mut components: Vec<&str> = Vec::new();
+    let text = path.text;
+    let mut rooted = text.starts_with('/');
+    for component in text
+        .split('/')
+        .filter(|component| !component.is_empty() && *component != ".")
+    {
+        if component != ".." {
+            components.push(component);
+        } else if components.pop().is_none() {
+            // Enough of these reach the root from anywhere.
+            rooted = true;
+        }
+    }
+    if !rooted {
+        return false;
+    }
+    let (Some(first), rest) = (components.first(), components.get(1..).unwrap_or_default()) else {
+        return false;
+    };
+    let globs = path.word.traits.has(Traits::GLOB);
+    let is_glob = |component: &str| globs && component.contains(['*', '?', '[']);
+    match *first {
+        "dev" => rest != ["null"],
+        "proc" => rest.iter().any(|name| {
+            is_glob(name)
+                || matches!(
+                    *name,
+                    "environ" | "mem" | "kcore" | "kmsg" | "root" | "cwd" | "fd" | "map_files"
+                )
+        }),
+        first => is_glob(first),
+    }
+}
+
+/// A search below `/` or in `/proc` reads the environment of processes.
+fn reaches_processes(text: &str) -> bool {
+    let mut components = text
+        .split('/')
+        .filter(|component| !component.is_empty() && *component != ".");
+    text.starts_with('/') && matches!(components.next(), None | Some("proc" | ".."))
+}
+
+/// Few enough steps for `seq` to end soon.
+fn is_small_number(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    !digits.is_empty()
+        && digits.len() <= 7
+        && digits
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'.')
+}
+
+fn is_count(text: &str) -> bool {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}

@@ -1,0 +1,296 @@
+//! The shell reader's ground: a position in the text, limits, and reading words as bash does.
+//!
+//! Hand-written, linear and bounded: groups and loops live on an explicit stack, only substitutions recurse, and
+//! [`MAX_DEPTH`] ends that. What bash accepts but this reader finds too odd is [`Broken`]; the caller then approves
+//! nothing and tries deny rules on fragments. So every doubt here costs a question, never a hole.
+
+use super::script::{Script, Traits, Word};
+
+/// How deep substitutions may nest.
+pub const MAX_DEPTH: usize = 40;
+
+/// The text was not understood completely; the words say why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Broken(pub &'static str);
+
+pub struct Reader<'t> {
+    pub(super) source: &'t str,
+    pub(super) at: usize,
+    pub(super) depth: usize,
+    /// Here-documents whose body starts after the next newline.
+    pub(super) pending: Vec<Pending>,
+    /// A here-document of an outer script waits for its body: a newline in here would be ambiguous.
+    pub(super) outer_pending: bool,
+    /// Scripts found in substitutions since the last part ended.
+    pub(super) nested: Vec<Script>,
+    /// How many bytes were looked at before their turn.
+    pub(super) looked_ahead: usize,
+}
+
+pub struct Pending {
+    pub delimiter: String,
+    pub strip_tabs: bool,
+    pub literal: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Quoting {
+    Bare,
+    Double,
+}
+
+impl<'t> Reader<'t> {
+    pub fn new(source: &'t str, depth: usize) -> Self {
+        Self {
+            source,
+            at: 0,
+            depth,
+            pending: Vec::new(),
+            outer_pending: false,
+            nested: Vec::new(),
+            looked_ahead: 0,
+        }
+    }
+
+    pub(super) fn byte(&self, at: usize) -> Option<u8> {
+        self.source.as_bytes().get(at).copied()
+    }
+
+    fn skip_continuations(&self, mut at: usize) -> usize {
+        while self.byte(at) == Some(b'\\') && self.byte(at + 1) == Some(b'\n') {
+            at += 2;
+        }
+        at
+    }
+
+    /// The byte here, past line continuations: bash removes them before it sees tokens, even between `$` and `(`.
+    pub(super) fn peek(&mut self) -> Option<u8> {
+        self.at = self.skip_continuations(self.at);
+        self.byte(self.at)
+    }
+
+    /// The byte after the one here, past line continuations.
+    pub(super) fn peek_second(&self) -> Option<u8> {
+        self.byte(self.skip_continuations(self.at + 1))
+    }
+
+    /// How many bytes the character at `at` takes; none at the end.
+    pub(super) fn width(&self, at: usize) -> usize {
+        self.source
+            .get(at..)
+            .and_then(|rest| rest.chars().next())
+            .map_or(0, char::len_utf8)
+    }
+
+    /// Steps over the byte here.
+    pub(super) fn bump(&mut self) {
+        self.at = self.skip_continuations(self.at + 1);
+    }
+
+    pub(super) fn skip_blanks(&mut self) {
+        while let Some(b' ' | b'\t') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    /// Reads one word. `assignable` is set where bash would accept an assignment; there `a[1 + 2]=3` is one word.
+    pub(super) fn word(&mut self, assignable: bool) -> Result<Option<Word>, Broken> {
+        let mut word = Draft::default();
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'(' if word.awaits_array() => self.array(&mut word)?,
+                b'<' | b'>' if self.peek_second() == Some(b'(') => {
+                    let start = self.at;
+                    self.bump();
+                    self.bump();
+                    self.substitution()?;
+                    word.push_expansion(&self.source[start..self.at], Traits::EXPANSION);
+                }
+                b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>' => break,
+                b'\\' => self.escape(&mut word)?,
+                b'\'' => self.single_quoted(&mut word)?,
+                b'"' => self.double_quoted(&mut word)?,
+                b'$' => self.dollar(&mut word, Quoting::Bare)?,
+                b'`' => self.backtick(&mut word, Quoting::Bare)?,
+                b'[' if assignable && word.is_name() => self.subscript(&mut word)?,
+                _ => {
+                    let start = self.at;
+                    self.at += 1;
+                    if byte == b'{' || byte == b'}' {
+                        word.brace(byte);
+                    } else if matches!(byte, b'*' | b'?' | b'[') {
+                        word.traits.add(Traits::GLOB);
+                    } else if byte == b'~' {
+                        word.tilde();
+                    } else {
+                        while self.byte(self.at).is_some_and(is_plain) {
+                            self.at += 1;
+                        }
+                    }
+                    word.push_plain(&self.source[start..self.at]);
+                }
+            }
+        }
+        Ok(word.finish())
+    }
+
+    fn escape(&mut self, word: &mut Draft) -> Result<(), Broken> {
+        let start = self.at;
+        let Some(character) = self.source[start + 1..].chars().next() else {
+            return Err(Broken("it ends in a backslash"));
+        };
+        self.at = start + 1 + character.len_utf8();
+        word.push_quoted(
+            &self.source[start..self.at],
+            &self.source[start + 1..self.at],
+        );
+        Ok(())
+    }
+
+    fn single_quoted(&mut self, word: &mut Draft) -> Result<(), Broken> {
+        let start = self.at;
+        let Some(length) = self.source[start + 1..].find('\'') else {
+            return Err(Broken("a single quote is not closed"));
+        };
+        self.at = start + length + 2;
+        word.push_quoted(
+            &self.source[start..self.at],
+            &self.source[start + 1..self.at - 1],
+        );
+        Ok(())
+    }
+
+    pub(super) fn double_quoted(&mut self, word: &mut Draft) -> Result<(), Broken> {
+        word.push_quoted("\"", "");
+        self.at += 1;
+        loop {
+            match self.peek() {
+                None => return Err(Broken("a double quote is not closed")),
+                Some(b'"') => {
+                    self.at += 1;
+                    word.push_quoted("\"", "");
+                    return Ok(());
+                }
+                Some(b'\\') => {
+                    if matches!(self.byte(self.at + 1), Some(b'$' | b'`' | b'"' | b'\\')) {
+                        word.push_quoted(
+                            &self.source[self.at..self.at + 2],
+                            &self.source[self.at + 1..self.at + 2],
+                        );
+                        self.at += 2;
+                    } else {
+                        word.push_quoted("\\", "\\");
+                        self.at += 1;
+                    }
+                }
+                Some(b'$') => self.dollar(word, Quoting::Double)?,
+                Some(b'`') => self.backtick(word, Quoting::Double)?,
+                Some(_) => {
+                    let start = self.at;
+                    self.at += 1;
+                    while self
+                        .byte(self.at)
+                        .is_some_and(|byte| !matches!(byte, b'"' | b'\\' | b'$' | b'`'))
+                    {
+                        self.at += 1;
+                    }
+                    let text = &self.source[start..self.at];
+                    word.push_quoted(text, text);
+                }
+            }
+        }
+    }
+}
+
+/// Bytes without a meaning of their own in a bare word. `=` and `:` are left out because a `~` may follow them.
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || byte >= 0x80
+        || matches!(byte, b'-' | b'_' | b'.' | b'/' | b'+' | b'%' | b'@' | b'^')
+}
+
+/// A word while it is read.
+#[derive(Default)]
+pub(super) struct Draft {
+    raw: String,
+    text: String,
+    traits: Traits,
+    started: bool,
+    /// Where in `raw` the first open brace stands.
+    open_brace: Option<usize>,
+}
+
+impl Draft {
+    pub(super) fn push_plain(&mut self, text: &str) {
+        self.started = true;
+        self.raw.push_str(text);
+        self.text.push_str(text);
+    }
+
+    pub(super) fn push_quoted(&mut self, raw: &str, text: &str) {
+        self.started = true;
+        self.raw.push_str(raw);
+        self.text.push_str(text);
+        self.traits.add(Traits::QUOTED);
+    }
+
+    pub(super) fn push_expansion(&mut self, raw: &str, kind: Traits) {
+        self.push_plain(raw);
+        self.traits.add(kind);
+    }
+
+    /// `{a,b}` and `{1..3}` are expanded, `{}` and `@{1}` are not. Quotes inside are not looked at: in doubt it expands.
+    fn brace(&mut self, byte: u8) {
+        match self.open_brace {
+            None if byte == b'{' => self.open_brace = Some(self.raw.len()),
+            Some(open) if byte == b'}' => {
+                let inside = &self.raw[open..];
+                if inside.contains(',') || inside.contains("..") {
+                    self.traits.add(Traits::BRACE);
+                }
+            }
+            None | Some(_) => {}
+        }
+    }
+
+    /// `~` expands at the start of a word and, in what looks like an assignment, after `=` and `:`.
+    fn tilde(&mut self) {
+        if !self.started || self.raw.ends_with(['=', ':']) {
+            self.traits.add(Traits::TILDE);
+        }
+    }
+
+    fn is_name(&self) -> bool {
+        !self.traits.has(Traits::QUOTED.or(Traits::EXPANSION)) && is_name(&self.raw)
+    }
+
+    fn awaits_array(&self) -> bool {
+        !self.traits.has(Traits::QUOTED)
+            && self
+                .raw
+                .strip_suffix('=')
+                .is_some_and(|name| is_name(name.strip_suffix('+').unwrap_or(name)))
+    }
+
+    fn finish(mut self) -> Option<Word> {
+        // A bracket alone matches nothing: it is the command.
+        if self.raw == "[" {
+            self.traits = Traits::default();
+        }
+        self.started.then_some(Word {
+            raw: self.raw,
+            text: self.text,
+            traits: self.traits,
+        })
+    }
+}
+
+/// Whether this is the name of a shell variable.
+pub fn is_name(text: &str) -> bool {
+    text.bytes()
+        .next()
+        .is_some_and(|first| first == b'_' || first.is_ascii_alphabetic())
+        && text
+            .bytes()
+            .all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())
+}

@@ -1,0 +1,210 @@
+//! A small sed grammar: what it accepts prints and nothing else.
+
+use super::flags::Named;
+use super::script::Word;
+
+/// The files that a print-only sed reads; the error says what is not accepted.
+pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
+    let mut scripts: Vec<&str> = Vec::new();
+    let mut operands: Vec<Named<'_>> = Vec::new();
+    let mut rest = words.iter();
+    while let Some(word) = rest.next() {
+        let text = word.text.as_str();
+        if text.len() < 2 || !text.starts_with('-') {
+            operands.push(Named { text, word });
+            continue;
+        }
+        if text == "--" {
+            operands.extend(rest.by_ref().map(|word| Named {
+                text: &word.text,
+                word,
+            }));
+            break;
+        }
+        for (at, letter) in text.char_indices().skip(1) {
+            match letter {
+                'n' | 'E' | 'r' | 'z' => continue,
+                'e' if at + 1 < text.len() => scripts.push(&text[at + 1..]),
+                'e' => scripts.push(
+                    rest.next()
+                        .map(|word| word.text.as_str())
+                        .ok_or("sed -e needs a script")?,
+                ),
+                _ => {
+                    return Err(format!(
+                        "`sed` is not known to only read with the flag `{text}`"
+                    ));
+                }
+            }
+            break;
+        }
+    }
+    if scripts.is_empty() {
+        if operands.is_empty() {
+            return Err("sed needs a script".to_owned());
+        }
+        scripts.push(operands.remove(0).text);
+    }
+    for script in scripts {
+        if !prints_only(script) {
+            return Err(format!("the sed script `{script}` may do more than print"));
+        }
+    }
+    Ok(operands)
+}
+
+/// `[addr[,addr]][!]` with p, d, =, q, or s with the flags g p i I and digits.
+fn prints_only(script: &str) -> bool {
+    let mut rest = script;
+    loop {
+        rest = rest.trim_start_matches([' ', '\t', '\n', ';']);
+        if rest.is_empty() {
+            return true;
+        }
+        match command(rest) {
+            Some(after) => rest = after,
+            None => return false,
+        }
+        let after = rest.trim_start_matches([' ', '\t']);
+        if !after.is_empty() && !after.starts_with([';', '\n']) {
+            return false;
+        }
+    }
+}
+
+/// Reads one command and returns what follows it.
+fn command(text: &str) -> Option<&str> {
+    let mut rest = text;
+    if let Some(after) = address(rest)? {
+        rest = after.trim_start_matches(' ');
+        if let Some(after) = rest.strip_prefix(',') {
+            rest = address(after.trim_start_matches(' '))??.trim_start_matches(' ');
+        }
+    }
+    rest = rest
+        .strip_prefix('!')
+        .unwrap_or(rest)
+        .trim_start_matches(' ');
+    let mut characters = rest.chars();
+    match characters.next()? {
+        'p' | 'd' | '=' | 'q' => Some(characters.as_str()),
+        's' => {
+            let delimiter = characters.next()?;
+            if !delimiter.is_ascii_punctuation() || delimiter == '\\' {
+                return None;
+            }
+            let after = delimited(characters.as_str(), delimiter)?;
+            let after = delimited(after, delimiter)?;
+            Some(after.trim_start_matches(|flag: char| {
+                matches!(flag, 'g' | 'p' | 'i' | 'I') || flag.is_ascii_digit()
+            }))
+        }
+        _ => None,
+    }
+}
+
+/// A number, `$` or `/re/`. `Some(None)`: there is no address here.
+#[expect(
+    clippy::option_option,
+    reason = "no address and a bad address are different things"
+)]
+fn address(text: &str) -> Option<Option<&str>> {
+    if let Some(after) = text.strip_prefix('$') {
+        return Some(Some(after));
+    }
+    if let Some(regex) = text.strip_prefix('/') {
+        return delimited(regex, '/').map(Some);
+    }
+    let after = text.trim_start_matches(|digit: char| digit.is_ascii_digit());
+    Some((after.len() < text.len()).then_some(after))
+}
+
+/// What follows the next delimiter that is not escaped. Brackets do not protect it: sed does not look at them either.
+fn delimited(text: &str, delimiter: char) -> Option<&str> {
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        if character == '\n' {
+            return None;
+        }
+        if character == delimiter {
+            return Some(characters.as_str());
+        }
+        if character == '\\' && characters.next()? == '\n' {
+            return None;
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::prints_only;
+
+    #[test]
+    fn scripts_that_print_are_accepted() {
+        for script in [
+            "p",
+            "5p",
+            "1,20p",
+            "$d",
+            "/^fn /p",
+            "/a/,/b/!d",
+            "10q",
+            "=",
+            "s/a/b/",
+            "s|a|b|g",
+            "s/a\\/b/c/2p",
+            "1p;3p",
+            "1p\n3p",
+            "/a/ , $ p",
+            "s,x,y,gI;p",
+        ] {
+            assert!(prints_only(script), "{script}");
+        }
+    }
+
+    #[test]
+    fn everything_else_is_not() {
+        for script in [
+            "w out",
+            "1w out",
+            "/a/w out",
+            "s/a/b/w out",
+            "s/a/b/e",
+            "e touch y",
+            "1e touch y",
+            "r file",
+            "a text",
+            "i\\x",
+            "c x",
+            "s/a/b",
+            "s/a",
+            "/a",
+            "{p}",
+            "p}",
+            "y/a/b/",
+            "N",
+            "b",
+            ":x",
+            "#n",
+            "s/a/b/gw out",
+            "s/a/b/ w out",
+            "p w out",
+            "0~2p",
+            "1,+2p",
+            "\\%a%p",
+            "/a/Ip",
+            "W x",
+            "F",
+            "l",
+            "q5",
+            "Q",
+            "s/a/b\\\n/",
+            "s\\a\\b\\",
+            "p;w out",
+            "s/[/]/w x/",
+        ] {
+            assert!(!prints_only(script), "{script}");
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The specifier of a Bash rule: a command, exact or with wildcards.
+
+use super::rule::RuleList;
+use super::wildcard::Wildcard;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandPattern {
+    text: Wildcard,
+    /// The bare command that a lone trailing ` *` also matches.
+    bare: Option<String>,
+}
+
+impl CommandPattern {
+    /// `:*` at the end equals ` *`. In deny and ask, where commands are compared with single blanks, so is the pattern.
+    pub fn parse(specifier: &str, list: RuleList) -> Result<Self, String> {
+        let mut pattern = match specifier.strip_suffix(":*") {
+            Some("") => return Err("there is no command before `:*`".to_owned()),
+            Some(command) => format!("{command} *"),
+            None => specifier.to_owned(),
+        };
+        match list {
+            RuleList::Deny | RuleList::Ask => {
+                pattern = pattern
+                    .split_ascii_whitespace()
+                    .collect::<Vec<_>>()
+                    .join(" ");
+            }
+            RuleList::Allow => {}
+        }
+        let bare = pattern
+            .strip_suffix(" *")
+            .filter(|command| !command.contains('*'))
+            .map(str::to_owned);
+        Ok(Self {
+            text: Wildcard::new(&pattern),
+            bare,
+        })
+    }
+
+    /// The pattern of the bare tool name.
+    pub fn everything() -> Self {
+        Self {
+            text: Wildcard::new("*"),
+            bare: None,
+        }
+    }
+
+    pub fn is_exact(&self) -> bool {
+        self.text.is_exact()
+    }
+
+    /// Whether its author wrote quotes, so that it is meant for a command as written.
+    pub fn is_quoted(&self) -> bool {
+        self.text.contains(['\'', '"', '\\'])
+    }
+
+    pub fn matches(&self, command: &str) -> bool {
+        self.bare.as_deref() == Some(command) || self.text.matches(command)
+    }
+}

@@ -1,0 +1,169 @@
+//! Paths in both spellings: as written, and where the links on the way lead.
+//!
+//! To allow, both must be allowed; to deny, one is enough. Paths are compared by whole components.
+
+use std::path::Path;
+
+use super::world::{Links, World};
+
+/// As many links as Linux follows.
+const MAX_LINKS: usize = 40;
+
+/// An absolute path, without `.` and `..`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spot {
+    /// `..` removed from the text.
+    pub lexical: String,
+    /// Links followed component by component; `None` if they never end.
+    pub physical: Option<String>,
+}
+
+/// The directories of a [`World`], in both spellings.
+pub struct Ground<'w> {
+    pub root: Spot,
+    pub cwd: Spot,
+    pub home: Spot,
+    /// Where relative paths of a command start.
+    pub shell: Spot,
+    pub config: Option<Spot>,
+    additional: Vec<Spot>,
+    links: &'w dyn Links,
+}
+
+impl<'w> Ground<'w> {
+    pub fn new(world: &World<'w>) -> Self {
+        let spot = |path: &Path| Spot::new(&path.to_string_lossy(), world.links);
+        let cwd = spot(&world.cwd);
+        Self {
+            root: Spot {
+                lexical: "/".to_owned(),
+                physical: None,
+            },
+            shell: world.shell_dir.as_deref().map_or_else(|| cwd.clone(), spot),
+            cwd,
+            home: spot(&world.home),
+            config: world.config_dir.as_deref().map(spot),
+            additional: world
+                .additional_directories
+                .iter()
+                .map(|path| spot(path))
+                .collect(),
+            links: world.links,
+        }
+    }
+
+    /// The path that `text` names, seen from the directory `base`. A `~` is the home directory.
+    pub fn spot(&self, text: &str, base: &str) -> Spot {
+        match text.strip_prefix('~') {
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+                Spot::new(&format!("{}{rest}", self.home.lexical), self.links)
+            }
+            Some(_) | None => self.spot_literal(text, base),
+        }
+    }
+
+    /// The same, but `~` is a name.
+    pub fn spot_literal(&self, text: &str, base: &str) -> Spot {
+        if text.starts_with('/') {
+            Spot::new(text, self.links)
+        } else {
+            Spot::new(&format!("{base}/{text}"), self.links)
+        }
+    }
+
+    /// Whether a path lies in the working directories, in both spellings.
+    pub fn contains(&self, spot: &Spot) -> bool {
+        let Some(physical) = &spot.physical else {
+            return false;
+        };
+        let directories = || std::iter::once(&self.cwd).chain(&self.additional);
+        directories().any(|directory| {
+            directory
+                .spellings()
+                .any(|directory| within(&spot.lexical, directory))
+        }) && directories().any(|directory| {
+            directory
+                .physical
+                .as_deref()
+                .is_some_and(|directory| within(physical, directory))
+        })
+    }
+}
+
+impl Spot {
+    fn new(absolute: &str, links: &dyn Links) -> Self {
+        Self {
+            lexical: lexical(absolute),
+            physical: physical(absolute, links),
+        }
+    }
+
+    pub fn spellings(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.lexical.as_str()).chain(self.physical.as_deref())
+    }
+}
+
+/// Whether `path` is `directory` or below it.
+pub fn within(path: &str, directory: &str) -> bool {
+    match path.strip_prefix(directory) {
+        Some(rest) => rest.is_empty() || rest.starts_with('/') || directory.ends_with('/'),
+        None => false,
+    }
+}
+
+fn lexical(absolute: &str) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for name in absolute.split('/') {
+        match name {
+            "" | "." => {}
+            ".." => {
+                names.pop();
+            }
+            name => names.push(name),
+        }
+    }
+    join(&names)
+}
+
+fn physical(absolute: &str, links: &dyn Links) -> Option<String> {
+    let mut path = String::new();
+    let mut waiting: Vec<String> = absolute.split('/').rev().map(str::to_owned).collect();
+    let mut followed = 0;
+    while let Some(name) = waiting.pop() {
+        match name.as_str() {
+            "" | "." => continue,
+            ".." => {
+                path.truncate(path.rfind('/').unwrap_or(0));
+                continue;
+            }
+            _ => {}
+        }
+        let length = path.len();
+        path.push('/');
+        path.push_str(&name);
+        if let Some(target) = links.target(Path::new(&path)) {
+            followed += 1;
+            if followed > MAX_LINKS {
+                return None;
+            }
+            path.truncate(if target.is_absolute() { 0 } else { length });
+            waiting.extend(target.to_string_lossy().split('/').rev().map(str::to_owned));
+        }
+    }
+    if path.is_empty() {
+        path.push('/');
+    }
+    Some(path)
+}
+
+fn join(names: &[&str]) -> String {
+    if names.is_empty() {
+        return "/".to_owned();
+    }
+    let mut path = String::with_capacity(names.iter().map(|name| name.len() + 1).sum());
+    for name in names {
+        path.push('/');
+        path.push_str(name);
+    }
+    path
+}

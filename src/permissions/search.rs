@@ -1,0 +1,203 @@
+//! What speaks against a Bash call: one walk through everything that it may run.
+
+use super::bash::Reading;
+use super::bash::commands::{Found, Visitor, walk};
+use super::bash::deny_list::{Landmarks, critical_removal, denied, is_fork_bomb};
+use super::bash::files::{Access, Kind};
+use super::bash::script::{Script, Traits, Word};
+use super::mcp::NamePattern;
+use super::path::{Ground, Spot};
+use super::pattern::Role;
+use super::protected::{is_protected, may_be_protected};
+use super::rule::{Matcher, Rule, Rules};
+
+/// The first of each kind that was found.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Findings<'r> {
+    pub deny: Option<&'r Rule>,
+    pub ask: Option<&'r Rule>,
+    /// Why the command never runs.
+    pub never: Option<&'static str>,
+    /// The critical path that is removed.
+    pub critical: Option<String>,
+    /// The protected path that is written.
+    pub protected: Option<String>,
+}
+
+/// Searches a command for whatever denies it or makes it ask.
+pub fn search<'r>(
+    command: &str,
+    reading: &Reading,
+    rules: &'r Rules,
+    ground: &Ground,
+) -> Findings<'r> {
+    let mut search = Search {
+        rules,
+        ground,
+        landmarks: Landmarks {
+            home: &ground.home.lexical,
+            cwd: &ground.cwd.lexical,
+            shell: &ground.shell.lexical,
+        },
+        findings: Findings::default(),
+    };
+    // A rule may also be meant for the command line as a whole.
+    let whole = command
+        .split_ascii_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    search.match_commands(|rule| command_matches(rule, &whole, &[]));
+    walk(&reading.script, &mut search);
+    search.findings
+}
+
+struct Search<'r, 's> {
+    rules: &'r Rules,
+    ground: &'s Ground<'s>,
+    landmarks: Landmarks<'s>,
+    findings: Findings<'r>,
+}
+
+impl Search<'_, '_> {
+    fn match_commands(&mut self, matches: impl Fn(&Rule) -> bool) {
+        if self.findings.deny.is_none() {
+            self.findings.deny = self.rules.deny.iter().find(|rule| matches(rule));
+        }
+        if self.findings.ask.is_none() {
+            self.findings.ask = self.rules.ask.iter().find(|rule| matches(rule));
+        }
+    }
+
+    fn look_at(&mut self, spot: &Spot, kind: Kind, globs: bool) {
+        let ground = self.ground;
+        if self.findings.deny.is_none() {
+            // What may not be read may not be overwritten either.
+            let of_list =
+                |rule: &Rule| rule.tool == "Read" || (kind == Kind::Write && rule.tool == "Edit");
+            self.findings.deny = self
+                .rules
+                .deny
+                .iter()
+                .find(|rule| of_list(rule) && path_matches(rule, spot, ground));
+        }
+        let tool = match kind {
+            Kind::Read => "Read",
+            Kind::Write => "Edit",
+        };
+        if self.findings.ask.is_none() {
+            self.findings.ask = self
+                .rules
+                .ask
+                .iter()
+                .find(|rule| rule.tool == tool && path_matches(rule, spot, ground));
+        }
+        if kind == Kind::Write && self.findings.protected.is_none() {
+            let protected =
+                is_protected(spot, ground) || (globs && may_be_protected(&spot.lexical));
+            self.findings.protected = protected.then(|| spot.lexical.clone());
+        }
+    }
+}
+
+impl Visitor for Search<'_, '_> {
+    fn command(&mut self, found: &Found<'_>) {
+        if !self.rules.deny.is_empty() || !self.rules.ask.is_empty() {
+            let base = base_start(&found.words[0].text).map(|start| &found.text[start..]);
+            let words = found.words;
+            self.match_commands(|rule| {
+                command_matches(rule, found.text, words)
+                    || base.is_some_and(|text| command_matches(rule, text, &[]))
+            });
+        }
+        // The arguments of a name that stood before in the same words have been seen with it.
+        if found.repeated {
+            return;
+        }
+        if self.findings.never.is_none() {
+            self.findings.never = denied(found, &self.landmarks);
+        }
+        if self.findings.critical.is_none() {
+            self.findings.critical = critical_removal(found, &self.landmarks).map(str::to_owned);
+        }
+    }
+
+    fn access(&mut self, access: &Access<'_>, directory: Option<&str>) {
+        let Some(text) = place(&access.text, access.word.traits, self.ground) else {
+            return;
+        };
+        let globs = access.word.traits.has(Traits::GLOB.or(Traits::BRACE));
+        let shell = self.ground.shell.lexical.clone();
+        self.look_at(&self.ground.spot(&text, &shell), access.kind, globs);
+        if let Some(directory) = directory
+            && !text.starts_with('/')
+        {
+            let base = self.ground.spot(directory, &shell).lexical;
+            self.look_at(&self.ground.spot(&text, &base), access.kind, globs);
+        }
+    }
+
+    fn script(&mut self, script: &Script) {
+        if is_fork_bomb(script) {
+            self.findings.never.get_or_insert("it is a fork bomb");
+        }
+    }
+}
+
+/// The text of a path with `$HOME` and `$PWD` put in; `None` where another expansion hides it.
+pub fn place(text: &str, traits: Traits, ground: &Ground) -> Option<String> {
+    if !traits.has(Traits::EXPANSION.or(Traits::PLACE)) {
+        return Some(text.to_owned());
+    }
+    let known = [
+        ("$HOME", &ground.home),
+        ("${HOME}", &ground.home),
+        ("$PWD", &ground.shell),
+        ("${PWD}", &ground.shell),
+    ];
+    let (rest, spot) = known
+        .iter()
+        .find_map(|(name, spot)| text.strip_prefix(name).map(|rest| (rest, spot)))?;
+    let plain = (rest.is_empty() || rest.starts_with('/')) && !rest.contains(['$', '`']);
+    plain.then(|| format!("{}{rest}", spot.lexical))
+}
+
+/// `words` are compared as written, too, where a rule is written with quotes.
+fn command_matches(rule: &Rule, text: &str, words: &[Word]) -> bool {
+    let pattern = match &rule.matcher {
+        Matcher::Command(pattern) => pattern,
+        Matcher::Field(field) => match &field.command {
+            Some(pattern) => pattern,
+            None => return false,
+        },
+        Matcher::Name(_) | Matcher::Path(_) | Matcher::Domain(_) => return false,
+    };
+    let raw = || {
+        words
+            .iter()
+            .map(|word| word.raw.as_str())
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    pattern.matches(text) || (pattern.is_quoted() && !words.is_empty() && pattern.matches(&raw()))
+}
+
+fn path_matches(rule: &Rule, spot: &Spot, ground: &Ground) -> bool {
+    match &rule.matcher {
+        Matcher::Path(pattern) => pattern.matches_either(spot, ground, Role::Start),
+        // The bare name stands for every path.
+        Matcher::Name(NamePattern::Exact(_)) => true,
+        Matcher::Name(NamePattern::Server(_) | NamePattern::Glob(_))
+        | Matcher::Command(_)
+        | Matcher::Domain(_)
+        | Matcher::Field(_) => false,
+    }
+}
+
+/// Where the base name of an absolute command path starts. `../bin/rm` and `~/bin/rm` count as well.
+fn base_start(command: &str) -> Option<usize> {
+    let absolute = command.starts_with(['/', '~']) || command.contains("..");
+    command
+        .rfind('/')
+        .filter(|_| absolute)
+        .map(|slash| slash + 1)
+}

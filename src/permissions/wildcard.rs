@@ -1,0 +1,74 @@
+//! Text with `*` for any text, blanks and newlines included.
+
+/// A compiled pattern. Matching is linear in the text for each piece.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wildcard {
+    /// What stands between the stars.
+    pieces: Vec<String>,
+}
+
+impl Wildcard {
+    pub fn new(pattern: &str) -> Self {
+        Self {
+            pieces: pattern.split('*').map(str::to_owned).collect(),
+        }
+    }
+
+    /// Whether there is no star in it.
+    pub fn is_exact(&self) -> bool {
+        self.pieces.len() == 1
+    }
+
+    /// Whether one of these characters stands in it.
+    pub fn contains(&self, characters: [char; 3]) -> bool {
+        self.pieces.iter().any(|piece| piece.contains(characters))
+    }
+
+    pub fn matches(&self, text: &str) -> bool {
+        let (Some(first), Some(last)) = (self.pieces.first(), self.pieces.last()) else {
+            return false;
+        };
+        if self.is_exact() {
+            return text == first;
+        }
+        let Some(mut rest) = text.strip_prefix(first.as_str()) else {
+            return false;
+        };
+        for piece in &self.pieces[1..self.pieces.len() - 1] {
+            match rest.find(piece.as_str()) {
+                Some(at) => rest = &rest[at + piece.len()..],
+                None => return false,
+            }
+        }
+        rest.ends_with(last.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Wildcard;
+
+    #[test]
+    fn stars_stand_for_any_text() {
+        for (pattern, text) in [
+            ("*", ""),
+            ("*", "a b\nc"),
+            ("a*", "a"),
+            ("*a", "ba"),
+            ("a*b*c", "a-b-b-c"),
+            ("a**b", "ab"),
+            ("ab", "ab"),
+        ] {
+            assert!(Wildcard::new(pattern).matches(text), "{pattern} {text}");
+        }
+        for (pattern, text) in [
+            ("a*", "ba"),
+            ("a*a", "a"),
+            ("a*b*c", "a-c-b"),
+            ("ab", "abc"),
+            ("", "a"),
+        ] {
+            assert!(!Wildcard::new(pattern).matches(text), "{pattern} {text}");
+        }
+    }
+}
