@@ -1,8 +1,47 @@
 //! What the file tools share: paths, guards, atomic writing, checkpoints.
+//!
+//! A tool that changes a text file goes through [`Document`]: it opens the file under the guard of the [`Ledger`],
+//! changes the text in memory, and saves it atomically with the old content in [`Checkpoints`].
 
-/// What was read, per absolute path: mtime with nanoseconds, size and a content hash.
-#[derive(Default)]
-pub struct Ledger {}
+pub mod atomic;
+mod attributes;
+mod checkpoint;
+pub mod document;
+pub mod error;
+pub mod image;
+mod ledger;
+mod lock;
+pub mod matching;
+mod near_miss;
+pub mod notebook;
+pub mod numbered;
+pub mod open;
+pub mod page;
+pub mod path;
+pub mod pdf;
+pub mod place;
+#[cfg(test)]
+pub mod scratch;
+mod stamp;
+pub mod text;
+mod weave;
 
-/// Contents of files before a tool changed them, kept by hash.
-pub struct Checkpoints {}
+pub use checkpoint::Checkpoints;
+pub use document::{Document, FileChange};
+pub use error::FileError;
+pub use ledger::{Ledger, Novelty, Part, Seen, Stale, View};
+pub use stamp::{ContentHash, NotAHash, Stamp};
+
+use super::ToolError;
+
+/// Runs work that waits for the disk where waiting does no harm.
+pub async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, FileError> + Send + 'static,
+) -> Result<T, ToolError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => Ok(result?),
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        // The runtime is shutting down.
+        Err(_) => Err(ToolError::cancelled()),
+    }
+}

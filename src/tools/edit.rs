@@ -1,0 +1,155 @@
+//! Edit: replaces exact text in a file.
+
+#[cfg(test)]
+mod tests;
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::files::document::{Document, Need, Replaced};
+use super::files::matching::{MatchError, Scope};
+use super::files::numbered::{line_numbers, snippet};
+use super::files::{self, FileError, path};
+use super::{Environment, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
+use crate::permissions::Grant;
+use crate::protocol::{InterruptBehavior, Level};
+
+pub struct Edit;
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The file to change: an absolute path, `~/…`, or relative to the working directory
+    pub file_path: String,
+    /// The text to replace, exactly as the file has it
+    pub old_string: String,
+    /// The text to put in its place; must differ from `old_string`
+    pub new_string: String,
+    /// Replace every occurrence of `old_string` instead of the only one
+    #[serde(default)]
+    pub replace_all: bool,
+}
+
+/// A document with its edit made, not saved yet.
+enum Edited {
+    Created(Document),
+    Replaced(Document, Replaced),
+}
+
+impl Input {
+    fn scope(&self) -> Scope {
+        if self.replace_all {
+            Scope::All
+        } else {
+            Scope::One
+        }
+    }
+
+    /// Makes the edit in memory. All that can be wrong with the call is found here, before anything is written.
+    fn make(&self, path: &Path, env: &Environment) -> Result<Edited, FileError> {
+        if path.extension() == Some(OsStr::new("ipynb")) && !self.old_string.is_empty() {
+            return Err(FileError::BadContent(format!(
+                "{} is a Jupyter notebook, which is shown as cells and not as its text. Use NotebookEdit to change it",
+                path::shown(path)
+            )));
+        }
+        if self.old_string == self.new_string {
+            return Err(no_match(&MatchError::Same));
+        }
+        if !self.old_string.is_empty() {
+            let mut document = Document::open(path, Need::Parts, env)?;
+            let replaced = document.replace(&self.old_string, &self.new_string, self.scope())?;
+            return Ok(Edited::Replaced(document, replaced));
+        }
+        let mut document = Document::open_or_new(path, Need::Parts, env)?;
+        if !document.text().is_empty() {
+            return Err(no_match(&MatchError::Empty));
+        }
+        document.set_text(&self.new_string);
+        Ok(Edited::Created(document))
+    }
+}
+
+impl Tool for Edit {
+    type Input = Input;
+    const SPEC: ToolSpec = ToolSpec {
+        name: "Edit",
+        description: include_str!("../../assets/tools/edit.md"),
+        level: Level::Confirm,
+        interrupt: InterruptBehavior::Block,
+        max_result_chars: super::MAX_RESULT_CHARS,
+    };
+
+    fn subject(&self, input: &Input) -> String {
+        input.file_path.clone()
+    }
+
+    async fn validate(&self, input: &Input, cx: &ToolCx) -> Result<Validated, ToolError> {
+        let path = path::resolve_file(&input.file_path, &cx.cwd)?;
+        let (input, env) = (input.clone(), cx.env.clone());
+        files::blocking(move || input.make(&path, &env).map(drop)).await?;
+        Ok(Validated::Fine)
+    }
+
+    async fn call(&self, input: Input, _grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
+        let path = path::resolve_file(&input.file_path, &cx.cwd)?;
+        files::blocking(move || {
+            let (document, text) = match input.make(&path, &cx.env)? {
+                Edited::Created(document) => {
+                    let text = format!("File created successfully at: {}", path::shown(&path));
+                    (document, text)
+                }
+                Edited::Replaced(document, replaced) => {
+                    let text = describe(&path, document.text(), &replaced);
+                    (document, text)
+                }
+            };
+            Ok(document.save(&cx)?.into_output(text))
+        })
+        .await
+    }
+}
+
+fn no_match(error: &MatchError) -> FileError {
+    FileError::NoMatch {
+        message: error.to_string(),
+    }
+}
+
+/// The result for the model: what the file looks like now.
+fn describe(path: &Path, text: &str, replaced: &Replaced) -> String {
+    const MOST_NAMED: usize = 10;
+    let path = path::shown(path);
+    let mut result = match replaced.ranges.as_slice() {
+        [range] => format!(
+            "The file {path} has been updated. Here's the result of running `cat -n` on a snippet of the edited file:\n{}",
+            snippet(text, range)
+        ),
+        ranges => {
+            let starts: Vec<usize> = ranges.iter().map(|range| range.start).collect();
+            let mut lines: Vec<String> =
+                line_numbers(text, &starts[..starts.len().min(MOST_NAMED)])
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect();
+            if starts.len() > MOST_NAMED {
+                lines.push("…".into());
+            }
+            format!(
+                "The file {path} has been updated. All {} occurrences were successfully replaced (lines {}).",
+                ranges.len(),
+                lines.join(", ")
+            )
+        }
+    };
+    if replaced.quotes_differ {
+        result.push_str(
+            "\n<system-reminder>The file has other quotes than `old_string` (curly or straight). \
+             They were kept where the text did not change.</system-reminder>",
+        );
+    }
+    result
+}

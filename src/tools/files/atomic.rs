@@ -1,0 +1,232 @@
+//! Putting new content in the place of a file: all of it or nothing.
+//!
+//! The content is written to a temporary file in the same directory, gets the mode, owner and extended attributes of
+//! the old file, is synced, and is renamed over it. Immediately before the rename the old file is checked once more.
+//! Whatever fails, the old file is as it was and the temporary one is gone.
+//!
+//! **Hard links.** Only the name that was asked for gets the new content; other names of the file keep the old one.
+//! Writing through all of them would need writing in place, which is not atomic, and would change files that nobody
+//! was asked about: other names can lie outside the workspace (package stores link files into many projects). The
+//! result says how many there are. Symbolic links are followed before: their target is written and they stay.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
+
+use super::attributes;
+use super::error::{FileError, plain};
+use super::path::shown;
+use super::place::Place;
+use super::stamp::{ContentHash, Stamp};
+
+/// What must be at the place for the write to happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    Nothing,
+    File { stamp: Stamp, hash: ContentHash },
+}
+
+/// What a write has led to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Written {
+    pub stamp: Stamp,
+    /// Other names of the old file, which still have the old content.
+    pub other_links: u64,
+}
+
+/// The steps of a write, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    CreateTemporary,
+    WriteContent,
+    KeepAttributes,
+    Sync,
+    Check,
+    Rename,
+}
+
+/// Makes `content` the content of the file at `place`, if what is there is what was expected.
+pub fn replace(place: &Place, content: &[u8], expected: Expected) -> Result<Written, FileError> {
+    replace_watched(place, content, expected, &mut |_| Ok(()))
+}
+
+/// [`replace`], with `before` called ahead of every step: tests make steps fail there, or change the file.
+fn replace_watched(
+    place: &Place,
+    content: &[u8],
+    expected: Expected,
+    before: &mut dyn FnMut(Step) -> io::Result<()>,
+) -> Result<Written, FileError> {
+    let mut step = Step::CreateTemporary;
+    let mut attempt = || -> io::Result<Option<Written>> {
+        let mut enter = |next: Step| {
+            step = next;
+            before(next)
+        };
+        enter(Step::CreateTemporary)?;
+        let mut temporary = Temporary::new(place, expected)?;
+        enter(Step::WriteContent)?;
+        temporary.file.write_all(content)?;
+        enter(Step::KeepAttributes)?;
+        if let Expected::File { .. } = expected {
+            attributes::keep(&place.open()?, &temporary.file)?;
+        }
+        enter(Step::Sync)?;
+        temporary.file.sync_all()?;
+        enter(Step::Check)?;
+        let Some(other_links) = check(place, expected)? else {
+            return Ok(None);
+        };
+        enter(Step::Rename)?;
+        let stamp = temporary.move_into_place(expected)?;
+        Ok(Some(Written { stamp, other_links }))
+    };
+    match attempt() {
+        Ok(Some(written)) => Ok(written),
+        Ok(None) => Err(unexpected(place, expected)),
+        // The rename itself found a file where there was none.
+        Err(error) if step == Step::Rename && error.kind() == io::ErrorKind::AlreadyExists => {
+            Err(unexpected(place, expected))
+        }
+        Err(error) => Err(FileError::Write {
+            step: step.words(),
+            path: shown(place.real()),
+            cause: plain(&error),
+            state: match expected {
+                Expected::Nothing => "Nothing was created",
+                Expected::File { .. } => "The file is unchanged",
+            },
+        }),
+    }
+}
+
+/// Whether what is at the place is what was expected: the number of its other links, or `None`.
+fn check(place: &Place, expected: Expected) -> io::Result<Option<u64>> {
+    match (place.open(), expected) {
+        (Err(error), Expected::Nothing) if error.kind() == io::ErrorKind::NotFound => Ok(Some(0)),
+        (Ok(_), Expected::Nothing) => Ok(None),
+        (Err(error), Expected::File { .. }) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        (Err(error), _) => Err(error),
+        (Ok(file), Expected::File { stamp, hash }) => {
+            let metadata = file.metadata()?;
+            // The hash last: it costs a pass over the file.
+            let same = metadata.is_file()
+                && Stamp::of(&metadata) == stamp
+                && ContentHash::of_reader(&file)? == hash;
+            Ok(same.then(|| metadata.nlink().saturating_sub(1)))
+        }
+    }
+}
+
+fn unexpected(place: &Place, expected: Expected) -> FileError {
+    match expected {
+        Expected::Nothing => FileError::Appeared {
+            path: shown(place.real()),
+        },
+        Expected::File { .. } => FileError::changed(place.real()),
+    }
+}
+
+/// A file beside the place, removed again unless it was moved there.
+struct Temporary<'a> {
+    place: &'a Place,
+    name: OsString,
+    file: File,
+    moved: bool,
+}
+
+impl<'a> Temporary<'a> {
+    fn new(place: &'a Place, expected: Expected) -> io::Result<Self> {
+        const ATTEMPTS: usize = 8;
+        // A new file gets what the umask leaves. One that will replace another is nobody else's to see until it has
+        // that one's mode.
+        let mode = Mode::from_raw_mode(match expected {
+            Expected::Nothing => 0o666,
+            Expected::File { .. } => 0o600,
+        });
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        for _ in 0..ATTEMPTS {
+            let name = OsString::from(format!(".agent-tui-{:016x}.tmp", fastrand::u64(..)));
+            match rustix::fs::openat(&place.directory, &name, flags, mode) {
+                Ok(file) => {
+                    return Ok(Self {
+                        place,
+                        name,
+                        file: file.into(),
+                        moved: false,
+                    });
+                }
+                Err(rustix::io::Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    fn move_into_place(mut self, expected: Expected) -> io::Result<Stamp> {
+        match expected {
+            Expected::File { .. } => {
+                let directory = &self.place.directory;
+                rustix::fs::renameat(directory, &self.name, directory, &self.place.name)?;
+                self.moved = true;
+            }
+            Expected::Nothing => self.move_where_nothing_is()?,
+        }
+        // On what was written, not on the place: that can be another file by now.
+        Stamp::of_file(&self.file)
+    }
+
+    /// The rename that refuses to replace anything. A file system that has none gets a second name for the file,
+    /// which cannot replace anything either; dropping removes the first name.
+    fn move_where_nothing_is(&mut self) -> io::Result<()> {
+        let (directory, name): (_, &OsStr) = (&self.place.directory, &self.place.name);
+        match rustix::fs::renameat_with(
+            directory,
+            &self.name,
+            directory,
+            name,
+            RenameFlags::NOREPLACE,
+        ) {
+            Ok(()) => {
+                self.moved = true;
+                Ok(())
+            }
+            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => Ok(rustix::fs::linkat(
+                directory,
+                &self.name,
+                directory,
+                name,
+                AtFlags::empty(),
+            )?),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl Drop for Temporary<'_> {
+    fn drop(&mut self) {
+        if !self.moved {
+            let _ = self.place.remove(&self.name);
+        }
+    }
+}
+
+impl Step {
+    /// Completes "could not …".
+    const fn words(self) -> &'static str {
+        match self {
+            Self::CreateTemporary => "create a temporary file in the directory",
+            Self::WriteContent => "write the new content",
+            Self::KeepAttributes => "keep the mode and owner",
+            Self::Sync => "sync the new content to the disk",
+            Self::Check => "check the old content again",
+            Self::Rename => "move the new content into place",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

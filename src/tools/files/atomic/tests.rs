@@ -1,0 +1,255 @@
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+
+use super::{Expected, Step, Written, replace, replace_watched};
+use crate::tools::files::error::FileError;
+use crate::tools::files::path::{Located, locate};
+use crate::tools::files::place::Place;
+use crate::tools::files::{ContentHash, Stamp};
+
+const STEPS: [Step; 6] = [
+    Step::CreateTemporary,
+    Step::WriteContent,
+    Step::KeepAttributes,
+    Step::Sync,
+    Step::Check,
+    Step::Rename,
+];
+
+struct Scratch {
+    _dir: tempfile::TempDir,
+    root: PathBuf,
+}
+
+impl Scratch {
+    fn with_file() -> Self {
+        let scratch = Self::empty();
+        fs::write(scratch.file(), "old").expect("write");
+        scratch
+    }
+
+    fn empty() -> Self {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let root = dir.path().canonicalize().expect("it exists");
+        Self { _dir: dir, root }
+    }
+
+    fn file(&self) -> PathBuf {
+        self.root.join("file")
+    }
+
+    fn place(&self) -> Place {
+        Place::of(&self.file()).expect("its directory exists")
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.root).expect("list").flatten();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+fn as_it_is(path: &Path) -> Expected {
+    Expected::File {
+        stamp: Stamp::of(&fs::metadata(path).expect("there")),
+        hash: ContentHash::of(&fs::read(path).expect("readable")),
+    }
+}
+
+fn set_mtime(path: &Path, to: std::time::SystemTime) {
+    let file = fs::File::options().write(true).open(path).expect("open");
+    file.set_modified(to).expect("set the time");
+}
+
+#[test]
+fn content_is_replaced_and_the_mode_kept_with_its_set_id_bits() {
+    for mode in [0o755, 0o400, 0o4755, 0o2711] {
+        let scratch = Scratch::with_file();
+        let file = scratch.file();
+        fs::set_permissions(&file, Permissions::from_mode(mode)).expect("chmod");
+        let written = replace(&scratch.place(), b"new", as_it_is(&file)).expect("replaced");
+        assert_eq!(fs::read(&file).expect("readable"), b"new");
+        let metadata = fs::metadata(&file).expect("there");
+        assert_eq!(metadata.mode() & 0o7777, mode);
+        assert_eq!(
+            written,
+            Written {
+                stamp: Stamp::of(&metadata),
+                other_links: 0
+            }
+        );
+        assert_eq!(scratch.names(), ["file"]);
+    }
+}
+
+#[test]
+fn owner_and_extended_attributes_are_kept_where_the_system_allows() {
+    let scratch = Scratch::with_file();
+    let file = scratch.file();
+    let marked = rustix::fs::setxattr(&file, "user.mark", b"kept", rustix::fs::XattrFlags::empty());
+    let given = std::os::unix::fs::chown(&file, Some(12345), Some(12346));
+    replace(&scratch.place(), b"new", as_it_is(&file)).expect("replaced");
+    if marked.is_ok() {
+        let mut value = [0; 16];
+        let length = rustix::fs::getxattr(&file, "user.mark", &mut value[..]).expect("kept");
+        assert_eq!(&value[..length], b"kept");
+    }
+    if given.is_ok() {
+        let metadata = fs::metadata(&file).expect("there");
+        assert_eq!((metadata.uid(), metadata.gid()), (12345, 12346));
+    }
+}
+
+#[test]
+fn a_new_file_gets_the_mode_that_any_new_file_gets() {
+    let scratch = Scratch::empty();
+    let beside = scratch.root.join("beside");
+    fs::write(&beside, "").expect("write");
+    replace(&scratch.place(), b"new", Expected::Nothing).expect("created");
+    assert_eq!(
+        fs::metadata(scratch.file()).expect("there").mode(),
+        fs::metadata(beside).expect("there").mode()
+    );
+}
+
+#[test]
+fn a_failure_at_any_step_leaves_the_old_file_and_no_temporary_one() {
+    for failing in STEPS {
+        for errno in [
+            Errno::NOSPC,
+            Errno::DQUOT,
+            Errno::IO,
+            Errno::ROFS,
+            Errno::ACCESS,
+            Errno::MFILE,
+        ] {
+            let scratch = Scratch::with_file();
+            let mut fail = |step| {
+                if step == failing {
+                    return Err(io::Error::from_raw_os_error(errno.raw_os_error()));
+                }
+                Ok(())
+            };
+            let expected = as_it_is(&scratch.file());
+            let error = replace_watched(&scratch.place(), b"new", expected, &mut fail)
+                .expect_err("the step fails");
+            let text = error.to_string();
+            assert!(
+                text.starts_with(&format!("Could not {} for ", failing.words())),
+                "{text}"
+            );
+            assert!(text.ends_with("The file is unchanged"), "{text}");
+            assert_eq!(fs::read(scratch.file()).expect("readable"), b"old");
+            assert_eq!(scratch.names(), ["file"]);
+        }
+    }
+}
+
+#[test]
+fn a_failed_creation_leaves_nothing() {
+    for failing in STEPS {
+        let scratch = Scratch::empty();
+        let mut fail = |step| {
+            if step == failing {
+                return Err(io::Error::from_raw_os_error(Errno::NOSPC.raw_os_error()));
+            }
+            Ok(())
+        };
+        let error = replace_watched(&scratch.place(), b"new", Expected::Nothing, &mut fail)
+            .expect_err("the step fails");
+        assert!(
+            error
+                .to_string()
+                .contains("no space left on device. Nothing was created")
+        );
+        assert_eq!(scratch.names(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_change_right_before_the_rename_is_seen_even_if_only_the_content_differs() {
+    let scratch = Scratch::with_file();
+    let file = scratch.file();
+    let expected = as_it_is(&file);
+    let mtime = fs::metadata(&file)
+        .expect("there")
+        .modified()
+        .expect("a time");
+    let mut change = |step| {
+        if step == Step::Check {
+            fs::write(&file, "OLD")?;
+            set_mtime(&file, mtime);
+        }
+        Ok(())
+    };
+    let error = replace_watched(&scratch.place(), b"new", expected, &mut change);
+    assert!(matches!(error, Err(FileError::Changed { .. })), "{error:?}");
+    assert_eq!(fs::read(&file).expect("readable"), b"OLD");
+    assert_eq!(scratch.names(), ["file"]);
+}
+
+#[test]
+fn a_file_deleted_before_the_rename_is_a_change_and_stays_deleted() {
+    let scratch = Scratch::with_file();
+    let file = scratch.file();
+    let expected = as_it_is(&file);
+    let mut delete = |step| match step {
+        Step::Check => fs::remove_file(&file),
+        _ => Ok(()),
+    };
+    let error = replace_watched(&scratch.place(), b"new", expected, &mut delete);
+    assert!(matches!(error, Err(FileError::Changed { .. })), "{error:?}");
+    assert_eq!(scratch.names(), Vec::<String>::new());
+}
+
+#[test]
+fn a_file_that_appears_meanwhile_is_never_overwritten() {
+    for moment in [Step::Check, Step::Rename] {
+        let scratch = Scratch::empty();
+        let file = scratch.file();
+        let mut appear = |step| match step {
+            step if step == moment => fs::write(&file, "theirs"),
+            _ => Ok(()),
+        };
+        let error = replace_watched(&scratch.place(), b"new", Expected::Nothing, &mut appear);
+        assert!(
+            matches!(error, Err(FileError::Appeared { .. })),
+            "{error:?}"
+        );
+        assert_eq!(fs::read(&file).expect("readable"), b"theirs");
+        assert_eq!(scratch.names(), ["file"]);
+    }
+}
+
+#[test]
+fn a_link_stays_and_its_target_is_written() {
+    let scratch = Scratch::with_file();
+    let link = scratch.root.join("link");
+    symlink("file", &link).expect("link");
+    let Ok(Located::Existing(real)) = locate(&link) else {
+        panic!("the link leads to a file");
+    };
+    let place = Place::of(&real).expect("its directory exists");
+    replace(&place, b"new", as_it_is(&link)).expect("replaced");
+    assert!(link.is_symlink());
+    assert_eq!(fs::read(scratch.file()).expect("readable"), b"new");
+}
+
+#[test]
+fn of_a_file_with_two_names_only_the_given_one_changes() {
+    let scratch = Scratch::with_file();
+    let other = scratch.root.join("other");
+    fs::hard_link(scratch.file(), &other).expect("link");
+    let expected = as_it_is(&scratch.file());
+    let written = replace(&scratch.place(), b"new", expected).expect("replaced");
+    assert_eq!(written.other_links, 1);
+    assert_eq!(fs::read(scratch.file()).expect("readable"), b"new");
+    assert_eq!(fs::read(other).expect("readable"), b"old");
+}

@@ -1,0 +1,369 @@
+//! A text file that is being changed: opened under guard, changed in memory, saved atomically.
+//!
+//! From opening to saving the file is locked against other calls of this process. Dropping a document changes
+//! nothing, so a call can be tried out before anyone is asked about it.
+
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::io::Read;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use super::atomic::{self, Expected};
+use super::error::{FileError, human_size, plain};
+use super::ledger::{Seen, Stale};
+use super::lock::PathLock;
+use super::matching::{self, MatchError, Scope};
+use super::numbered::line_number;
+use super::open::{check_type, missing};
+use super::path::{Located, is_inside, locate, shown};
+use super::place::Place;
+use super::stamp::{ContentHash, Stamp};
+use super::text::{Encoding, Ending, NotText, Text};
+use crate::protocol::ResultBlock;
+use crate::tools::{Environment, ForScreen, NotLogged, ToolCx, ToolOutput};
+
+/// A larger file is not changed through here: old and new content are held in memory, several times over.
+pub const MAX_SIZE: u64 = 64 << 20;
+
+/// A text file with its guards.
+#[derive(Debug)]
+pub struct Document {
+    /// As the call gave it, made absolute.
+    path: PathBuf,
+    origin: Origin,
+    text: Text,
+    /// What the model knows of `text`, in positions of its content.
+    seen: Seen,
+    _lock: PathLock,
+}
+
+/// What is on the disk.
+#[derive(Debug)]
+enum Origin {
+    Nothing {
+        directory: PathBuf,
+        missing: Vec<OsString>,
+    },
+    File {
+        place: Place,
+        stamp: Stamp,
+        bytes: Vec<u8>,
+    },
+}
+
+/// How much of a file must have been read for it to be changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// What is replaced; checked by [`Document::replace`].
+    Parts,
+    Whole,
+}
+
+/// What [`Document::replace`] has done, in the text as it is now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replaced {
+    pub ranges: Vec<Range<usize>>,
+    pub quotes_differ: bool,
+}
+
+/// A change that is on the disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Saved {
+    /// As the call gave it, made absolute.
+    pub path: PathBuf,
+    pub before: String,
+    pub after: String,
+    pub change: FileChange,
+    /// Other names of the file, which keep the old content.
+    pub other_links: u64,
+}
+
+/// What a call did to a file, as far as it is needed to take it back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileChange {
+    /// Without links.
+    pub path: PathBuf,
+    /// The checkpoint with the old content; `None` for a file that was created.
+    pub before: Option<ContentHash>,
+    pub after: ContentHash,
+}
+
+impl Document {
+    /// Opens the file at `path`, which must exist and be as it was read.
+    pub fn open(path: &Path, need: Need, env: &Environment) -> Result<Self, FileError> {
+        match locate(path)? {
+            Located::Existing(real) => Self::existing(path, &real, need, env),
+            Located::Missing { .. } => Err(missing(path, &env.workspace)),
+        }
+    }
+
+    /// Like [`open`](Self::open), but a file that does not exist is an empty document.
+    pub fn open_or_new(path: &Path, need: Need, env: &Environment) -> Result<Self, FileError> {
+        match locate(path)? {
+            Located::Existing(real) => Self::existing(path, &real, need, env),
+            Located::Missing { directory, missing } => Self::new(path, directory, missing, env),
+        }
+    }
+
+    fn new(
+        path: &Path,
+        directory: PathBuf,
+        missing: Vec<OsString>,
+        env: &Environment,
+    ) -> Result<Self, FileError> {
+        if missing.len() > 1 && !is_inside(&directory, &env.workspace) {
+            return Err(FileError::BadPath(format!(
+                "The directory {} does not exist, and outside the workspace none are created. Make it with Bash first",
+                shown(path.parent().unwrap_or(path))
+            )));
+        }
+        let real: PathBuf = std::iter::once(directory.as_os_str())
+            .chain(missing.iter().map(OsString::as_os_str))
+            .collect();
+        Ok(Self {
+            path: path.to_owned(),
+            _lock: PathLock::acquire(&real),
+            origin: Origin::Nothing { directory, missing },
+            text: Text {
+                content: String::new(),
+                encoding: Encoding::Utf8,
+            },
+            seen: Seen::all(0),
+        })
+    }
+
+    fn existing(
+        path: &Path,
+        real: &Path,
+        need: Need,
+        env: &Environment,
+    ) -> Result<Self, FileError> {
+        let lock = PathLock::acquire(real);
+        let failed = |error: std::io::Error| match error.kind() {
+            std::io::ErrorKind::NotFound => missing(path, &env.workspace),
+            _ => FileError::io("read", path, &error),
+        };
+        let metadata = real.metadata().map_err(failed)?;
+        check_type(path, metadata.file_type())?;
+        // Before anything of the content is looked at: nothing of a file that was not read may show in an error.
+        if metadata.len() > 0 && !env.ledger.was_read(real) {
+            return Err(FileError::not_read(path));
+        }
+        let place = Place::of(real).map_err(failed)?;
+        let file = place.open().map_err(failed)?;
+        let metadata = file.metadata().map_err(failed)?;
+        check_type(path, metadata.file_type())?;
+        let stamp = Stamp::of(&metadata);
+        let mut bytes = Vec::new();
+        (&file)
+            .take(MAX_SIZE + 1)
+            .read_to_end(&mut bytes)
+            .map_err(failed)?;
+        if bytes.len() as u64 > MAX_SIZE {
+            return Err(FileError::TooLarge {
+                path: shown(path),
+                size: human_size(stamp.size),
+                limit: human_size(MAX_SIZE),
+                advice: "Change it with Bash, for example with `sed -i`",
+            });
+        }
+        let seen = match env.ledger.check_unchanged(real, stamp, &bytes) {
+            Ok(seen) => seen,
+            // There is nothing in it that could have been overlooked.
+            Err(_) if bytes.is_empty() => Seen::all(0),
+            Err(Stale::NotRead) => return Err(FileError::not_read(path)),
+            Err(Stale::Changed) => return Err(FileError::changed(path)),
+        };
+        if need == Need::Whole && !seen.covers(&(0..bytes.len())) {
+            return Err(FileError::NotReadWhole { path: shown(path) });
+        }
+        let text = Text::decode(&bytes).map_err(|reason| match reason {
+            NotText::Binary => FileError::Binary {
+                path: shown(path),
+                size: human_size(stamp.size),
+            },
+            NotText::Invalid { at } => FileError::NotUtf8 {
+                path: shown(path),
+                at,
+            },
+        })?;
+        Ok(Self {
+            path: path.to_owned(),
+            seen: seen.map(|position| text.position_in_content(position)),
+            text,
+            origin: Origin::File {
+                place,
+                stamp,
+                bytes,
+            },
+            _lock: lock,
+        })
+    }
+
+    pub fn is_new(&self) -> bool {
+        matches!(self.origin, Origin::Nothing { .. })
+    }
+
+    pub fn text(&self) -> &str {
+        &self.text.content
+    }
+
+    /// Whether saving would change anything.
+    pub fn is_changed(&self) -> bool {
+        match &self.origin {
+            Origin::Nothing { .. } => true,
+            Origin::File { bytes, .. } => *bytes != self.text.encode(),
+        }
+    }
+
+    /// Replaces `old` by `new`, of which the model must have seen every place.
+    pub fn replace(&mut self, old: &str, new: &str, scope: Scope) -> Result<Replaced, FileError> {
+        let text = &self.text.content;
+        let replacement = matching::replacements(text, old, new, scope).map_err(|error| {
+            let message = match error {
+                MatchError::NotFound(_) | MatchError::Ambiguous { .. } => {
+                    format!(
+                        "{error}\nString: {}\nFile: {}",
+                        excerpt(old),
+                        shown(&self.path)
+                    )
+                }
+                error => error.to_string(),
+            };
+            FileError::NoMatch { message }
+        })?;
+        let splices = &replacement.splices;
+        if let Some(unseen) = splices
+            .iter()
+            .find(|splice| !self.seen.covers(&splice.range))
+        {
+            return Err(FileError::NotSeen {
+                path: shown(&self.path),
+                line: line_number(text, unseen.range.start),
+            });
+        }
+        let (content, ranges) = matching::apply(text, splices);
+        self.seen = self.seen.map(|position| matching::moved(position, splices));
+        self.text.content = content;
+        Ok(Replaced {
+            ranges,
+            quotes_differ: replacement.quotes_differ,
+        })
+    }
+
+    /// Replaces everything. A file that exists keeps its encoding and byte order mark, and its line endings if
+    /// `content` does not bring its own.
+    pub fn set_text(&mut self, content: &str) {
+        let content = match self.text.encoding {
+            Encoding::Utf8 => content,
+            Encoding::Utf8WithMark | Encoding::Utf16LittleEndian | Encoding::Utf16BigEndian => {
+                content.strip_prefix('\u{feff}').unwrap_or(content)
+            }
+        };
+        self.text.content = match Ending::dominant(&self.text.content) {
+            Some(ending @ (Ending::CrLf | Ending::Cr)) if !content.contains('\r') => {
+                content.replace('\n', ending.as_str())
+            }
+            _ => content.to_owned(),
+        };
+        self.seen = Seen::all(self.text.content.len());
+    }
+
+    /// Puts the new text on the disk, the old one among the checkpoints, and tells the ledger. Blocks: the journal has
+    /// the change before the disk does.
+    pub fn save(self, cx: &ToolCx) -> Result<Saved, FileError> {
+        let env = &cx.env;
+        let bytes = self.text.encode();
+        let announced = |place: &Place, before: Option<ContentHash>| {
+            let change = FileChange {
+                path: place.real().to_owned(),
+                before,
+                after: ContentHash::of(&bytes),
+            };
+            match cx.journal.announce(change.clone()) {
+                Ok(()) => Ok(change),
+                Err(NotLogged) => Err(FileError::GivenUp),
+            }
+        };
+        let (before, change, written) = match self.origin {
+            Origin::Nothing { directory, missing } => {
+                let (place, made) = Place::make(&directory, &missing).map_err(|error| {
+                    write_error("create the parent directories", &self.path, &error)
+                })?;
+                let change = announced(&place, None)?;
+                let written = atomic::replace(&place, &bytes, Expected::Nothing)?;
+                made.keep();
+                (String::new(), change, written)
+            }
+            Origin::File {
+                place,
+                stamp,
+                bytes: old,
+            } => {
+                let hash = env.checkpoints.store(&old).map_err(|error| {
+                    write_error("keep the old content as a checkpoint", &self.path, &error)
+                })?;
+                let change = announced(&place, Some(hash))?;
+                let written = atomic::replace(&place, &bytes, Expected::File { stamp, hash })?;
+                let before = Text::decode(&old).map_or_else(|_| String::new(), |text| text.content);
+                (before, change, written)
+            }
+        };
+        let seen = self
+            .seen
+            .map(|position| self.text.position_in_file(position));
+        env.ledger
+            .record_write(&change.path, written.stamp, &bytes, &seen);
+        Ok(Saved {
+            path: self.path,
+            before,
+            after: self.text.content,
+            change,
+            other_links: written.other_links,
+        })
+    }
+}
+
+impl Saved {
+    /// The output of a call whose only effect this is: `text` for the model, the difference for the screen.
+    pub fn into_output(self, mut text: String) -> ToolOutput {
+        if self.other_links > 0 {
+            let _ = write!(
+                text,
+                "\n<system-reminder>The file had {} (hard links), which keep the old content.</system-reminder>",
+                match self.other_links {
+                    1 => "another name".to_owned(),
+                    count => format!("{count} other names"),
+                }
+            );
+        }
+        ToolOutput {
+            for_model: vec![ResultBlock::text(text)],
+            for_screen: Some(ForScreen::Diff {
+                path: self.path,
+                before: self.before,
+                after: self.after,
+            }),
+            changes: Vec::new(),
+        }
+    }
+}
+
+fn write_error(step: &'static str, path: &Path, error: &std::io::Error) -> FileError {
+    FileError::Write {
+        step,
+        path: shown(path),
+        cause: plain(error),
+        state: "Nothing was written",
+    }
+}
+
+/// The beginning of a text that is quoted in an error.
+fn excerpt(text: &str) -> String {
+    const MOST: usize = 400;
+    match text.char_indices().nth(MOST) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}

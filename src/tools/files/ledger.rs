@@ -1,0 +1,295 @@
+//! What the model has read, and may therefore change.
+//!
+//! Per file (by its path without links): the signs it had, and which of its bytes were shown, each stretch with a hash.
+//! A stretch and not the whole file, because a Read of a page must not cost a pass over ten gigabytes. Whoever
+//! changes a file reads it whole anyway and can then hold every stretch against its hash.
+//!
+//! A line that was cut for its length counts as read: the text to replace has to be given exactly, which nobody can
+//! do who does not know it.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::stamp::{ContentHash, Stamp};
+
+/// What was read, per file.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    entries: Mutex<HashMap<PathBuf, Entry>>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    stamp: Stamp,
+    parts: Vec<Part>,
+    /// What was asked for and shown. A Read that would show the same again need not.
+    shown: Vec<(View, Part)>,
+}
+
+/// A stretch of a file that the model has been shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    pub bytes: Range<u64>,
+    pub hash: ContentHash,
+}
+
+/// The lines that a Read asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct View {
+    pub offset: u64,
+    pub limit: u64,
+}
+
+/// Whether a Read shows anything new.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Novelty {
+    New,
+    /// The same lines were shown before, and the file is still the same.
+    Repeated,
+}
+
+/// Why a file may not be changed on the strength of what was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stale {
+    NotRead,
+    Changed,
+}
+
+/// The bytes of a file that were seen: ranges in order that do not touch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen(Vec<Range<usize>>);
+
+impl Ledger {
+    /// Notes that `part` of the file `real` was shown in answer to `view`.
+    pub fn record_read(&self, real: &Path, stamp: Stamp, part: Part, view: View) -> Novelty {
+        let mut entries = self.lock();
+        let entry = entries
+            .entry(real.to_owned())
+            .or_insert_with(|| Entry::new(stamp));
+        if entry.stamp != stamp {
+            *entry = Entry::new(stamp);
+        }
+        let showing = (view, part.clone());
+        if entry.shown.contains(&showing) {
+            return Novelty::Repeated;
+        }
+        entry.parts.retain(|known| known.bytes != part.bytes);
+        entry.parts.push(part);
+        entry.shown.retain(|(known, _)| *known != view);
+        entry.shown.push(showing);
+        Novelty::New
+    }
+
+    /// Notes that the file `real` now has `content`, of which the model knows the ranges in `seen`.
+    pub fn record_write(&self, real: &Path, stamp: Stamp, content: &[u8], seen: &Seen) {
+        let mut entry = Entry::new(stamp);
+        entry.parts = seen
+            .0
+            .iter()
+            .map(|range| Part::of(content, range))
+            .collect();
+        self.lock().insert(real.to_owned(), entry);
+    }
+
+    /// Whether the file `real`, which now has these signs and this content, is as it was read; and what of it was.
+    pub fn check_unchanged(
+        &self,
+        real: &Path,
+        stamp: Stamp,
+        content: &[u8],
+    ) -> Result<Seen, Stale> {
+        let entries = self.lock();
+        let entry = entries.get(real).ok_or(Stale::NotRead)?;
+        let same = entry.stamp == stamp && entry.parts.iter().all(|part| part.is_in(content));
+        if !same {
+            return Err(Stale::Changed);
+        }
+        Ok(Seen::new(entry.parts.iter().filter_map(Part::range)))
+    }
+
+    pub fn was_read(&self, real: &Path) -> bool {
+        self.lock().contains_key(real)
+    }
+
+    /// From now on every Read shows its lines again. For when the model has lost what it was shown: after the
+    /// conversation was compacted or rewound.
+    pub fn forget_shown(&self) {
+        for entry in self.lock().values_mut() {
+            entry.shown.clear();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Entry>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Entry {
+    fn new(stamp: Stamp) -> Self {
+        Self {
+            stamp,
+            parts: Vec::new(),
+            shown: Vec::new(),
+        }
+    }
+}
+
+impl Part {
+    pub fn of(content: &[u8], range: &Range<usize>) -> Self {
+        Self {
+            bytes: range.start as u64..range.end as u64,
+            hash: ContentHash::of(content.get(range.clone()).unwrap_or_default()),
+        }
+    }
+
+    /// A part that is all of a file.
+    pub fn whole(content: &[u8]) -> Self {
+        Self::of(content, &(0..content.len()))
+    }
+
+    fn range(&self) -> Option<Range<usize>> {
+        let start = usize::try_from(self.bytes.start).ok()?;
+        let end = usize::try_from(self.bytes.end).ok()?;
+        Some(start..end)
+    }
+
+    fn is_in(&self, content: &[u8]) -> bool {
+        self.range()
+            .and_then(|range| content.get(range))
+            .is_some_and(|bytes| ContentHash::of(bytes) == self.hash)
+    }
+}
+
+impl Seen {
+    pub fn new(ranges: impl IntoIterator<Item = Range<usize>>) -> Self {
+        let mut ranges: Vec<_> = ranges.into_iter().collect();
+        ranges.sort_by_key(|range| range.start);
+        let mut joined: Vec<Range<usize>> = Vec::new();
+        for range in ranges {
+            match joined.last_mut() {
+                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+                _ => joined.push(range),
+            }
+        }
+        Self(joined)
+    }
+
+    /// Everything of a content of that length.
+    pub fn all(length: usize) -> Self {
+        Self::new(std::iter::once(0..length))
+    }
+
+    pub fn covers(&self, range: &Range<usize>) -> bool {
+        self.0
+            .iter()
+            .any(|seen| seen.start <= range.start && range.end <= seen.end)
+    }
+
+    /// What is seen once every boundary has moved as `moved` says.
+    #[must_use]
+    pub fn map(&self, moved: impl Fn(usize) -> usize) -> Self {
+        Self::new(
+            self.0
+                .iter()
+                .map(|range| moved(range.start)..moved(range.end)),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{Ledger, Novelty, Part, Seen, Stale, View};
+    use crate::tools::files::Stamp;
+
+    const FILE: &str = "/file";
+    const CONTENT: &[u8] = b"one\ntwo\nthree\n";
+    const ALL: View = View {
+        offset: 1,
+        limit: 2000,
+    };
+
+    fn stamp(nanoseconds: i64) -> Stamp {
+        Stamp {
+            mtime_seconds: 1,
+            mtime_nanoseconds: nanoseconds,
+            size: CONTENT.len() as u64,
+        }
+    }
+
+    fn check(ledger: &Ledger, stamp: Stamp, content: &[u8]) -> Result<Seen, Stale> {
+        ledger.check_unchanged(Path::new(FILE), stamp, content)
+    }
+
+    #[test]
+    fn what_was_never_read_may_not_be_changed() {
+        assert_eq!(
+            check(&Ledger::default(), stamp(0), CONTENT),
+            Err(Stale::NotRead)
+        );
+    }
+
+    #[test]
+    fn any_sign_or_any_byte_that_differs_is_a_change() {
+        let ledger = Ledger::default();
+        ledger.record_read(Path::new(FILE), stamp(5), Part::whole(CONTENT), ALL);
+        assert_eq!(
+            check(&ledger, stamp(5), CONTENT),
+            Ok(Seen::all(CONTENT.len()))
+        );
+        assert_eq!(check(&ledger, stamp(6), CONTENT), Err(Stale::Changed));
+        assert_eq!(
+            check(&ledger, stamp(5), b"one\nTWO\nthree\n"),
+            Err(Stale::Changed)
+        );
+    }
+
+    #[test]
+    fn pages_add_up_to_the_whole() {
+        let ledger = Ledger::default();
+        for range in [8..14, 0..4, 4..8] {
+            let view = View {
+                offset: range.start as u64,
+                limit: 1,
+            };
+            let before = ledger.check_unchanged(Path::new(FILE), stamp(0), CONTENT);
+            assert!(before.is_ok_and(|seen| !seen.covers(&(0..14))) || range.start == 8);
+            ledger.record_read(Path::new(FILE), stamp(0), Part::of(CONTENT, &range), view);
+        }
+        assert_eq!(check(&ledger, stamp(0), CONTENT), Ok(Seen::all(14)));
+    }
+
+    #[test]
+    fn a_page_of_a_changed_file_replaces_what_was_known() {
+        let ledger = Ledger::default();
+        ledger.record_read(Path::new(FILE), stamp(0), Part::whole(CONTENT), ALL);
+        ledger.record_read(
+            Path::new(FILE),
+            stamp(1),
+            Part::of(CONTENT, &(0..4)),
+            View {
+                offset: 1,
+                limit: 1,
+            },
+        );
+        assert_eq!(check(&ledger, stamp(1), CONTENT), Ok(Seen::all(4)));
+    }
+
+    #[test]
+    fn the_same_lines_of_the_same_file_are_a_repetition_until_forgotten() {
+        let ledger = Ledger::default();
+        let read =
+            |stamp, view| ledger.record_read(Path::new(FILE), stamp, Part::whole(CONTENT), view);
+        let other = View { offset: 2, ..ALL };
+        assert_eq!(read(stamp(0), ALL), Novelty::New);
+        assert_eq!(read(stamp(0), ALL), Novelty::Repeated);
+        assert_eq!(read(stamp(0), other), Novelty::New);
+        assert_eq!(read(stamp(1), ALL), Novelty::New);
+        ledger.forget_shown();
+        assert_eq!(read(stamp(1), ALL), Novelty::New);
+        assert!(check(&ledger, stamp(1), CONTENT).is_ok());
+    }
+}

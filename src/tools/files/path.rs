@@ -1,0 +1,283 @@
+//! From the path in a call's input to a place on the disk.
+//!
+//! [`resolve`] is pure: it says which path was meant. [`locate`] asks the disk which file that is, links followed; the
+//! real path is the key of the ledger and of the locks, so that two names of one file are one file here.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use super::error::FileError;
+
+/// Where a path leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Located {
+    /// Something is there; its path without links, `.` and `..`.
+    Existing(PathBuf),
+    /// Nothing is there. `directory` is the nearest directory that exists, `missing` the names that do not.
+    Missing {
+        directory: PathBuf,
+        missing: Vec<OsString>,
+    },
+}
+
+/// The longest path that the system takes, without the NUL that ends it there.
+const MAX_BYTES: usize = 4095;
+
+/// The absolute path of the file that `input` means.
+pub fn resolve_file(input: &str, cwd: &Path) -> Result<PathBuf, FileError> {
+    if input.ends_with('/') {
+        return Err(FileError::BadPath(format!(
+            "`{}` names a directory. Give the path of a file",
+            shown(Path::new(input))
+        )));
+    }
+    resolve(input, cwd)
+}
+
+/// The absolute path that `input` means: `~/` is the home directory, and a relative path starts at `cwd`.
+pub fn resolve(input: &str, cwd: &Path) -> Result<PathBuf, FileError> {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    resolve_with_home(input, cwd, home.as_deref())
+}
+
+fn resolve_with_home(input: &str, cwd: &Path, home: Option<&Path>) -> Result<PathBuf, FileError> {
+    if input.is_empty() {
+        return Err(FileError::BadPath("The path is empty".into()));
+    }
+    if input.contains('\0') {
+        return Err(FileError::BadPath(
+            "The path has a NUL character, which no path can have".into(),
+        ));
+    }
+    let path = match (input.strip_prefix('~'), home) {
+        (Some(""), Some(home)) => home.to_owned(),
+        (Some(rest), Some(home)) if rest.starts_with('/') => {
+            home.join(rest.trim_start_matches('/'))
+        }
+        _ => cwd.join(input),
+    };
+    // Directories could be made one by one to any depth, but nothing could open the file by its path afterwards.
+    if path.as_os_str().len() > MAX_BYTES {
+        return Err(FileError::BadPath(format!(
+            "The path is longer than {MAX_BYTES} bytes, the most that the system takes"
+        )));
+    }
+    // Collecting the components drops `.` and doubled slashes. `..` stays: what it means depends on links.
+    Ok(path.components().collect())
+}
+
+/// Follows `path` on the disk.
+pub fn locate(path: &Path) -> Result<Located, FileError> {
+    match path.canonicalize() {
+        Ok(real) => return Ok(Located::Existing(real)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+            return Err(blocked_by_a_file(path));
+        }
+        Err(error) => return Err(FileError::io("reach", path, &error)),
+    }
+    let mut missing = Vec::new();
+    let mut rest = path;
+    loop {
+        // A link that is there and leads nowhere: creating its target would write to a place nobody named.
+        if rest.is_symlink() {
+            return Err(FileError::BadPath(format!(
+                "{} is a symbolic link to {}, which does not exist. Create the target, or remove the link",
+                shown(rest),
+                rest.read_link()
+                    .map_or_else(|_| "?".into(), |to| shown(&to)),
+            )));
+        }
+        let (Some(Component::Normal(name)), Some(parent)) =
+            (rest.components().next_back(), rest.parent())
+        else {
+            return Err(FileError::BadPath(format!(
+                "{} goes through `..` of a directory that does not exist",
+                shown(path)
+            )));
+        };
+        missing.push(name.to_owned());
+        match parent.canonicalize() {
+            Ok(directory) if directory.is_dir() => {
+                missing.reverse();
+                return Ok(Located::Missing { directory, missing });
+            }
+            Ok(_) => return Err(blocked_by_a_file(path)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => rest = parent,
+            Err(error) => return Err(FileError::io("reach", parent, &error)),
+        }
+    }
+}
+
+fn blocked_by_a_file(path: &Path) -> FileError {
+    let file = path.ancestors().skip(1).find(|parent| parent.is_file());
+    FileError::BadPath(format!(
+        "{} cannot exist: {} is a file, not a directory",
+        shown(path),
+        file.map_or_else(|| "a part of it".into(), shown)
+    ))
+}
+
+/// A path as it is shown to the model and to people: control and direction characters are written out, because a name
+/// must not be able to look like something else.
+pub fn shown(path: &Path) -> String {
+    let mut text = String::new();
+    for character in path.to_string_lossy().chars() {
+        let turns_text = matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        if character.is_control() || turns_text {
+            text.extend(character.escape_default());
+        } else {
+            text.push(character);
+        }
+    }
+    text
+}
+
+/// Whether `path` is `directory` or below it, as the disk sees both.
+pub fn is_inside(path: &Path, directory: &Path) -> bool {
+    directory
+        .canonicalize()
+        .is_ok_and(|directory| path.starts_with(directory))
+}
+
+/// Names in the directory of `path` that are close to its own: for "did you mean".
+pub fn similar_names(path: &Path) -> Vec<PathBuf> {
+    /// A directory is looked at no further than this, so that a slip costs no second.
+    const MOST_ENTRIES: usize = 10_000;
+    const MOST_NAMES: usize = 3;
+    let (Some(parent), Some(wanted)) = (path.parent(), path.file_name()) else {
+        return Vec::new();
+    };
+    let wanted = wanted.to_string_lossy().to_lowercase();
+    let Ok(entries) = parent.read_dir() else {
+        return Vec::new();
+    };
+    let mut near: Vec<(usize, OsString)> = entries
+        .take(MOST_ENTRIES)
+        .flatten()
+        .filter_map(|entry| {
+            let name = entry.file_name();
+            let lower = name.to_string_lossy().to_lowercase();
+            let same_stem = Path::new(&lower).file_stem() == Path::new(&wanted).file_stem();
+            let distance = if same_stem {
+                1
+            } else {
+                distance(&lower, &wanted)
+            };
+            (distance * 3 <= wanted.chars().count()).then_some((distance, name))
+        })
+        .collect();
+    near.sort();
+    near.truncate(MOST_NAMES);
+    near.into_iter()
+        .map(|(_, name)| parent.join(name))
+        .collect()
+}
+
+/// Levenshtein's distance, in characters.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+    use std::path::{Path, PathBuf};
+
+    use super::{Located, locate, resolve_with_home, shown, similar_names};
+
+    fn resolved(input: &str) -> Result<PathBuf, String> {
+        resolve_with_home(input, Path::new("/project"), Some(Path::new("/home/me")))
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn paths_start_at_the_working_directory_or_at_home() {
+        for (input, expected) in [
+            ("a.rs", "/project/a.rs"),
+            ("./a//b/./c", "/project/a/b/c"),
+            ("../a", "/project/../a"),
+            ("/etc/hosts", "/etc/hosts"),
+            ("~/x", "/home/me/x"),
+            ("~", "/home/me"),
+            ("~user/x", "/project/~user/x"),
+            (" -rf", "/project/ -rf"),
+        ] {
+            assert_eq!(resolved(input), Ok(expected.into()), "{input}");
+        }
+    }
+
+    #[test]
+    fn empty_paths_and_nul_are_refused() {
+        assert_eq!(resolved(""), Err("The path is empty".into()));
+        assert!(resolved("a\0b").is_err_and(|error| error.contains("NUL")));
+    }
+
+    #[test]
+    fn a_missing_file_is_located_by_the_nearest_directory_that_exists() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let root = dir.path().canonicalize().expect("it exists");
+        assert_eq!(
+            locate(&root.join("a/b/c.txt")).ok(),
+            Some(Located::Missing {
+                directory: root.clone(),
+                missing: vec!["a".into(), "b".into(), "c.txt".into()],
+            })
+        );
+    }
+
+    #[test]
+    fn links_are_followed_and_dangling_ones_refused() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let root = dir.path().canonicalize().expect("it exists");
+        std::fs::write(root.join("file"), "").expect("write");
+        symlink(root.join("file"), root.join("link")).expect("link");
+        symlink(root.join("nowhere"), root.join("dangling")).expect("link");
+        assert_eq!(
+            locate(&root.join("link")).ok(),
+            Some(Located::Existing(root.join("file")))
+        );
+        let error = |path: &str| locate(&root.join(path)).map_err(|error| error.to_string());
+        assert!(error("dangling").is_err_and(|text| text.contains("symbolic link")));
+        assert!(error("dangling/x").is_err_and(|text| text.contains("symbolic link")));
+        assert!(error("file/x").is_err_and(|text| text.contains("is a file, not a directory")));
+        assert!(error("none/../x").is_err_and(|text| text.contains("`..`")));
+    }
+
+    #[test]
+    fn close_names_are_suggested_nearest_first() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        for name in ["main.rs", "man.rs", "main.py", "other.toml"] {
+            std::fs::write(dir.path().join(name), "").expect("write");
+        }
+        let names = similar_names(&dir.path().join("mian.rs"));
+        assert_eq!(
+            names,
+            ["man.rs", "main.rs"].map(|name| dir.path().join(name))
+        );
+        assert_eq!(
+            similar_names(&dir.path().join("zzz")),
+            Vec::<PathBuf>::new()
+        );
+    }
+
+    #[test]
+    fn names_cannot_hide_what_they_are() {
+        assert_eq!(
+            shown(Path::new("/a\n\u{1b}[31m/\u{202e}txt.exe")),
+            "/a\\n\\u{1b}[31m/\\u{202e}txt.exe"
+        );
+    }
+}

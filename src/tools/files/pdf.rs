@@ -1,0 +1,86 @@
+//! PDF files as text, as far as that can be had with simple means.
+//!
+//! Pages are found, their content is unpacked, and the texts that they draw are decoded with what their fonts say.
+//! What needs more (encryption, other packings, scanned pages, fonts without a table) is named as not extracted: the
+//! model is told of `pdftotext` instead of being shown something wrong.
+
+mod content;
+mod file;
+mod font;
+mod inflate;
+mod object;
+
+use std::fmt::Write;
+use std::path::Path;
+
+use super::error::human_size;
+use super::path::shown;
+use file::File;
+use font::Fonts;
+
+/// Text behind this is left out.
+const MAX_CHARS: usize = 150_000;
+
+/// What a model is shown of the PDF file in `bytes`.
+pub fn describe(bytes: &[u8], path: &Path, cancelled: &dyn Fn() -> bool) -> String {
+    let file = File::new(bytes);
+    let pages = file.pages();
+    let mut result = format!(
+        "PDF file: {} ({}, {} {})",
+        shown(path),
+        human_size(bytes.len() as u64),
+        pages.len(),
+        if pages.len() == 1 { "page" } else { "pages" },
+    );
+    if file.is_encrypted() {
+        result.push_str("\nThe file is encrypted: its text was not extracted.");
+        return result;
+    }
+    let mut fonts = Fonts::new(&file);
+    let mut without_text = 0;
+    for (number, page) in (1..).zip(&pages) {
+        if cancelled() {
+            break;
+        }
+        if result.len() > MAX_CHARS {
+            let _ = write!(
+                result,
+                "\n\nThe pages from {number} on are left out: use `pdftotext -f {number}` with Bash."
+            );
+            break;
+        }
+        let text = content::text(&mut fonts, &file.page(page));
+        if is_readable(&text) {
+            let _ = write!(result, "\n\n--- Page {number} ---\n{text}");
+        } else {
+            without_text += 1;
+        }
+    }
+    if without_text > 0 || pages.is_empty() {
+        let _ = write!(
+            result,
+            "\n\nThe text of {without_text} of {} pages could not be extracted (scanned, or in an unusual form). \
+             If it is needed, try `pdftotext` with Bash.",
+            pages.len()
+        );
+    }
+    result
+}
+
+/// Whether a text has letters, and is not mostly codes that could not be decoded.
+fn is_readable(text: &str) -> bool {
+    let (mut letters, mut unknown) = (0, 0);
+    for character in text.chars() {
+        if character.is_alphanumeric() {
+            letters += 1;
+        } else if character == char::REPLACEMENT_CHARACTER
+            || character.is_control() && character != '\n'
+        {
+            unknown += 1;
+        }
+    }
+    letters > unknown
+}
+
+#[cfg(test)]
+mod tests;

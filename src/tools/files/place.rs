@@ -1,0 +1,195 @@
+//! A place in a directory that cannot be swapped for another one.
+//!
+//! Between finding out where a path leads and using it, a directory on the way can be replaced by a link. So the
+//! directory of a file is opened once, with no link on the way, and everything after that is done relative to it.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Mode, OFlags};
+
+/// The name of a file in a directory that is held open.
+#[derive(Debug)]
+pub struct Place {
+    pub(super) directory: OwnedFd,
+    pub(super) name: OsString,
+    real: PathBuf,
+}
+
+/// Directories that were made for a file. Dropped before [`keep`](Self::keep), they are removed again.
+#[derive(Debug, Default)]
+pub struct MadeDirectories {
+    made: Vec<(OwnedFd, OsString)>,
+}
+
+/// Opening a file must neither wait for a writer on the other side of a FIFO, nor be inherited by a command.
+const READING: OFlags = OFlags::RDONLY
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::CLOEXEC)
+    .union(OFlags::NOCTTY);
+
+/// Where the system allows it, a directory is opened as a mere place: that needs no right to list it.
+#[cfg(target_os = "linux")]
+const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+#[cfg(not(target_os = "linux"))]
+const DIRECTORY: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::CLOEXEC);
+
+impl Place {
+    /// The place of `real`, a path without links whose directory exists.
+    pub fn of(real: &Path) -> io::Result<Self> {
+        let (Some(parent), Some(name)) = (real.parent(), real.file_name()) else {
+            return Err(io::ErrorKind::IsADirectory.into());
+        };
+        Ok(Self {
+            directory: open_without_links(parent, DIRECTORY)?,
+            name: name.to_owned(),
+            real: real.to_owned(),
+        })
+    }
+
+    /// The place `missing` below `directory`; all its directories are made.
+    pub fn make(directory: &Path, missing: &[OsString]) -> io::Result<(Self, MadeDirectories)> {
+        let (name, parents) = missing.split_last().ok_or(io::ErrorKind::InvalidInput)?;
+        let mut made = MadeDirectories::default();
+        let mut current = open_without_links(directory, DIRECTORY)?;
+        let mut real = directory.to_owned();
+        for parent in parents {
+            match rustix::fs::mkdirat(&current, parent, Mode::from_raw_mode(0o777)) {
+                Ok(()) => made.made.push((current.try_clone()?, parent.clone())),
+                // Somebody else was faster; the directory is there, which is all that is needed.
+                Err(rustix::io::Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+            current = rustix::fs::openat(
+                &current,
+                parent,
+                DIRECTORY | OFlags::NOFOLLOW,
+                Mode::empty(),
+            )?;
+            real.push(parent);
+        }
+        real.push(name);
+        let place = Self {
+            directory: current,
+            name: name.clone(),
+            real,
+        };
+        Ok((place, made))
+    }
+
+    /// The path of the place, without links.
+    pub fn real(&self) -> &Path {
+        &self.real
+    }
+
+    /// Opens what is there now for reading. A link is not followed.
+    pub fn open(&self) -> io::Result<File> {
+        let flags = READING | OFlags::NOFOLLOW;
+        let file = rustix::fs::openat(&self.directory, &self.name, flags, Mode::empty())?;
+        Ok(File::from(file))
+    }
+
+    pub(super) fn remove(&self, name: &OsStr) -> io::Result<()> {
+        Ok(rustix::fs::unlinkat(
+            &self.directory,
+            name,
+            AtFlags::empty(),
+        )?)
+    }
+}
+
+impl MadeDirectories {
+    pub fn keep(mut self) {
+        self.made.clear();
+    }
+}
+
+impl Drop for MadeDirectories {
+    fn drop(&mut self) {
+        for (parent, name) in self.made.drain(..).rev() {
+            // One that somebody has put something into stays, which is right.
+            let _ = rustix::fs::unlinkat(&parent, &name, AtFlags::REMOVEDIR);
+        }
+    }
+}
+
+/// Opens the file at `real`, a path without links, for reading.
+pub fn open_real(real: &Path) -> io::Result<File> {
+    Ok(File::from(open_without_links(real, READING)?))
+}
+
+#[cfg(target_os = "linux")]
+fn open_without_links(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    use rustix::fs::{CWD, ResolveFlags, openat2};
+    use rustix::io::Errno;
+
+    let opened = rustix::io::retry_on_intr(|| {
+        openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+    });
+    match opened {
+        // Kernels before 5.6, and sandboxes that do not know the call.
+        Err(Errno::NOSYS | Errno::PERM) => open_last_without_link(path, flags),
+        opened => Ok(opened?),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_without_links(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    open_last_without_link(path, flags)
+}
+
+fn open_last_without_link(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    Ok(rustix::fs::open(
+        path,
+        flags | OFlags::NOFOLLOW,
+        Mode::empty(),
+    )?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::unix::fs::symlink;
+
+    use super::{Place, open_real};
+
+    #[test]
+    fn a_directory_swapped_for_a_link_is_not_followed() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let root = dir.path().canonicalize().expect("it exists");
+        std::fs::create_dir_all(root.join("inside")).expect("mkdir");
+        std::fs::create_dir_all(root.join("outside")).expect("mkdir");
+        std::fs::write(root.join("inside/file"), "inside").expect("write");
+        std::fs::write(root.join("outside/file"), "outside").expect("write");
+        let place = Place::of(&root.join("inside/file")).expect("it exists");
+
+        std::fs::rename(root.join("inside"), root.join("moved")).expect("rename");
+        symlink(root.join("outside"), root.join("inside")).expect("link");
+
+        let mut text = String::new();
+        let mut file = place.open().expect("the pinned directory still has it");
+        file.read_to_string(&mut text).expect("read");
+        assert_eq!(text, "inside");
+        assert!(open_real(&root.join("inside/file")).is_err());
+    }
+
+    #[test]
+    fn directories_made_for_nothing_are_removed_again() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let root = dir.path().canonicalize().expect("it exists");
+        let missing = ["a".into(), "b".into(), "c.txt".into()];
+        let (place, made) = Place::make(&root, &missing).expect("made");
+        assert_eq!(place.real(), root.join("a/b/c.txt"));
+        assert!(root.join("a/b").is_dir());
+        drop(made);
+        assert!(!root.join("a").exists());
+        let (_, made) = Place::make(&root, &missing).expect("made");
+        made.keep();
+        assert!(root.join("a/b").is_dir());
+    }
+}

@@ -1,0 +1,163 @@
+//! A scratch workspace in which tests call the file tools as the executor does.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::permissions::Grant;
+use crate::protocol::{CallId, ResultBlock};
+use crate::tools::bash::groups::Groups;
+use crate::tools::edit::Edit;
+use crate::tools::files::{Checkpoints, FileChange, Ledger};
+use crate::tools::read::Read;
+use crate::tools::write::Write;
+use crate::tools::{Environment, Journal, Progress, Tool, ToolCx, ToolError, ToolOutput};
+
+pub struct Scratch {
+    _dir: tempfile::TempDir,
+    pub root: PathBuf,
+    pub cx: ToolCx,
+    announced: Arc<Mutex<Vec<FileChange>>>,
+}
+
+impl Scratch {
+    #[expect(
+        clippy::new_without_default,
+        reason = "making one does things on the disk"
+    )]
+    pub fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let root = dir.path().canonicalize().expect("it exists").join("work");
+        std::fs::create_dir(&root).expect("mkdir");
+        let env = Environment {
+            workspace: root.clone(),
+            results_dir: dir.path().join("results"),
+            ledger: Ledger::default(),
+            checkpoints: Checkpoints::new(dir.path().join("checkpoints")),
+            groups: Groups::default(),
+        };
+        let announced = Arc::new(Mutex::new(Vec::new()));
+        let cx = ToolCx {
+            call: CallId::from("call"),
+            cwd: root.clone(),
+            cancel: CancellationToken::new(),
+            progress: Progress::silent(),
+            journal: {
+                let announced = announced.clone();
+                Journal::new(move |change| {
+                    announced.lock().expect("unpoisoned").push(change);
+                    Ok(())
+                })
+            },
+            env: Arc::new(env),
+        };
+        Self {
+            _dir: dir,
+            root,
+            cx,
+            announced,
+        }
+    }
+
+    /// The changes that were announced before they were made.
+    pub fn announced(&self) -> Vec<FileChange> {
+        self.announced.lock().expect("unpoisoned").clone()
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    /// Puts a file there, behind the tools' back.
+    pub fn put(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, content).expect("write");
+        path
+    }
+
+    pub fn bytes(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).expect("readable")
+    }
+
+    /// All that is in the workspace, so that a temporary file left behind shows.
+    pub fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.root).expect("list").flatten();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    pub async fn read(&self, name: &str) -> Result<String, String> {
+        self.read_lines(name, json!({})).await
+    }
+
+    pub async fn read_lines(&self, name: &str, extra: Value) -> Result<String, String> {
+        let output = self
+            .run(&Read, with(json!({"file_path": name}), extra))
+            .await;
+        output
+            .map(|output| text(&output))
+            .map_err(|error| error.message)
+    }
+
+    pub async fn write(&self, name: &str, content: &str) -> Result<String, String> {
+        let input = json!({"file_path": name, "content": content});
+        let output = self.run(&Write, input).await;
+        output
+            .map(|output| text(&output))
+            .map_err(|error| error.message)
+    }
+
+    pub async fn edit(&self, name: &str, old: &str, new: &str) -> Result<String, String> {
+        let input = json!({"file_path": name, "old_string": old, "new_string": new});
+        let output = self.run(&Edit, input).await;
+        output
+            .map(|output| text(&output))
+            .map_err(|error| error.message)
+    }
+
+    /// Validates and calls a tool, in the order of the executor.
+    pub async fn run<T: Tool>(&self, tool: &T, input: Value) -> Result<ToolOutput, ToolError> {
+        let parsed: T::Input = serde_json::from_value(input).expect("an input of the tool");
+        tool.validate(&parsed, &self.cx).await?;
+        tool.call(parsed, Grant::by_person(), self.cx.clone()).await
+    }
+
+    /// Calls without validating first: what the call itself checks.
+    pub async fn call<T: Tool>(&self, tool: &T, input: Value) -> Result<ToolOutput, ToolError> {
+        let parsed: T::Input = serde_json::from_value(input).expect("an input of the tool");
+        tool.call(parsed, Grant::by_person(), self.cx.clone()).await
+    }
+}
+
+/// The only block of an output, which is text.
+pub fn text(output: &ToolOutput) -> String {
+    match output.for_model.as_slice() {
+        [ResultBlock::Text { text }] => text.clone(),
+        other => panic!("not one text: {other:?}"),
+    }
+}
+
+/// Changes the content of a file and nothing else: its size and all of its times stay.
+pub fn change_secretly(path: &Path, content: &[u8]) {
+    let before = path.metadata().expect("there").modified().expect("a time");
+    let size = path.metadata().expect("there").len();
+    assert_eq!(size, content.len() as u64, "the size is to stay");
+    std::fs::write(path, content).expect("write");
+    let file = std::fs::File::options()
+        .write(true)
+        .open(path)
+        .expect("open");
+    file.set_modified(before).expect("set the time");
+}
+
+fn with(mut input: Value, extra: Value) -> Value {
+    if let (Some(input), Value::Object(extra)) = (input.as_object_mut(), extra) {
+        input.extend(extra);
+    }
+    input
+}

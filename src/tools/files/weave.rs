@@ -1,0 +1,107 @@
+//! Making the text that replaces a match, out of what the file has and what the model wrote.
+//!
+//! The model's text can differ from the file's in ways that do not count (line endings, quotes). Where the new text
+//! says the same as the old one, the file's own characters stay; only what differs is taken from the model.
+
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+use super::matching::{Quotes, Unit, units};
+use super::text::Ending;
+
+/// What decides about characters that do not count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Weave {
+    pub quotes: Quotes,
+    /// The byte that ends lines in this file.
+    pub terminator: u8,
+    /// What new lines end with; as the model wrote them if the file has no line ending yet.
+    pub ending: Option<Ending>,
+}
+
+impl Weave {
+    /// The text that replaces `region`, a part of the file, when `new` is wanted there.
+    pub fn replace(self, region: &str, new: &str) -> String {
+        let region: Vec<Unit<'_>> = units(region, self.quotes, self.terminator).collect();
+        let new: Vec<Unit<'_>> = units(new, self.quotes, self.terminator).collect();
+        let (old_lines, new_lines) = (lines(&region), lines(&new));
+        let mut result = String::new();
+        for operation in capture_diff_slices(Algorithm::Myers, &keys(&old_lines), &keys(&new_lines))
+        {
+            match operation {
+                DiffOp::Equal { old_index, len, .. } => {
+                    for line in &old_lines[old_index..old_index + len] {
+                        keep(&mut result, line);
+                    }
+                }
+                DiffOp::Delete { .. } => {}
+                DiffOp::Insert {
+                    new_index, new_len, ..
+                } => {
+                    for line in &new_lines[new_index..new_index + new_len] {
+                        self.add(&mut result, line);
+                    }
+                }
+                DiffOp::Replace {
+                    old_index,
+                    old_len,
+                    new_index,
+                    new_len,
+                } => self.replace_lines(
+                    &mut result,
+                    &old_lines[old_index..old_index + old_len].concat(),
+                    &new_lines[new_index..new_index + new_len].concat(),
+                ),
+            }
+        }
+        result
+    }
+
+    fn replace_lines(self, result: &mut String, old: &[Unit<'_>], new: &[Unit<'_>]) {
+        /// Beyond this the comparison character by character would take longer than it is worth.
+        const MOST_COMPARED: usize = 8_000;
+        if old.len() > MOST_COMPARED || new.len() > MOST_COMPARED {
+            return self.add(result, new);
+        }
+        for operation in capture_diff_slices(Algorithm::Myers, &folded(old), &folded(new)) {
+            match operation {
+                DiffOp::Equal { old_index, len, .. } => {
+                    keep(result, &old[old_index..old_index + len]);
+                }
+                DiffOp::Delete { .. } => {}
+                DiffOp::Insert {
+                    new_index, new_len, ..
+                }
+                | DiffOp::Replace {
+                    new_index, new_len, ..
+                } => self.add(result, &new[new_index..new_index + new_len]),
+            }
+        }
+    }
+
+    /// Adds what the model wrote, with the file's line ending.
+    fn add(self, result: &mut String, new: &[Unit<'_>]) {
+        for unit in new {
+            match self.ending {
+                Some(ending) if unit.folded == '\n' => result.push_str(ending.as_str()),
+                _ => result.push_str(unit.original),
+            }
+        }
+    }
+}
+
+/// Adds what the file has.
+fn keep(result: &mut String, old: &[Unit<'_>]) {
+    result.extend(old.iter().map(|unit| unit.original));
+}
+
+fn lines<'a, 'b>(units: &'b [Unit<'a>]) -> Vec<&'b [Unit<'a>]> {
+    units.split_inclusive(|unit| unit.folded == '\n').collect()
+}
+
+fn keys(lines: &[&[Unit<'_>]]) -> Vec<Vec<char>> {
+    lines.iter().map(|line| folded(line)).collect()
+}
+
+fn folded(units: &[Unit<'_>]) -> Vec<char> {
+    units.iter().map(|unit| unit.folded).collect()
+}

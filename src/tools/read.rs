@@ -1,0 +1,89 @@
+//! Read: shows a file to the model, and notes what was shown.
+//!
+//! What a file is (text, image, notebook, PDF, binary) is decided by its content and handled in [`show`]. Reading
+//! stops soon after the call is cancelled, even in the middle of a huge file.
+
+mod show;
+#[cfg(test)]
+mod tests;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::files::{self, View, open, path};
+use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
+use crate::permissions::Grant;
+use crate::protocol::{InterruptBehavior, Level};
+
+/// How many lines are shown unless the call asks for fewer.
+const DEFAULT_LINES: u64 = 2_000;
+
+pub struct Read;
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The file to read: an absolute path, `~/…`, or relative to the working directory
+    pub file_path: String,
+    /// The number of the first line to show, from 1; for files that are too long to show at once
+    pub offset: Option<u64>,
+    /// How many lines to show at most
+    #[schemars(range(min = 1))]
+    pub limit: Option<u64>,
+}
+
+impl Input {
+    fn view(&self) -> View {
+        View {
+            offset: self.offset.unwrap_or(1).max(1),
+            limit: self.limit.unwrap_or(DEFAULT_LINES).max(1),
+        }
+    }
+}
+
+impl Tool for Read {
+    type Input = Input;
+    const SPEC: ToolSpec = ToolSpec {
+        name: "Read",
+        description: include_str!("../../assets/tools/read.md"),
+        level: Level::Safe,
+        interrupt: InterruptBehavior::Cancel,
+        // A page ends by itself before this; putting it into a file to be read would lead in a circle.
+        max_result_chars: 200_000,
+    };
+
+    fn is_concurrency_safe(&self, _input: &Input) -> bool {
+        true
+    }
+
+    fn is_read_only(&self, _input: &Input) -> bool {
+        true
+    }
+
+    fn subject(&self, input: &Input) -> String {
+        input.file_path.clone()
+    }
+
+    async fn validate(&self, input: &Input, cx: &ToolCx) -> Result<Validated, ToolError> {
+        let path = path::resolve_file(&input.file_path, &cx.cwd)?;
+        let env = cx.env.clone();
+        files::blocking(move || open::open(&path, &env.workspace).map(drop)).await?;
+        Ok(Validated::Fine)
+    }
+
+    async fn call(&self, input: Input, _grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
+        let path = path::resolve_file(&input.file_path, &cx.cwd)?;
+        let view = input.view();
+        let (env, cancel) = (cx.env.clone(), cx.cancel.clone());
+        let reading =
+            files::blocking(move || show::show(&path, view, &env, &|| cancel.is_cancelled()));
+        tokio::select! {
+            blocks = reading => Ok(ToolOutput {
+                for_model: blocks?,
+                ..ToolOutput::default()
+            }),
+            // The thread that reads finds out by itself; nobody waits for it.
+            () = cx.cancel.cancelled() => Err(ToolError::cancelled()),
+        }
+    }
+}

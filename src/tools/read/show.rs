@@ -1,0 +1,262 @@
+//! What the model is shown of a file, by what the file turns out to be.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::protocol::{Image, ResultBlock};
+use crate::tools::Environment;
+use crate::tools::files::error::human_size;
+use crate::tools::files::image::{self, Format};
+use crate::tools::files::open::{Source, open};
+use crate::tools::files::page::{Budget, Page, Rest, read_page};
+use crate::tools::files::path::shown;
+use crate::tools::files::text::{Encoding, SNIFFED, Text, is_binary, terminator};
+use crate::tools::files::{FileError, Novelty, Part, View, notebook, pdf};
+
+/// Files that have to be held whole to be shown are read up to here.
+const MAX_WHOLE: u64 = 32 << 20;
+const BUFFER: usize = 64 * 1024;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Image(Format),
+    Pdf,
+    Notebook,
+    Utf16,
+    Text,
+    Binary,
+}
+
+/// One Read: what is asked for, and where that is noted.
+struct Reading<'a> {
+    path: &'a Path,
+    view: View,
+    env: &'a Environment,
+    cancelled: &'a dyn Fn() -> bool,
+    source: Source,
+}
+
+/// Shows `view` of the file at `path`.
+pub fn show(
+    path: &Path,
+    view: View,
+    env: &Environment,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<Vec<ResultBlock>, FileError> {
+    let source = open(path, &env.workspace)?;
+    let reading = Reading {
+        path,
+        view,
+        env,
+        cancelled,
+        source,
+    };
+    let mut reader = BufReader::with_capacity(BUFFER, &reading.source.file);
+    let head = reader
+        .fill_buf()
+        .map_err(|error| reading.failed(&error))?
+        .to_vec();
+    match Kind::of(path, &head) {
+        Kind::Image(format) => reading.image(reader, format),
+        Kind::Pdf => reading.pdf(reader),
+        Kind::Notebook => reading.notebook(reader),
+        Kind::Utf16 => reading.utf16(reader),
+        Kind::Text => reading.text(reader, terminator(&head)),
+        Kind::Binary => Err(FileError::Binary {
+            path: shown(path),
+            size: human_size(reading.source.stamp.size),
+        }),
+    }
+}
+
+impl Kind {
+    fn of(path: &Path, head: &[u8]) -> Self {
+        let sniffed = &head[..head.len().min(SNIFFED)];
+        if let Some(format) = Format::of(head) {
+            Self::Image(format)
+        } else if head.starts_with(b"%PDF-") {
+            Self::Pdf
+        } else if Encoding::of(head).is_utf16() {
+            Self::Utf16
+        } else if is_binary(sniffed) {
+            Self::Binary
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == "ipynb")
+        {
+            Self::Notebook
+        } else {
+            Self::Text
+        }
+    }
+}
+
+impl Reading<'_> {
+    fn text(&self, reader: impl BufRead, terminator: u8) -> Result<Vec<ResultBlock>, FileError> {
+        let page = self.page(reader, terminator)?;
+        let part = page.part();
+        Ok(self.finish(&page, part))
+    }
+
+    /// Held whole, because its lines are no lines before it is decoded.
+    fn utf16(&self, reader: impl Read) -> Result<Vec<ResultBlock>, FileError> {
+        let bytes = self.whole(reader, MAX_WHOLE)?;
+        let text = Text::decode(&bytes).map_err(|_| FileError::Binary {
+            path: shown(self.path),
+            size: human_size(self.source.stamp.size),
+        })?;
+        let content = text.content.as_bytes();
+        let page = self.page(content, terminator(content))?;
+        let position = |at: u64| text.position_in_file(usize::try_from(at).unwrap_or(usize::MAX));
+        let range = position(page.bytes.start)..position(page.bytes.end);
+        let part = Part::of(&bytes, &range);
+        Ok(self.finish(&page, part))
+    }
+
+    fn image(&self, reader: impl Read, format: Format) -> Result<Vec<ResultBlock>, FileError> {
+        let bytes = self.whole(reader, image::MAX_BYTES)?;
+        format.check(&bytes).map_err(|error| {
+            FileError::BadContent(format!("{} cannot be shown: {error}", shown(self.path)))
+        })?;
+        if self.record(Part::whole(&bytes)) == Novelty::Repeated {
+            return Ok(vec![ResultBlock::text(self.unchanged())]);
+        }
+        let image = Image::base64(format.media_type(), STANDARD.encode(&bytes));
+        Ok(vec![ResultBlock::Image(image)])
+    }
+
+    fn notebook(&self, reader: impl Read) -> Result<Vec<ResultBlock>, FileError> {
+        let bytes = self.whole(reader, MAX_WHOLE)?;
+        match notebook::cells(&bytes) {
+            Ok(text) if !text.is_empty() => Ok(self.whole_text(&bytes, text)),
+            // Whatever it is, it can be shown as the text that it is too.
+            Ok(_) | Err(_) => self.text(bytes.as_slice(), terminator(&bytes)),
+        }
+    }
+
+    fn pdf(&self, reader: impl Read) -> Result<Vec<ResultBlock>, FileError> {
+        let bytes = self.whole(reader, MAX_WHOLE)?;
+        let text = pdf::describe(&bytes, self.path, self.cancelled);
+        Ok(self.whole_text(&bytes, text))
+    }
+
+    fn whole_text(&self, bytes: &[u8], text: String) -> Vec<ResultBlock> {
+        let text = match self.record(Part::whole(bytes)) {
+            Novelty::New => text,
+            Novelty::Repeated => self.unchanged(),
+        };
+        vec![ResultBlock::text(text)]
+    }
+
+    fn page(&self, reader: impl BufRead, terminator: u8) -> Result<Page, FileError> {
+        let mut budget = Budget::default();
+        // To begin counting what cannot be counted to the end would be time lost.
+        if self.source.stamp.size > budget.counted {
+            budget.counted = 0;
+        }
+        read_page(reader, self.view, terminator, budget, self.cancelled)
+            .map_err(|error| self.failed(&error))
+    }
+
+    fn whole(&self, reader: impl Read, limit: u64) -> Result<Vec<u8>, FileError> {
+        let mut bytes = Vec::new();
+        reader
+            .take(limit + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| self.failed(&error))?;
+        if bytes.len() as u64 > limit {
+            return Err(FileError::TooLarge {
+                path: shown(self.path),
+                size: human_size(self.source.stamp.size),
+                limit: human_size(limit),
+                advice: "Make it smaller, or extract what you need with Bash",
+            });
+        }
+        Ok(bytes)
+    }
+
+    fn failed(&self, error: &io::Error) -> FileError {
+        if (self.cancelled)() {
+            return FileError::Cancelled;
+        }
+        FileError::io("read", self.path, error)
+    }
+
+    fn record(&self, part: Part) -> Novelty {
+        let Source { real, stamp, .. } = &self.source;
+        self.env.ledger.record_read(real, *stamp, part, self.view)
+    }
+
+    /// The text of a page with what has to be said about it.
+    fn finish(&self, page: &Page, part: Part) -> Vec<ResultBlock> {
+        let text = match page.rest {
+            Rest::End { total: 0 } => {
+                self.record(part);
+                reminder("Warning: the file exists but the contents are empty.")
+            }
+            Rest::End { total } if page.lines == 0 => reminder(&format!(
+                "Warning: the file exists but is shorter than the provided offset ({}). The file has {total} {}.",
+                self.view.offset,
+                if total == 1 { "line" } else { "lines" }
+            )),
+            Rest::TooFar { reached } => reminder(&format!(
+                "Warning: line {} is too far into the file; reading stopped at line {reached}. \
+                 Use Bash, for example `tail` or `sed -n`.",
+                self.view.offset
+            )),
+            Rest::End { .. } | Rest::More { .. } | Rest::OfLine => match self.record(part) {
+                Novelty::Repeated => self.unchanged(),
+                Novelty::New => self.with_notes(page),
+            },
+        };
+        vec![ResultBlock::text(text)]
+    }
+
+    fn with_notes(&self, page: &Page) -> String {
+        let (first, last) = (self.view.offset, self.view.offset + page.lines - 1);
+        let mut notes = Vec::new();
+        match page.rest {
+            Rest::More { total: Some(total) } => notes.push(format!(
+                "Lines {first}-{last} of {total} are shown; use offset={} to go on.",
+                last + 1
+            )),
+            Rest::More { total: None } => notes.push(format!(
+                "Lines {first}-{last} of a file of {} are shown; use offset={} to go on.",
+                human_size(self.source.stamp.size),
+                last + 1
+            )),
+            Rest::OfLine => notes.push(format!(
+                "Line {last} is so long that reading stopped within it, and what follows was not read. \
+                 Use Bash, for example `cut -c`, for the rest.",
+            )),
+            Rest::End { .. } | Rest::TooFar { .. } => {}
+        }
+        if page.invalid {
+            notes.push(
+                "The file is not valid UTF-8: bytes that could not be decoded are shown as \u{fffd}. \
+                 Edit and Write cannot change it before it is converted."
+                    .into(),
+            );
+        }
+        let mut text = page.text.clone();
+        for note in notes {
+            text.push('\n');
+            text.push_str(&reminder(&note));
+        }
+        text
+    }
+
+    fn unchanged(&self) -> String {
+        format!(
+            "File unchanged since last read: {}. The result of that earlier Read still holds: use it instead.",
+            shown(self.path)
+        )
+    }
+}
+
+fn reminder(text: &str) -> String {
+    format!("<system-reminder>{text}</system-reminder>")
+}

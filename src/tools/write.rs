@@ -1,0 +1,79 @@
+//! Write: creates a file, or replaces all that is in it.
+
+#[cfg(test)]
+mod tests;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::files::document::{Document, Need, Saved};
+use super::files::numbered::{changed_range, snippet};
+use super::files::{self, path};
+use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
+use crate::permissions::Grant;
+use crate::protocol::{InterruptBehavior, Level};
+
+pub struct Write;
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The file to write: an absolute path, `~/…`, or relative to the working directory
+    pub file_path: String,
+    /// All that the file will have in it
+    pub content: String,
+}
+
+impl Tool for Write {
+    type Input = Input;
+    const SPEC: ToolSpec = ToolSpec {
+        name: "Write",
+        description: include_str!("../../assets/tools/write.md"),
+        level: Level::Confirm,
+        interrupt: InterruptBehavior::Block,
+        max_result_chars: super::MAX_RESULT_CHARS,
+    };
+
+    fn subject(&self, input: &Input) -> String {
+        input.file_path.clone()
+    }
+
+    async fn validate(&self, input: &Input, cx: &ToolCx) -> Result<Validated, ToolError> {
+        let path = path::resolve_file(&input.file_path, &cx.cwd)?;
+        let env = cx.env.clone();
+        files::blocking(move || Document::open_or_new(&path, Need::Whole, &env).map(drop)).await?;
+        Ok(Validated::Fine)
+    }
+
+    async fn call(&self, input: Input, _grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
+        let path = path::resolve_file(&input.file_path, &cx.cwd)?;
+        files::blocking(move || {
+            let mut document = Document::open_or_new(&path, Need::Whole, &cx.env)?;
+            document.set_text(&input.content);
+            if !document.is_changed() {
+                return Ok(ToolOutput::text(format!(
+                    "The file {} has exactly this content already: nothing was written.",
+                    path::shown(&path)
+                )));
+            }
+            let created = document.is_new();
+            let saved = document.save(&cx)?;
+            Ok(result(saved, created))
+        })
+        .await
+    }
+}
+
+fn result(saved: Saved, created: bool) -> ToolOutput {
+    let path = path::shown(&saved.path);
+    let text = if created {
+        format!("File created successfully at: {path}")
+    } else {
+        let changed = changed_range(&saved.before, &saved.after);
+        format!(
+            "The file {path} has been updated. Here's the result of running `cat -n` on a snippet of the edited file:\n{}",
+            snippet(&saved.after, &changed)
+        )
+    };
+    saved.into_output(text)
+}
