@@ -1,0 +1,242 @@
+//! Grep and Glob on a tree of 100,000 files, beside `rg` doing the same job.
+//!
+//! Prints a table of medians and fails if one of ours takes more than 1.2 times as long as `rg`. Without `rg` on the
+//! `PATH` it prints our figures alone. A word given as argument (`-- Glob`) chooses the searches that have it. Each round runs ours and then `rg`, so that a busy machine is busy for both.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use agent_tui::tools::tree::Stop;
+use agent_tui::tools::{glob, grep};
+use serde_json::{Value, json};
+
+const FILES: usize = 100_000;
+const FILES_PER_DIRECTORY: usize = 100;
+const ROUNDS: usize = 15;
+const ALLOWED: f64 = 1.2;
+
+/// A search in both languages.
+struct Job {
+    name: &'static str,
+    ours: Ours,
+    /// Arguments of `rg`; the tree is its working directory.
+    theirs: &'static [&'static str],
+    judged: Judged,
+}
+
+/// Whether the job counts for the outcome.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Judged {
+    Yes,
+    /// `rg` is spared a part of the work: only shown.
+    No,
+}
+
+enum Ours {
+    Grep(Value),
+    Glob(Value),
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(code) => code,
+        Err(error) => {
+            complain(&format!("the bench could not run: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> io::Result<ExitCode> {
+    let tree = tempfile::tempdir()?;
+    let began = Instant::now();
+    grow(tree.path())?;
+    say(&format!(
+        "{FILES} files in {:.1} s\n",
+        began.elapsed().as_secs_f64()
+    ));
+    let has_rg = Command::new("rg")
+        .arg("--version")
+        .stdout(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    say(&format!(
+        "{:<42} {:>8} {:>10} {:>10} {:>7}",
+        "search", "lines", "ours", "rg", "ratio"
+    ));
+    let mut is_slow = false;
+    let chosen: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|argument| !argument.starts_with('-'))
+        .collect();
+    for job in jobs() {
+        if !chosen.is_empty() && !chosen.iter().any(|word| job.name.contains(word.as_str())) {
+            continue;
+        }
+        is_slow |= measure(&job, tree.path(), has_rg)?;
+    }
+    Ok(if is_slow {
+        complain(&format!("slower than {ALLOWED} times rg"));
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+fn jobs() -> Vec<Job> {
+    vec![
+        Job {
+            name: "Grep rare literal",
+            ours: Ours::Grep(json!({ "pattern": "xylophone_marker" })),
+            theirs: &["-l", "xylophone_marker", "."],
+            judged: Judged::Yes,
+        },
+        Job {
+            name: "Grep rare literal, content",
+            ours: Ours::Grep(json!({ "pattern": "xylophone_marker", "output_mode": "content" })),
+            theirs: &["-n", "xylophone_marker", "."],
+            judged: Judged::Yes,
+        },
+        Job {
+            name: "Grep common word, count",
+            ours: Ours::Grep(json!({ "pattern": "return", "output_mode": "count" })),
+            theirs: &["-c", "return", "."],
+            judged: Judged::Yes,
+        },
+        Job {
+            name: "Grep common word, files, rg not sorting",
+            ours: Ours::Grep(json!({ "pattern": "return" })),
+            theirs: &["-l", "return", "."],
+            judged: Judged::Yes,
+        },
+        Job {
+            name: "Grep regex, no case, type rust",
+            ours: Ours::Grep(
+                json!({ "pattern": r"HANDLE_\w+\d{4}[57]\b", "-i": true, "type": "rust" }),
+            ),
+            theirs: &["-l", "-i", "-t", "rust", r"HANDLE_\w+\d{4}[57]\b", "."],
+            judged: Judged::Yes,
+        },
+        Job {
+            name: "Grep regex, no case",
+            ours: Ours::Grep(json!({ "pattern": r"HANDLE_\w+\d{4}[57]\b", "-i": true })),
+            theirs: &["-l", "-i", r"HANDLE_\w+\d{4}[57]\b", "."],
+            judged: Judged::Yes,
+        },
+        Job {
+            name: "Glob **/*.rs, rg not sorting (not judged)",
+            ours: Ours::Glob(json!({ "pattern": "**/*.rs" })),
+            theirs: &["--files", "-g", "**/*.rs", "."],
+            judged: Judged::No,
+        },
+        Job {
+            name: "Glob **/*.rs, rg sorting by time too",
+            ours: Ours::Glob(json!({ "pattern": "**/*.rs" })),
+            theirs: &["--files", "--sortr", "modified", "-g", "**/*.rs", "."],
+            judged: Judged::Yes,
+        },
+    ]
+}
+
+/// Measures one job and prints its line; says whether it is too slow.
+fn measure(job: &Job, tree: &Path, has_rg: bool) -> io::Result<bool> {
+    let mut ours = Vec::with_capacity(ROUNDS);
+    let mut theirs = Vec::with_capacity(ROUNDS);
+    let mut lines = 0;
+    // One round more, which only warms the caches.
+    for round in 0..=ROUNDS {
+        let began = Instant::now();
+        lines = search(&job.ours, tree)?;
+        let our_time = began.elapsed();
+        let began = Instant::now();
+        if has_rg {
+            // A pipe, as any tool that calls `rg` would have; reading it is part of the job.
+            Command::new("rg")
+                .args(job.theirs)
+                .current_dir(tree)
+                .stdin(Stdio::null())
+                .output()?;
+        }
+        let their_time = began.elapsed();
+        if round > 0 {
+            ours.push(our_time);
+            theirs.push(their_time);
+        }
+    }
+    let (ours, theirs) = (median(ours), median(theirs));
+    let ratio = ours.as_secs_f64() / theirs.as_secs_f64();
+    let (their_figure, ratio_figure) = if has_rg {
+        (figure(theirs), format!("{ratio:.2}"))
+    } else {
+        ("-".into(), "-".into())
+    };
+    say(&format!(
+        "{:<42} {lines:>8} {:>10} {their_figure:>10} {ratio_figure:>7}",
+        job.name,
+        figure(ours)
+    ));
+    Ok(has_rg && job.judged == Judged::Yes && ratio > ALLOWED)
+}
+
+/// Compiles, runs and writes the answer, as a call of the tool does; gives the number of its lines.
+fn search(ours: &Ours, tree: &Path) -> io::Result<usize> {
+    let stop = Stop::default();
+    let answer = match ours {
+        Ours::Grep(input) => grep::answer(&serde_json::from_value(input.clone())?, tree, &stop),
+        Ours::Glob(input) => glob::answer(&serde_json::from_value(input.clone())?, tree, &stop),
+    };
+    let text = answer.map_err(|error| io::Error::other(error.message))?;
+    Ok(text.lines().count())
+}
+
+/// A tree like a large repository: nested directories, several kinds of files, some of them ignored.
+fn grow(root: &Path) -> io::Result<()> {
+    fs::create_dir(root.join(".git"))?;
+    fs::write(root.join(".gitignore"), "*.log\n/build/\nnode_modules/\n")?;
+    for directory in 0..FILES / FILES_PER_DIRECTORY {
+        let path = root.join(format!("part{}/module{directory}", directory % 20));
+        fs::create_dir_all(&path)?;
+        for number in 0..FILES_PER_DIRECTORY {
+            let id = directory * FILES_PER_DIRECTORY + number;
+            let kind = ["rs", "ts", "md", "txt", "log"][id % 5];
+            fs::write(path.join(format!("file{number}.{kind}")), text(id))?;
+        }
+    }
+    Ok(())
+}
+
+/// About 1.5 kB that reads like code; one file in a thousand has the rare word.
+fn text(id: usize) -> String {
+    const BODY: &str = "(input: &str) -> usize {\n    return input.len() + 1;\n}\n";
+    let number = format!("{id:05}");
+    let mut text = format!("// file {id}\n");
+    for line in 0..20 {
+        text += &["fn handle_", &line.to_string(), "_", &number, BODY].concat();
+    }
+    if id.is_multiple_of(1_000) {
+        text.push_str("// xylophone_marker\n");
+    }
+    text
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+fn figure(time: Duration) -> String {
+    format!("{:.1} ms", time.as_secs_f64() * 1_000.0)
+}
+
+#[expect(clippy::print_stdout, reason = "the table is what a bench is for")]
+fn say(line: &str) {
+    println!("{line}");
+}
+
+#[expect(clippy::print_stderr, reason = "a bench has no screen to protect")]
+fn complain(line: &str) {
+    eprintln!("{line}");
+}

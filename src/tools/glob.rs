@@ -1,0 +1,89 @@
+//! Glob: finds files by their name, the newest first.
+//!
+//! `query` owns what a pattern means, `search` walks the tree with one worker a core. What a walk sees is `tree`'s to
+//! say.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
+
+use crate::permissions::Grant;
+use crate::protocol::{InterruptBehavior, Level};
+use crate::tools::tree::Stop;
+use crate::tools::{
+    MAX_RESULT_CHARS, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated, tree,
+};
+
+mod query;
+mod search;
+
+use query::Query;
+use search::search;
+
+pub struct Glob;
+
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The glob to match files against, e.g. `*.rs`, `src/**/*.{ts,tsx}`.
+    pub pattern: String,
+    /// The directory to search in. Default: the working directory.
+    pub path: Option<String>,
+}
+
+impl Tool for Glob {
+    type Input = Input;
+    const SPEC: ToolSpec = ToolSpec {
+        name: "Glob",
+        description: include_str!("../../assets/tools/glob.md"),
+        level: Level::Safe,
+        interrupt: InterruptBehavior::Cancel,
+        max_result_chars: MAX_RESULT_CHARS,
+    };
+
+    fn is_concurrency_safe(&self, _input: &Input) -> bool {
+        true
+    }
+
+    fn is_read_only(&self, _input: &Input) -> bool {
+        true
+    }
+
+    fn subject(&self, input: &Input) -> String {
+        match &input.path {
+            Some(path) => format!("{} in {path}", input.pattern),
+            None => input.pattern.clone(),
+        }
+    }
+
+    async fn validate(&self, input: &Input, cx: &ToolCx) -> Result<Validated, ToolError> {
+        let (input, cwd) = (input.clone(), cx.cwd.clone());
+        tree::run(&cx.cancel, move |_| Query::new(&input, &cwd)).await??;
+        Ok(Validated::Fine)
+    }
+
+    async fn call(&self, input: Input, _grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
+        run(input, &cx.cwd, &cx.cancel).await
+    }
+}
+
+async fn run(
+    input: Input,
+    cwd: &Path,
+    cancel: &CancellationToken,
+) -> Result<ToolOutput, ToolError> {
+    let cwd = cwd.to_owned();
+    let text = tree::run(cancel, move |stop| answer(&input, &cwd, stop)).await??;
+    Ok(ToolOutput::text(text))
+}
+
+/// The whole of a call without the runtime around it: what the model is told. Blocks until it is done or stopped.
+pub fn answer(input: &Input, cwd: &Path, stop: &Stop) -> Result<String, ToolError> {
+    let query = Query::new(input, cwd)?;
+    Ok(search(&query, stop).text())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,136 @@
+//! Grep: searches the contents of files, on ripgrep's own libraries and inside this process.
+//!
+//! `query` turns an input into something that can be run, or says what is wrong with it; `search` walks the tree with
+//! one worker a core; `sink` takes the matches of one file; `report` is what the model reads. The answer to a query
+//! depends on the tree alone, never on which thread was faster.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
+
+use crate::permissions::Grant;
+use crate::protocol::{InterruptBehavior, Level};
+use crate::tools::tree::Stop;
+use crate::tools::{
+    MAX_RESULT_CHARS, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated, tree,
+};
+
+mod query;
+mod report;
+mod search;
+mod sink;
+
+use query::Query;
+use search::search;
+
+pub struct Grep;
+
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The regular expression to look for, in Rust's syntax (no look-around, no backreferences).
+    pub pattern: String,
+    /// The file or directory to search. Default: the working directory.
+    pub path: Option<String>,
+    /// Search only files that this glob matches, e.g. `*.rs`, `src/**/*.{ts,tsx}`. A leading `!` excludes; several are
+    /// separated by commas.
+    pub glob: Option<String>,
+    /// Search only files of this type, by ripgrep's names: `rust`, `py`, `js`, `ts`, `go`, `md`, …
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
+    /// `files_with_matches` (the default): paths only. `content`: the matching lines. `count`: how many lines of each
+    /// file match.
+    #[serde(default)]
+    pub output_mode: OutputMode,
+    /// Ignore case.
+    #[serde(rename = "-i", default)]
+    pub ignore_case: bool,
+    /// Show line numbers, in `content` mode. Default: true.
+    #[serde(rename = "-n")]
+    pub line_numbers: Option<bool>,
+    /// How many lines to show after each match, in `content` mode.
+    #[serde(rename = "-A")]
+    #[schemars(range(max = 10_000))]
+    pub after: Option<u32>,
+    /// How many lines to show before each match, in `content` mode.
+    #[serde(rename = "-B")]
+    #[schemars(range(max = 10_000))]
+    pub before: Option<u32>,
+    /// How many lines to show before and after each match, in `content` mode.
+    #[serde(rename = "-C")]
+    #[schemars(range(max = 10_000))]
+    pub context: Option<u32>,
+    /// Only the first so many lines of the result, in every mode. 0 is no limit.
+    pub head_limit: Option<u32>,
+    /// Let the pattern match across lines; `.` matches line ends too.
+    #[serde(default)]
+    pub multiline: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OutputMode {
+    Content,
+    #[default]
+    FilesWithMatches,
+    Count,
+}
+
+impl Tool for Grep {
+    type Input = Input;
+    const SPEC: ToolSpec = ToolSpec {
+        name: "Grep",
+        description: include_str!("../../assets/tools/grep.md"),
+        level: Level::Safe,
+        interrupt: InterruptBehavior::Cancel,
+        max_result_chars: MAX_RESULT_CHARS,
+    };
+
+    fn is_concurrency_safe(&self, _input: &Input) -> bool {
+        true
+    }
+
+    fn is_read_only(&self, _input: &Input) -> bool {
+        true
+    }
+
+    fn subject(&self, input: &Input) -> String {
+        match &input.path {
+            Some(path) => format!("{} in {path}", input.pattern),
+            None => input.pattern.clone(),
+        }
+    }
+
+    async fn validate(&self, input: &Input, cx: &ToolCx) -> Result<Validated, ToolError> {
+        let (input, cwd) = (input.clone(), cx.cwd.clone());
+        // A large pattern takes its time to compile, and a path may be on a slow disk.
+        tree::run(&cx.cancel, move |_| Query::new(&input, &cwd)).await??;
+        Ok(Validated::Fine)
+    }
+
+    async fn call(&self, input: Input, _grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
+        run(input, &cx.cwd, &cx.cancel).await
+    }
+}
+
+async fn run(
+    input: Input,
+    cwd: &Path,
+    cancel: &CancellationToken,
+) -> Result<ToolOutput, ToolError> {
+    let cwd = cwd.to_owned();
+    let text = tree::run(cancel, move |stop| answer(&input, &cwd, stop)).await??;
+    Ok(ToolOutput::text(text))
+}
+
+/// The whole of a call without the runtime around it: what the model is told. Blocks until it is done or stopped.
+pub fn answer(input: &Input, cwd: &Path, stop: &Stop) -> Result<String, ToolError> {
+    let query = Query::new(input, cwd)?;
+    let found = search(&query, stop);
+    Ok(report::text(&query, &found))
+}
+
+#[cfg(test)]
+mod tests;

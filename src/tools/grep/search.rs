@@ -1,0 +1,255 @@
+//! Runs a query over a file or a tree: one worker a core, each with a searcher of its own.
+//!
+//! Files are read through a buffer, never mapped: a mapped file that shrinks kills the process, and for trees of small
+//! files, which is what `rg` does there too, mapping is the slower way.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
+use ignore::{DirEntry, ParallelVisitor, ParallelVisitorBuilder, WalkState};
+
+use super::query::Root;
+use super::sink::FileSink;
+use super::{OutputMode, Query};
+use crate::tools::tree::first::{Entry, First, Hand, Key};
+use crate::tools::tree::{self, Stop, Unread};
+
+/// The longest line, and with `multiline` the largest file, that is searched. Several of them may be in memory at once.
+const MAX_BUFFER: usize = 32 * 1024 * 1024;
+
+/// What a search came to.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Found {
+    /// In the order of the answer.
+    pub files: Vec<Entry<Hit>>,
+    /// How many files were opened.
+    pub searched: usize,
+    /// There are, or may be, more matches than the limit allows.
+    pub more: bool,
+    /// The search was stopped before it had seen everything.
+    pub stopped: bool,
+    pub unread: Unread,
+}
+
+/// What a file gives to the answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Hit {
+    /// The lines of content mode, each with its line end; else empty.
+    pub text: String,
+    pub count: u64,
+}
+
+/// Searches. What is found depends on the tree alone, unless `stop` is set before the end.
+pub(super) fn search(query: &Query, stop: &Stop) -> Found {
+    let shared = Shared {
+        query,
+        stop,
+        first: First::new(query.limit),
+        searched: AtomicUsize::new(0),
+        unread: Mutex::default(),
+    };
+    match &query.root {
+        Root::File(path) => {
+            // A file that was named is searched to its end, as far as that makes sense.
+            let mut worker = shared.worker(BinaryDetection::convert(0));
+            worker.search_file(path);
+        }
+        Root::Directory(path) => {
+            let mut walker = tree::walker(path, &query.filter.hidden);
+            walker.types(query.filter.types.clone());
+            walker.build_parallel().visit(&mut &shared);
+        }
+    }
+    let (files, more) = shared.first.finish();
+    Found {
+        files,
+        searched: shared.searched.into_inner(),
+        more,
+        stopped: stop.is_set(),
+        unread: shared
+            .unread
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner),
+    }
+}
+
+struct Shared<'a> {
+    query: &'a Query,
+    stop: &'a Stop,
+    first: First<Hit>,
+    searched: AtomicUsize,
+    unread: Mutex<Unread>,
+}
+
+struct Worker<'a> {
+    shared: &'a Shared<'a>,
+    searcher: Searcher,
+    hand: Hand<'a, Hit>,
+    searched: usize,
+    unread: Unread,
+}
+
+impl<'a> Shared<'a> {
+    fn worker(&'a self, binary: BinaryDetection) -> Worker<'a> {
+        let query = self.query;
+        let searcher = SearcherBuilder::new()
+            .line_terminator(query.line_terminator)
+            .line_number(query.mode == OutputMode::Content && query.line_numbers)
+            .before_context(query.before)
+            .after_context(query.after)
+            .multi_line(query.multiline)
+            .heap_limit(Some(MAX_BUFFER))
+            .binary_detection(binary)
+            .build();
+        Worker {
+            shared: self,
+            searcher,
+            hand: self.first.hand(),
+            searched: 0,
+            unread: Unread::default(),
+        }
+    }
+}
+
+impl<'a> ParallelVisitorBuilder<'a> for &'a Shared<'a> {
+    fn build(&mut self) -> Box<dyn ParallelVisitor + 'a> {
+        Box::new(self.worker(BinaryDetection::quit(0)))
+    }
+}
+
+impl ParallelVisitor for Worker<'_> {
+    fn visit(&mut self, entry: Result<DirEntry, ignore::Error>) -> WalkState {
+        if self.shared.stop.is_set() {
+            return WalkState::Quit;
+        }
+        match entry {
+            Ok(entry) => self.visit_entry(&entry),
+            Err(error) => {
+                self.unread.note_walk(&error);
+                WalkState::Continue
+            }
+        }
+    }
+}
+
+impl Worker<'_> {
+    fn visit_entry(&mut self, entry: &DirEntry) -> WalkState {
+        if entry.depth() == 0 {
+            return WalkState::Continue;
+        }
+        let query = self.shared.query;
+        let path = entry.path();
+        // Neither links nor devices: what `rg` would open.
+        let (is_dir, is_file) = entry
+            .file_type()
+            .map_or((false, false), |kind| (kind.is_dir(), kind.is_file()));
+        // As a filter of its own and not as the walker's override, which would also bring back what is ignored.
+        if !query.filter.globs.is_empty() && query.filter.globs.matched(path, is_dir).is_ignore() {
+            return WalkState::Skip;
+        }
+        if is_dir {
+            // The time of a directory says nothing about the files in it.
+            let by_path = query.mode != OutputMode::FilesWithMatches;
+            return if by_path && !self.hand.wants(path, || SystemTime::UNIX_EPOCH) {
+                WalkState::Skip
+            } else {
+                WalkState::Continue
+            };
+        }
+        if is_file {
+            let wanted = self.hand.wants(path, || match query.mode {
+                OutputMode::FilesWithMatches => entry
+                    .metadata()
+                    .map_or(SystemTime::UNIX_EPOCH, |metadata| tree::modified(&metadata)),
+                OutputMode::Content | OutputMode::Count => SystemTime::UNIX_EPOCH,
+            });
+            if wanted {
+                self.search_file(path);
+            }
+        }
+        WalkState::Continue
+    }
+
+    fn search_file(&mut self, path: &Path) {
+        let Shared { query, stop, .. } = *self.shared;
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) => return self.unread.note_file(path, &error),
+        };
+        self.searched += 1;
+        let mut sink = FileSink::new(query, stop, path);
+        let source = Source { file: &file, stop };
+        if let Err(error) = self
+            .searcher
+            .search_reader(&query.matcher, source, &mut sink)
+        {
+            // Matches before the error stay: they are there. A stop is no error of the file.
+            if !stop.is_set() {
+                self.unread.note_file(path, &explain(error, query));
+            }
+        }
+        if !sink.has_found() {
+            return;
+        }
+        let key = match query.mode {
+            OutputMode::FilesWithMatches => {
+                let modified = file
+                    .metadata()
+                    .map_or(SystemTime::UNIX_EPOCH, |metadata| tree::modified(&metadata));
+                Key::newest_first(modified, path.to_owned())
+            }
+            OutputMode::Content | OutputMode::Count => Key::by_path(path.to_owned()),
+        };
+        self.hand.add(Entry {
+            lines: sink.lines.max(1),
+            bytes: sink.text.len().max(path.as_os_str().len()),
+            value: Hit {
+                text: sink.text,
+                count: sink.count,
+            },
+            key,
+        });
+    }
+}
+
+impl Drop for Worker<'_> {
+    fn drop(&mut self) {
+        self.shared
+            .searched
+            .fetch_add(self.searched, Ordering::Relaxed);
+        self.shared
+            .unread
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .merge(std::mem::take(&mut self.unread));
+    }
+}
+
+/// The searcher's own word for a full buffer says little; what the system says about a file has a code.
+fn explain(error: io::Error, query: &Query) -> io::Error {
+    if error.raw_os_error().is_some() {
+        return error;
+    }
+    let what = if query.multiline { "it" } else { "a line" };
+    io::Error::other(format!("{what} is longer than {MAX_BUFFER} bytes"))
+}
+
+/// A file that ends when the search is to end, however long it is.
+struct Source<'a> {
+    file: &'a File,
+    stop: &'a Stop,
+}
+
+impl Read for Source<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.stop.is_set() {
+            return Err(io::Error::other("the search was stopped"));
+        }
+        self.file.read(buffer)
+    }
+}

@@ -1,0 +1,244 @@
+//! Keeps the first results by order, however many come and in whatever order the threads find them.
+//!
+//! A parallel walk meets files in no particular order, so stopping it after N results would give another N each time.
+//! Instead the results beyond the limit are dropped, and the key of the last one that still counts becomes a *bound*:
+//! whatever sorts behind it need not be looked at any more. So the answer is the same every time, the memory is
+//! limited, and most of the work behind the bound is saved.
+
+use std::cmp::{Ordering, Reverse};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering as Memory};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+/// How much is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit {
+    pub lines: usize,
+    pub bytes: usize,
+}
+
+/// Where a result stands in the answer: the newest first, then by path. Searches that sort by path alone give all
+/// files one time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Key {
+    modified: Reverse<SystemTime>,
+    path: PathBuf,
+}
+
+/// A result, and what it takes of the limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry<T> {
+    pub key: Key,
+    pub lines: usize,
+    pub bytes: usize,
+    pub value: T,
+}
+
+/// The results of all threads.
+pub struct First<T> {
+    limit: Limit,
+    kept: Mutex<Kept<T>>,
+    /// Counts the changes of the bound, so that a thread sees without a lock that it has the current one.
+    changes: AtomicUsize,
+    more: AtomicBool,
+}
+
+struct Kept<T> {
+    entries: Vec<Entry<T>>,
+    total: Limit,
+    bound: Option<Key>,
+}
+
+/// One thread's hand in a [`First`]: results are handed over in batches, the last one when this is dropped.
+pub struct Hand<'a, T> {
+    first: &'a First<T>,
+    batch: Vec<Entry<T>>,
+    batched: Limit,
+    bound: Option<Key>,
+    changes: usize,
+}
+
+/// Large enough that threads seldom meet at the lock.
+const BATCH: Limit = Limit {
+    lines: 256,
+    bytes: 64 * 1024,
+};
+
+impl Key {
+    pub fn newest_first(modified: SystemTime, path: PathBuf) -> Self {
+        Self {
+            modified: Reverse(modified),
+            path,
+        }
+    }
+
+    pub fn by_path(path: PathBuf) -> Self {
+        Self::newest_first(SystemTime::UNIX_EPOCH, path)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn into_path(self) -> PathBuf {
+        self.path
+    }
+}
+
+impl Ord for Key {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.modified
+            .cmp(&other.modified)
+            .then_with(|| compare_paths(&self.path, &other.path))
+    }
+}
+
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> First<T> {
+    pub fn new(limit: Limit) -> Self {
+        Self {
+            limit,
+            kept: Mutex::new(Kept {
+                entries: Vec::new(),
+                total: Limit { lines: 0, bytes: 0 },
+                bound: None,
+            }),
+            changes: AtomicUsize::new(0),
+            more: AtomicBool::new(false),
+        }
+    }
+
+    pub fn hand(&self) -> Hand<'_, T> {
+        Hand {
+            first: self,
+            batch: Vec::new(),
+            batched: Limit { lines: 0, bytes: 0 },
+            bound: None,
+            changes: 0,
+        }
+    }
+
+    /// The results in order, and whether there were, or may have been, more of them.
+    ///
+    /// The last one may reach beyond the limit: cutting inside a result is left to who knows what it is.
+    pub fn finish(self) -> (Vec<Entry<T>>, bool) {
+        self.prune(&mut self.lock());
+        let kept = self
+            .kept
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        (kept.entries, self.more.into_inner())
+    }
+
+    /// Sorts, and drops what is behind the limit.
+    fn prune(&self, kept: &mut Kept<T>) {
+        kept.entries.sort_unstable_by(|a, b| a.key.cmp(&b.key));
+        let mut total = Limit { lines: 0, bytes: 0 };
+        let full = kept.entries.iter().position(|entry| {
+            total.lines += entry.lines;
+            total.bytes += entry.bytes;
+            total.lines >= self.limit.lines || total.bytes >= self.limit.bytes
+        });
+        kept.total = total;
+        if let Some(last) = full {
+            if last + 1 < kept.entries.len() {
+                kept.entries.truncate(last + 1);
+                self.more.store(true, Memory::Relaxed);
+            }
+            kept.bound = Some(kept.entries[last].key.clone());
+            self.changes.fetch_add(1, Memory::Release);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept<T>> {
+        // A thread that panicked ends the search as a whole; what it left is never shown.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> Hand<'_, T> {
+    pub fn add(&mut self, entry: Entry<T>) {
+        self.batched.lines += entry.lines;
+        self.batched.bytes += entry.bytes;
+        self.batch.push(entry);
+        let first = self.first.limit;
+        if self.batched.lines >= BATCH.lines.min(first.lines)
+            || self.batched.bytes >= BATCH.bytes.min(first.bytes)
+        {
+            self.hand_over();
+        }
+    }
+
+    /// Whether a file, or what is in a directory, may still get into the answer. If not, the answer is not all there
+    /// is. The time is asked for only once there is a bound to compare it with.
+    pub fn wants(&mut self, path: &Path, modified: impl FnOnce() -> SystemTime) -> bool {
+        self.refresh();
+        let Some(bound) = &self.bound else {
+            return true;
+        };
+        let wants = Reverse(modified())
+            .cmp(&bound.modified)
+            .then_with(|| compare_paths(path, &bound.path))
+            .is_le();
+        if !wants {
+            self.first.more.store(true, Memory::Relaxed);
+        }
+        wants
+    }
+
+    fn refresh(&mut self) {
+        let changes = self.first.changes.load(Memory::Acquire);
+        if changes != self.changes {
+            self.changes = changes;
+            self.bound.clone_from(&self.first.lock().bound);
+        }
+    }
+
+    fn hand_over(&mut self) {
+        let mut kept = self.first.lock();
+        kept.total.lines += self.batched.lines;
+        kept.total.bytes += self.batched.bytes;
+        kept.entries.append(&mut self.batch);
+        self.batched = Limit { lines: 0, bytes: 0 };
+        // Sorting only once twice the limit is there keeps the cost of it to a constant for each result.
+        let limit = self.first.limit;
+        let first_time = kept.bound.is_none();
+        let slack = if first_time { 1 } else { 2 };
+        if kept.total.lines >= limit.lines.saturating_mul(slack)
+            || kept.total.bytes >= limit.bytes.saturating_mul(slack)
+        {
+            self.first.prune(&mut kept);
+        }
+    }
+}
+
+impl<T> Drop for Hand<'_, T> {
+    fn drop(&mut self) {
+        self.hand_over();
+    }
+}
+
+/// The order of a sorted walk: a directory stands right before what is in it. So a directory behind the bound has
+/// nothing before it. `Path`'s own order says the same, but takes paths apart to get there.
+pub fn compare_paths(a: &Path, b: &Path) -> Ordering {
+    let (a, b) = (
+        a.as_os_str().as_encoded_bytes(),
+        b.as_os_str().as_encoded_bytes(),
+    );
+    let same = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    rank(a.get(same)).cmp(&rank(b.get(same)))
+}
+
+fn rank(byte: Option<&u8>) -> u16 {
+    match byte {
+        None => 0,
+        Some(&byte) if char::from(byte) == MAIN_SEPARATOR => 1,
+        Some(&byte) => 2 + u16::from(byte),
+    }
+}

@@ -1,0 +1,224 @@
+//! Walking a tree of files as ripgrep does: what Glob and Grep share.
+//!
+//! Owns which entries a search sees (ignore files, hidden names, `.git`), how a search is stopped, and what is said
+//! about entries that could not be read. What is looked for, and how it is shown, is up to the tools. Links are never
+//! followed, so a cycle of links cannot trap a walk; only a root that is itself a link is entered.
+
+use std::fs::Metadata;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
+
+use globset::GlobSet;
+use ignore::{DirEntry, WalkBuilder};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+pub mod first;
+pub mod names;
+
+use crate::tools::ToolError;
+
+/// A search that takes longer gives what it has found until then, and says so.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
+/// How long its threads may take to see that. One that waits for a pipe or a dead mount never does.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Tells the threads of one search to end. An atomic of its own, because a look at a token takes a lock, and every
+/// file and every block that is read looks.
+#[derive(Debug, Default)]
+pub struct Stop(AtomicBool);
+
+impl Stop {
+    pub fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Runs a search on a thread that may block, until it is done, cancelled or out of time.
+///
+/// A cancelled search is not waited for: its threads see the [`Stop`] at the next file or block, but a read from a
+/// dead network mount may never return. Dropping the future stops the search too.
+pub async fn run<T: Send + 'static>(
+    cancel: &CancellationToken,
+    search: impl FnOnce(&Stop) -> T + Send + 'static,
+) -> Result<T, ToolError> {
+    let guard = StopOnDrop(Arc::new(Stop::default()));
+    let stop = Arc::clone(&guard.0);
+    let mut running = tokio::task::spawn_blocking(move || search(&stop));
+    let timer = tokio::time::sleep(TIME_LIMIT);
+    tokio::pin!(timer);
+    loop {
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(ToolError::cancelled()),
+            ended = &mut running => {
+                return ended.map_err(|error| ToolError::new(format!("the search broke off: {error}")));
+            }
+            () = &mut timer => {
+                if guard.0.is_set() {
+                    return Err(ToolError::new(
+                        "the search hangs on a file or directory that does not answer; narrow `path`",
+                    ));
+                }
+                guard.0.set();
+                timer.as_mut().reset(Instant::now() + GRACE);
+            }
+        }
+    }
+}
+
+struct StopOnDrop(Arc<Stop>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.set();
+    }
+}
+
+/// Which hidden entries a walk sees.
+#[derive(Debug, Clone)]
+pub enum Hidden {
+    Skipped,
+    /// Those whose name one of the globs matches.
+    Named(GlobSet),
+}
+
+/// A walker that sees what `rg` would see below `root`.
+///
+/// Inside a repository that is git's own notion of ignored. Outside one, `rg` reads no `.gitignore` at all; here those
+/// at and below `root` count all the same, because a tree that was unpacked or copied without its `.git` is still not
+/// meant to be searched in its `node_modules`. Those above `root` do not count there: a home directory may well ignore
+/// everything.
+pub fn walker(root: &Path, hidden: &Hidden) -> WalkBuilder {
+    let in_repository = root
+        .ancestors()
+        .any(|directory| directory.join(".git").exists() || directory.join(".jj").exists());
+    let mut builder = WalkBuilder::new(root);
+    builder
+        .require_git(in_repository)
+        .parents(in_repository)
+        .current_dir(root)
+        .add_custom_ignore_filename(".rgignore");
+    if let Hidden::Named(names) = hidden {
+        let names = names.clone();
+        builder
+            .hidden(false)
+            .filter_entry(move |entry| entry.depth() == 0 || is_admitted(entry, &names));
+    }
+    builder
+}
+
+fn is_admitted(entry: &DirEntry, names: &GlobSet) -> bool {
+    let name = entry.file_name();
+    name != ".git" && (!name.as_encoded_bytes().starts_with(b".") || names.is_match(name))
+}
+
+/// The globs for the hidden names that a glob spells out: `.github` for `.github/**`, `.env*` for `**/.env*`.
+///
+/// Without this, `**` would have to mean either all hidden entries or none. The pieces of a brace are taken apart too,
+/// with a `*` for what the brace continues with: that may admit a name too many to the walk, and the glob itself still
+/// decides what is found.
+pub fn hidden_names<'a>(
+    globs: impl IntoIterator<Item = &'a str>,
+) -> Result<Hidden, globset::Error> {
+    let mut names = Vec::new();
+    for glob in globs {
+        for piece in glob.split_inclusive(['/', '{', '}', ',']) {
+            let name = piece.trim_end_matches(['/', '{', '}', ',']);
+            if name.starts_with('.') && name != "." && name != ".." {
+                let is_whole = piece.len() == name.len() || piece.ends_with('/');
+                let continued = if is_whole { "" } else { "*" };
+                names.push(globset::Glob::new(&format!("{name}{continued}"))?);
+            }
+        }
+    }
+    if names.is_empty() {
+        return Ok(Hidden::Skipped);
+    }
+    let mut set = GlobSet::builder();
+    for name in names {
+        set.add(name);
+    }
+    Ok(Hidden::Named(set.build()?))
+}
+
+/// When a file was changed; a file system that does not know makes it the oldest.
+pub fn modified(metadata: &Metadata) -> SystemTime {
+    metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH)
+}
+
+/// The path a tool's input means, without `.` and `..`.
+pub fn resolve(cwd: &Path, path: &str) -> PathBuf {
+    let joined: PathBuf = cwd.join(path).components().collect();
+    // Only the file system knows where `..` leads when a link comes before it.
+    if joined.components().any(|part| part == Component::ParentDir) {
+        std::fs::canonicalize(&joined).unwrap_or(joined)
+    } else {
+        joined
+    }
+}
+
+/// What a search could not look into. Said once, at the end, instead of failing the whole search.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Unread {
+    pub count: usize,
+    /// The first one with its reason, as an example.
+    pub example: Option<String>,
+}
+
+impl Unread {
+    /// Counts an error of the walk. An entry that has gone since it was listed is no error: trees change.
+    pub fn note_walk(&mut self, error: &ignore::Error) {
+        if error
+            .io_error()
+            .is_some_and(|cause| cause.kind() != io::ErrorKind::NotFound)
+        {
+            self.note(names::escape(&error.to_string()));
+        }
+    }
+
+    pub fn note_file(&mut self, path: &Path, error: &io::Error) {
+        if error.kind() != io::ErrorKind::NotFound {
+            self.note(format!("{}: {error}", names::show(path)));
+        }
+    }
+
+    pub fn merge(&mut self, other: Unread) {
+        self.count += other.count;
+        // The smallest one, so that the answer does not depend on which thread was faster.
+        self.example = match (self.example.take(), other.example) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+    }
+
+    /// The line for the model, if there is anything to say.
+    pub fn line(&self) -> Option<String> {
+        let example = self.example.as_ref()?;
+        Some(match self.count {
+            1 => format!("[Not searched: {example}]"),
+            count => {
+                format!("[{count} files or directories were not searched, for example {example}]")
+            }
+        })
+    }
+
+    fn note(&mut self, example: String) {
+        self.merge(Unread {
+            count: 1,
+            example: Some(example),
+        });
+    }
+}
+
+#[cfg(test)]
+pub mod fixture;
+#[cfg(test)]
+mod tests;
