@@ -4,6 +4,17 @@
 //! erases the type for the executor. A tool never asks for permission itself: its `call` wants a [`Grant`], which only
 //! `permissions` can make.
 
+pub mod any;
+pub mod bash;
+pub mod edit;
+pub mod files;
+pub mod glob;
+pub mod grep;
+pub mod read;
+pub mod registry;
+pub mod tree;
+pub mod write;
+
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,8 +23,6 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-
-pub mod files;
 
 use crate::permissions::Grant;
 use crate::protocol::{CallId, InterruptBehavior, Level, ResultBlock};
@@ -44,6 +53,16 @@ pub trait Tool: Send + Sync + 'static {
 
     fn is_enabled(&self, _about: &DescribeCx) -> bool {
         true
+    }
+
+    /// Whether the provider may be asked to guarantee that inputs fit the schema.
+    fn is_strict(&self) -> bool {
+        false
+    }
+
+    /// Inputs that show how the tool is meant to be called.
+    fn input_examples(&self) -> Vec<Value> {
+        Vec::new()
     }
 
     /// Whether this call may run beside other safe ones. In doubt: false.
@@ -100,12 +119,21 @@ pub struct ToolCx {
     /// Cancelled when the call is to stop. A tool that does long work looks at it.
     pub cancel: CancellationToken,
     pub progress: Progress,
+    pub journal: Journal,
     pub env: Arc<Environment>,
 }
 
 /// Where a call reports what it has done so far; a full channel drops the report, never the call's time.
 #[derive(Clone)]
 pub struct Progress(Arc<dyn Fn(String) + Send + Sync>);
+
+/// Where a call announces that it is about to change a file. The change waits until that is in the session's log.
+#[derive(Clone)]
+pub struct Journal(Arc<dyn Fn(files::FileChange) -> Result<(), NotLogged> + Send + Sync>);
+
+/// The session has ended, or the call was given up: what it was about to do must not happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotLogged;
 
 /// What all calls of a session share.
 pub struct Environment {
@@ -115,6 +143,8 @@ pub struct Environment {
     /// What was read, and may therefore be changed.
     pub ledger: files::Ledger,
     pub checkpoints: files::Checkpoints,
+    /// What runs in the background.
+    pub groups: bash::groups::Groups,
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -144,8 +174,9 @@ pub enum ContextChange {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolError {
     pub message: String,
-    /// What the call produced before it failed (a command's output); follows the message.
     pub kind: ToolErrorKind,
+    /// What the call has changed all the same: a command that fails may have gone to another directory first.
+    pub changes: Vec<ContextChange>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,13 +203,19 @@ impl ToolError {
         Self {
             message: message.into(),
             kind: ToolErrorKind::Refused,
+            changes: Vec::new(),
         }
     }
 
     pub fn cancelled() -> Self {
+        Self::cancelled_after(String::new())
+    }
+
+    /// Cancelled, with what the call had produced until then.
+    pub fn cancelled_after(output: String) -> Self {
         Self {
-            message: "The call was cancelled before it had finished".into(),
             kind: ToolErrorKind::Cancelled,
+            ..Self::new(output)
         }
     }
 }
@@ -195,6 +232,19 @@ impl Progress {
 
     pub fn report(&self, text: String) {
         (self.0)(text);
+    }
+}
+
+impl Journal {
+    pub fn new(
+        announce: impl Fn(files::FileChange) -> Result<(), NotLogged> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(announce))
+    }
+
+    /// Returns once the log has it. Blocks: not for an async thread.
+    pub fn announce(&self, change: files::FileChange) -> Result<(), NotLogged> {
+        (self.0)(change)
     }
 }
 

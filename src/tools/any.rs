@@ -1,0 +1,162 @@
+//! A tool without its input type, as the executor handles it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+
+use futures_util::future::{BoxFuture, FutureExt};
+use jsonschema::Validator;
+use serde_json::Value;
+
+use super::{DescribeCx, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated, input_schema};
+use crate::permissions::Grant;
+use crate::protocol::ToolDefinition;
+
+/// What is known of a call from its input alone. The defaults are the careful ones.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CallFacts {
+    pub safe: bool,
+    pub read_only: bool,
+    pub subject: Option<String>,
+}
+
+pub trait AnyTool: Send + Sync {
+    fn spec(&self) -> ToolSpec;
+    fn definition(&self, about: &DescribeCx) -> ToolDefinition;
+    fn is_enabled(&self, about: &DescribeCx) -> bool;
+    /// Never panics and never refuses: an input that does not fit has the careful facts.
+    fn facts(&self, input: &Value) -> CallFacts;
+    /// Compiles what the first call would have to wait for.
+    fn prepare(&self);
+    /// Every violation of the schema, in words for the model.
+    fn violations(&self, input: &Value) -> Vec<String>;
+    fn validate<'a>(
+        &'a self,
+        input: &'a Value,
+        cx: &'a ToolCx,
+    ) -> BoxFuture<'a, Result<Validated, ToolError>>;
+    fn call(
+        &self,
+        input: Value,
+        grant: Grant,
+        cx: ToolCx,
+    ) -> BoxFuture<'_, Result<ToolOutput, ToolError>>;
+}
+
+/// Makes an [`AnyTool`] of a [`Tool`]; holds its schema, compiled on first use.
+pub struct Erased<T> {
+    tool: T,
+    schema: OnceLock<Value>,
+    validator: OnceLock<Option<Validator>>,
+}
+
+impl<T: Tool> Erased<T> {
+    pub fn new(tool: T) -> Self {
+        Self {
+            tool,
+            schema: OnceLock::new(),
+            validator: OnceLock::new(),
+        }
+    }
+
+    fn schema(&self) -> &Value {
+        self.schema.get_or_init(input_schema::<T::Input>)
+    }
+
+    fn validator(&self) -> Option<&Validator> {
+        let compile = || jsonschema::validator_for(self.schema()).ok();
+        self.validator.get_or_init(compile).as_ref()
+    }
+
+    fn parse(input: &Value) -> Result<T::Input, ToolError> {
+        serde_json::from_value(input.clone()).map_err(|error| {
+            ToolError::new(format!(
+                "The input of {} does not fit: {error}",
+                T::SPEC.name
+            ))
+        })
+    }
+}
+
+impl<T: Tool> AnyTool for Erased<T> {
+    fn spec(&self) -> ToolSpec {
+        T::SPEC
+    }
+
+    fn definition(&self, about: &DescribeCx) -> ToolDefinition {
+        ToolDefinition {
+            name: T::SPEC.name.to_owned(),
+            description: self.tool.description(about),
+            input_schema: self.schema().clone(),
+            strict: self.tool.is_strict(),
+            input_examples: self.tool.input_examples(),
+        }
+    }
+
+    fn is_enabled(&self, about: &DescribeCx) -> bool {
+        self.tool.is_enabled(about)
+    }
+
+    fn facts(&self, input: &Value) -> CallFacts {
+        let ask = || {
+            let input = Self::parse(input).ok()?;
+            Some(CallFacts {
+                safe: self.tool.is_concurrency_safe(&input),
+                read_only: self.tool.is_read_only(&input),
+                subject: Some(self.tool.subject(&input)),
+            })
+        };
+        catch_unwind(AssertUnwindSafe(ask))
+            .ok()
+            .flatten()
+            .unwrap_or_default()
+    }
+
+    fn prepare(&self) {
+        self.validator();
+    }
+
+    fn violations(&self, input: &Value) -> Vec<String> {
+        let Some(validator) = self.validator() else {
+            return vec![format!(
+                "the schema of {} does not compile; please report this",
+                T::SPEC.name
+            )];
+        };
+        validator
+            .iter_errors(input)
+            .map(|error| {
+                let path = error.instance_path().to_string();
+                if path.is_empty() {
+                    error.to_string()
+                } else {
+                    format!("`{path}`: {error}")
+                }
+            })
+            .collect()
+    }
+
+    fn validate<'a>(
+        &'a self,
+        input: &'a Value,
+        cx: &'a ToolCx,
+    ) -> BoxFuture<'a, Result<Validated, ToolError>> {
+        async move {
+            let input = Self::parse(input)?;
+            self.tool.validate(&input, cx).await
+        }
+        .boxed()
+    }
+
+    fn call(
+        &self,
+        input: Value,
+        grant: Grant,
+        cx: ToolCx,
+    ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        async move {
+            let input = Self::parse(&input)?;
+            self.tool.call(input, grant, cx).await
+        }
+        .boxed()
+    }
+}

@@ -1,0 +1,164 @@
+//! The output of a command: bounded in memory, whole on disk.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::executor::guard;
+use crate::protocol::CallId;
+
+/// What stays in memory before the output goes to a file.
+const HEAD: usize = 128 * 1024;
+const TAIL: usize = 64 * 1024;
+/// Room for the words between head and tail, so that the cut output is not cut once more.
+const NOTICE: usize = 1_000;
+/// A data URL longer than this is no image that a model would take.
+const LONGEST_URL: u64 = 8 << 20;
+/// More output than this stops the command.
+pub const FILE_CAP: u64 = 64 << 20;
+
+pub struct Capture {
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    total: u64,
+    /// Where a file for the output may be made.
+    place: (PathBuf, CallId),
+    file: Option<File>,
+    path: PathBuf,
+    problem: Option<String>,
+}
+
+impl Capture {
+    /// Keeps small output of a call in memory, and writes larger output to a new file in `directory`.
+    pub fn new(directory: &Path, call: &CallId) -> Self {
+        Self {
+            head: Vec::new(),
+            tail: VecDeque::new(),
+            total: 0,
+            place: (directory.to_owned(), call.clone()),
+            file: None,
+            path: PathBuf::new(),
+            problem: None,
+        }
+    }
+
+    /// Writes to the file from the first byte on, so that others can follow it.
+    pub fn to_file(directory: &Path, call: &CallId) -> Self {
+        let mut capture = Self::new(directory, call);
+        capture.spill();
+        capture
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.total += bytes.len() as u64;
+        let room = HEAD.saturating_sub(self.head.len()).min(bytes.len());
+        if room < bytes.len() && self.file.is_none() && self.problem.is_none() {
+            self.spill();
+        }
+        self.head.extend_from_slice(&bytes[..room]);
+        self.keep_tail(&bytes[room..]);
+        if let Some(file) = &mut self.file
+            && let Err(error) = file.write_all(bytes)
+        {
+            self.problem = Some(error.to_string());
+            self.file = None;
+        }
+    }
+
+    /// True once the command has printed more than anyone will read.
+    pub fn is_flooded(&self) -> bool {
+        self.total > FILE_CAP
+    }
+
+    /// All of the output, if it begins like an image; the limit of text is not that of images.
+    pub fn data_url(&self) -> Option<String> {
+        let begins = self.head.trim_ascii_start().starts_with(b"data:image/");
+        if !begins || self.total > LONGEST_URL {
+            return None;
+        }
+        let whole = if self.is_all_in_memory() {
+            [self.head.as_slice(), &Vec::from(self.tail.clone())].concat()
+        } else if self.problem.is_none() {
+            std::fs::read(&self.path).ok()?
+        } else {
+            return None;
+        };
+        String::from_utf8(whole).ok()
+    }
+
+    /// The output as text of at most `limit` characters, without escape sequences.
+    pub fn finish(mut self, limit: usize) -> String {
+        let whole_limit = limit;
+        let limit = limit.saturating_sub(NOTICE);
+        let all = self.is_all_in_memory();
+        if all {
+            self.head.extend(self.tail.drain(..));
+        }
+        let text = plain(&self.head);
+        let size = text.chars().count();
+        if all && size <= whole_limit {
+            return text;
+        }
+        if self.file.is_none() && self.problem.is_none() {
+            self.spill();
+        }
+        let place = match &self.problem {
+            None => format!(
+                "The whole output is in `{}`; Read can read it.",
+                self.path.display()
+            ),
+            Some(problem) => format!("The whole output could not be kept: {problem}."),
+        };
+        if all {
+            return guard::cut(&text, size, limit, &place);
+        }
+        let (head, tail) = (text, plain(self.tail.make_contiguous()));
+        let head: String = head.chars().take(limit * 2 / 3).collect();
+        let skipped = tail.chars().count().saturating_sub(limit / 3);
+        let tail: String = tail.chars().skip(skipped).collect();
+        let size = usize::try_from(self.total).unwrap_or(usize::MAX);
+        guard::join(
+            &head,
+            &tail,
+            size.saturating_sub(head.len() + tail.len()),
+            size,
+            &place,
+        )
+    }
+
+    fn is_all_in_memory(&self) -> bool {
+        self.total == (self.head.len() + self.tail.len()) as u64
+    }
+
+    fn keep_tail(&mut self, bytes: &[u8]) {
+        let new = &bytes[bytes.len().saturating_sub(TAIL)..];
+        let excess = (self.tail.len() + new.len()).saturating_sub(TAIL);
+        self.tail.drain(..excess);
+        self.tail.extend(new);
+    }
+
+    fn spill(&mut self) {
+        let (directory, call) = &self.place;
+        let opened = guard::result_file(directory, call).and_then(|(mut file, path)| {
+            file.write_all(&self.head)?;
+            Ok((file, path))
+        });
+        match opened {
+            Ok((file, path)) => (self.file, self.path) = (Some(file), path),
+            Err(error) => self.problem = Some(error.to_string()),
+        }
+    }
+}
+
+/// Output as text: no escape sequences, no trailing blank lines, bytes that are no UTF-8 replaced.
+fn plain(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let stripped = anstream::adapter::strip_str(&text).to_string();
+    let body = stripped.trim_end();
+    body.trim_start_matches(['\n', '\r']).to_owned()
+}

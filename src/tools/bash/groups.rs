@@ -1,0 +1,125 @@
+//! The process groups that outlive their call: none of them outlives the program.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal};
+use tokio::net::unix::pipe;
+use tokio::time::{Instant, sleep};
+
+use super::capture::Capture;
+use super::shell::{Group, Parts, Shell, read_some};
+
+/// How long the groups have to end by themselves when the program does.
+const LAST_GRACE: Duration = Duration::from_millis(500);
+
+/// What runs in the background, in the order in which it was started.
+#[derive(Clone, Default)]
+pub struct Groups {
+    kept: Arc<Mutex<Vec<Kept>>>,
+    started: Arc<AtomicUsize>,
+}
+
+struct Kept {
+    group: Group,
+    command: String,
+}
+
+impl Groups {
+    /// Keeps what a finished command left running, and reads its output away so that it is not stopped by a full pipe.
+    pub fn keep(&self, group: Group, command: &str, output: Option<pipe::Receiver>) {
+        self.add(group, command);
+        if let Some(output) = output {
+            let groups = self.clone();
+            tokio::spawn(async move {
+                while read_some(&output)
+                    .await
+                    .is_ok_and(|bytes| !bytes.is_empty())
+                {}
+                groups.forget_dead();
+            });
+        }
+    }
+
+    /// Lets a shell run in the background, its output going to `capture`. Returns its id.
+    pub fn adopt(&self, shell: Shell, mut capture: Capture, command: &str) -> String {
+        let Parts {
+            mut child,
+            group,
+            output,
+            script,
+        } = shell.into_parts();
+        let leader = group.leader();
+        self.add(group, command);
+        let id = format!("bash_{}", self.started.fetch_add(1, Ordering::Relaxed) + 1);
+        let groups = self.clone();
+        tokio::spawn(async move {
+            while let Ok(bytes) = read_some(&output).await {
+                if bytes.is_empty() {
+                    break;
+                }
+                capture.push(&bytes);
+                if capture.is_flooded() {
+                    groups.kill(leader);
+                    break;
+                }
+            }
+            let _ = child.wait().await;
+            drop(script);
+            groups.forget_dead();
+        });
+        id
+    }
+
+    /// The commands that still run.
+    pub fn running(&self) -> Vec<String> {
+        self.forget_dead();
+        let kept = self.lock();
+        kept.iter().map(|kept| kept.command.clone()).collect()
+    }
+
+    /// Ends everything: TERM, a moment, KILL.
+    pub async fn end(&self) {
+        self.forget_dead();
+        for kept in self.lock().iter() {
+            kept.group.signal(Signal::TERM);
+        }
+        let until = Instant::now() + LAST_GRACE;
+        while Instant::now() < until && !self.running().is_empty() {
+            sleep(Duration::from_millis(5)).await;
+        }
+        // Dropping a group kills what is left of it.
+        self.lock().clear();
+    }
+
+    fn add(&self, group: Group, command: &str) {
+        self.forget_dead();
+        self.lock().push(Kept {
+            group,
+            command: command.to_owned(),
+        });
+    }
+
+    /// A group that is gone must be forgotten: its number may come to mean somebody else's processes.
+    fn forget_dead(&self) {
+        self.lock().retain_mut(|kept| {
+            let alive = kept.group.is_alive();
+            if !alive {
+                kept.group.disarm();
+            }
+            alive
+        });
+    }
+
+    fn kill(&self, leader: Option<Pid>) {
+        let kept = self.lock();
+        for kept in kept.iter().filter(|kept| kept.group.is_led_by(leader)) {
+            kept.group.signal(Signal::KILL);
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Kept>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,226 @@
+//! Bash: one command in a shell of its own.
+//!
+//! [`shell`] starts and stops processes, [`capture`] keeps their output, [`groups`] remembers the process groups that
+//! outlive their call, so that none outlives the program.
+
+pub mod capture;
+pub mod groups;
+pub mod shell;
+mod status;
+
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use self::capture::Capture;
+use self::shell::{Ended, Shell};
+use super::{
+    ContextChange, MAX_RESULT_CHARS, Tool, ToolCx, ToolError, ToolErrorKind, ToolOutput, ToolSpec,
+    Validated,
+};
+use crate::permissions::{Grant, bash as reader};
+use crate::protocol::{Image, InterruptBehavior, Level, ResultBlock};
+
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(600);
+
+pub struct Bash;
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The command to run.
+    pub command: String,
+    /// What the command does, in five to ten words, for the person who watches.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// Milliseconds after which the command is stopped: 120000 unless given, at most 600000.
+    #[serde(default)]
+    pub timeout: Option<f64>,
+    /// Start the command and return at once; its output goes to a file.
+    #[serde(default)]
+    pub run_in_background: Option<bool>,
+}
+
+impl Tool for Bash {
+    type Input = Input;
+    const SPEC: ToolSpec = ToolSpec {
+        name: "Bash",
+        description: include_str!("../../../assets/tools/bash.md"),
+        level: Level::Dangerous,
+        interrupt: InterruptBehavior::Cancel,
+        max_result_chars: MAX_RESULT_CHARS,
+    };
+
+    fn is_concurrency_safe(&self, input: &Input) -> bool {
+        !input.run_in_background.unwrap_or(false) && reader::is_concurrency_safe(&input.command)
+    }
+
+    fn is_read_only(&self, input: &Input) -> bool {
+        reader::classify(&input.command).read_only
+    }
+
+    fn subject(&self, input: &Input) -> String {
+        input.command.clone()
+    }
+
+    async fn validate(&self, input: &Input, _cx: &ToolCx) -> Result<Validated, ToolError> {
+        if input.command.trim().is_empty() {
+            return Err(ToolError::new("`command` is empty"));
+        }
+        if input.command.contains('\0') {
+            return Err(ToolError::new(
+                "`command` contains a NUL byte, which no shell can take",
+            ));
+        }
+        Ok(Validated::Fine)
+    }
+
+    async fn call(&self, input: Input, _grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
+        let background = input.run_in_background.unwrap_or(false);
+        let follows_cd = !self.is_concurrency_safe(&input) && !background;
+        let mut shell = Shell::start(&input.command, &cx.cwd, follows_cd).map_err(|error| {
+            ToolError::new(format!("The command could not be started: {error}"))
+        })?;
+        if background {
+            let capture = Capture::to_file(&cx.env.results_dir, &cx.call);
+            return Ok(leave_running(shell, capture, &input, &cx));
+        }
+        let mut capture = Capture::new(&cx.env.results_dir, &cx.call);
+        let ended = shell
+            .run(&mut capture, timeout(&input), &cx.cancel, &cx.progress)
+            .await;
+        let left = shell.hand_over(&cx.env.groups, &input.command);
+        let picture = capture.data_url().as_deref().and_then(image);
+        let text = capture.finish(Self::SPEC.max_result_chars);
+        let changes: Vec<ContextChange> = shell
+            .directory_afterwards()
+            .into_iter()
+            .map(ContextChange::Cwd)
+            .collect();
+        if let (Ended::Exited(0), Some(picture)) = (&ended, picture) {
+            let left = left.map(ResultBlock::text);
+            return Ok(ToolOutput {
+                for_model: [ResultBlock::Image(picture)]
+                    .into_iter()
+                    .chain(left)
+                    .collect(),
+                changes,
+                ..ToolOutput::default()
+            });
+        }
+        let mut concluded = conclude(&input, ended, text, left);
+        match &mut concluded {
+            Ok(output) => output.changes = changes,
+            Err(error) => error.changes = changes,
+        }
+        concluded
+    }
+}
+
+fn conclude(
+    input: &Input,
+    ended: Ended,
+    mut output: String,
+    left: Option<String>,
+) -> Result<ToolOutput, ToolError> {
+    if let Some(left) = left {
+        add_line(&mut output, &left);
+    }
+    let failed = |head: String, output: &str| {
+        let message = if output.is_empty() {
+            head
+        } else {
+            format!("{head}\n{output}")
+        };
+        Err(ToolError {
+            kind: ToolErrorKind::CommandFailed,
+            ..ToolError::new(message)
+        })
+    };
+    match ended {
+        Ended::Exited(0) => {
+            if output.is_empty() {
+                output.push_str("(no output)");
+            }
+            Ok(ToolOutput::text(output))
+        }
+        Ended::Exited(1) if status::one_is_an_answer(&input.command) => {
+            add_line(&mut output, "(exit code 1)");
+            Ok(ToolOutput::text(output))
+        }
+        Ended::Exited(code) => failed(format!("Exit code {code}{}", meaning(code)), &output),
+        Ended::Signalled(signal) => {
+            failed(format!("The command was ended by signal {signal}"), &output)
+        }
+        Ended::TimedOut(after) => failed(
+            format!(
+                "The command was stopped: it was still running after {} ms",
+                after.as_millis()
+            ),
+            &output,
+        ),
+        Ended::Flooded => failed(
+            format!(
+                "The command was stopped: it printed more than {} MiB",
+                capture::FILE_CAP >> 20
+            ),
+            &output,
+        ),
+        Ended::Cancelled => Err(ToolError::cancelled_after(output)),
+        Ended::Lost(error) => failed(
+            format!("The command's end could not be awaited: {error}"),
+            &output,
+        ),
+    }
+}
+
+fn leave_running(shell: Shell, capture: Capture, input: &Input, cx: &ToolCx) -> ToolOutput {
+    let path = capture.path().display().to_string();
+    let id = cx.env.groups.adopt(shell, capture, &input.command);
+    ToolOutput::text(format!(
+        "Command running in background with ID: {id}. Output is being written to: {path}. Read that file to see it."
+    ))
+}
+
+fn timeout(input: &Input) -> Duration {
+    match input.timeout {
+        Some(millis) if millis >= 1.0 => Duration::try_from_secs_f64(millis / 1000.0)
+            .unwrap_or(LONGEST_TIMEOUT)
+            .min(LONGEST_TIMEOUT),
+        _ => DEFAULT_TIMEOUT,
+    }
+}
+
+/// What the shell's own codes mean; a model that knows does not have to guess.
+fn meaning(code: i32) -> &'static str {
+    match code {
+        126 => " (found, but not executable)",
+        127 => " (command not found)",
+        _ => "",
+    }
+}
+
+/// A command that prints nothing but a data URL of an image shows an image.
+fn image(output: &str) -> Option<Image> {
+    let (media_type, data) = output
+        .trim()
+        .strip_prefix("data:")?
+        .split_once(";base64,")?;
+    let known = ["image/png", "image/jpeg", "image/gif", "image/webp"].contains(&media_type);
+    let plain = data
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
+    (known && plain && !data.is_empty()).then(|| Image::base64(media_type, data))
+}
+
+fn add_line(text: &mut String, line: &str) {
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(line);
+}

@@ -1,0 +1,405 @@
+//! One shell process: its start in a session of its own, its output, and its end, with everything it started.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessSession};
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use tempfile::{NamedTempFile, TempPath};
+use tokio::net::unix::pipe;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::capture::Capture;
+use super::groups::Groups;
+use crate::tools::Progress;
+
+/// How long a command has to end by itself once it was told to.
+const TERM_GRACE: Duration = Duration::from_secs(2);
+/// How long output of children that outlive the shell is waited for.
+const DRAIN: Duration = Duration::from_millis(100);
+/// As much as a pipe can hold.
+const PIPE: usize = 1 << 20;
+/// The pace of progress reports.
+const PACE: Duration = Duration::from_millis(50);
+/// How much of the newest output a progress report shows.
+const REPORT: usize = 4 * 1024;
+/// Linux takes no single argument over 128 KiB; a longer command goes through a file.
+const LONGEST_ARGUMENT: usize = 100_000;
+/// Keys of the providers are no business of commands.
+const SECRET_VARIABLES: [&str; 3] = [
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "OPENAI_API_KEY",
+];
+
+pub struct Shell {
+    child: Box<dyn ChildWrapper>,
+    group: Group,
+    output: pipe::Receiver,
+    output_open: bool,
+    /// Where the shell writes its last working directory.
+    directory: Option<TempPath>,
+    /// The command, where it was too long for an argument: the shell reads it as it goes.
+    script: Option<TempPath>,
+}
+
+/// The parts of a shell that go on living when its command is left to run by itself.
+pub struct Parts {
+    pub child: Box<dyn ChildWrapper>,
+    pub group: Group,
+    pub output: pipe::Receiver,
+    pub script: Option<TempPath>,
+}
+
+/// How a command came to its end.
+#[derive(Debug)]
+pub enum Ended {
+    Exited(i32),
+    Signalled(i32),
+    TimedOut(Duration),
+    /// It printed more than anyone will read.
+    Flooded,
+    Cancelled,
+    Lost(io::Error),
+}
+
+/// The process group of a command. Dropped while armed, it is killed.
+#[derive(Debug)]
+pub struct Group {
+    leader: Option<Pid>,
+}
+
+impl Shell {
+    /// Starts `command` in `cwd`, with stdin closed, no terminal, and stdout and stderr in one pipe.
+    pub fn start(command: &str, cwd: &Path, follow_cd: bool) -> io::Result<Self> {
+        // Without room for it the command still runs, and its `cd` is forgotten.
+        let directory = if follow_cd {
+            NamedTempFile::new().ok()
+        } else {
+            None
+        };
+        let directory = directory.map(NamedTempFile::into_temp_path);
+        let text = with_trap(command, directory.as_deref());
+        let (reader, writer) = io::pipe()?;
+        let mut process = tokio::process::Command::new("bash");
+        let script = if text.len() > LONGEST_ARGUMENT {
+            let file = NamedTempFile::new()?;
+            std::fs::write(file.path(), &text)?;
+            let path = file.into_temp_path();
+            process.arg(&path);
+            Some(path)
+        } else {
+            process.arg("-c").arg(&text);
+            None
+        };
+        process
+            .current_dir(cwd)
+            .stdin(Stdio::null())
+            .stdout(writer.try_clone()?)
+            .stderr(writer);
+        // Programs that would page, prompt or draw have nobody to do it for.
+        process
+            .env("PAGER", "cat")
+            .env("GIT_PAGER", "cat")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("TERM", "dumb");
+        for variable in SECRET_VARIABLES {
+            process.env_remove(variable);
+        }
+        let child = CommandWrap::from(process)
+            .wrap(ProcessSession)
+            .spawn()
+            .map_err(|error| explained(error, cwd))?;
+        // The shell alone is awaited, not its group: what it leaves running must not hold the call open.
+        let child = child.into_inner();
+        let leader = child
+            .id()
+            .and_then(|id| i32::try_from(id).ok())
+            .and_then(Pid::from_raw);
+        let output = pipe::Receiver::from_owned_fd(reader.into())?;
+        Ok(Self {
+            child,
+            group: Group { leader },
+            output,
+            output_open: true,
+            directory,
+            script,
+        })
+    }
+
+    /// Waits for the command's end, whatever brings it, and collects its output.
+    pub async fn run(
+        &mut self,
+        capture: &mut Capture,
+        limit: Duration,
+        cancel: &CancellationToken,
+        progress: &Progress,
+    ) -> Ended {
+        let deadline = Instant::now() + limit;
+        let mut reporter = Reporter::new(progress);
+        let ended = loop {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => break Some(Ended::Cancelled),
+                () = sleep_until(deadline) => break Some(Ended::TimedOut(limit)),
+                // Before the output, which may never pause.
+                () = reporter.due() => reporter.flush(),
+                // Before the output, too: what a command leaves behind may go on printing for ever.
+                status = self.child.wait() => break self.after_exit(status, capture, &mut reporter).await,
+                read = read_some(&self.output), if self.output_open => {
+                    self.take(read, capture, &mut reporter);
+                    if capture.is_flooded() {
+                        break Some(Ended::Flooded);
+                    }
+                }
+            }
+        };
+        reporter.flush();
+        match ended {
+            Some(ended @ (Ended::Cancelled | Ended::TimedOut(_) | Ended::Flooded)) => {
+                self.stop(capture).await;
+                ended
+            }
+            Some(ended) => ended,
+            None => Ended::Lost(io::Error::other("no exit status")),
+        }
+    }
+
+    /// Reads on until the pipe ends, or, when the shell's children hold it open, for a moment.
+    async fn after_exit(
+        &mut self,
+        status: io::Result<ExitStatus>,
+        capture: &mut Capture,
+        reporter: &mut Reporter<'_>,
+    ) -> Option<Ended> {
+        let until = Instant::now() + DRAIN;
+        let mut late = 0;
+        // What is in the pipe already is read even when it is late; it cannot be more than a pipe holds.
+        while self.output_open && late <= PIPE && !capture.is_flooded() {
+            tokio::select! {
+                biased;
+                read = read_some(&self.output) => {
+                    if Instant::now() >= until {
+                        late += read.as_ref().map_or(0, Vec::len);
+                    }
+                    self.take(read, capture, reporter);
+                }
+                () = sleep_until(until) => break,
+            }
+        }
+        Some(match status {
+            Ok(status) => how_it_ended(status),
+            Err(error) => Ended::Lost(error),
+        })
+    }
+
+    fn take(
+        &mut self,
+        read: io::Result<Vec<u8>>,
+        capture: &mut Capture,
+        reporter: &mut Reporter<'_>,
+    ) {
+        match read {
+            Ok(bytes) if bytes.is_empty() => self.output_open = false,
+            Ok(bytes) => {
+                capture.push(&bytes);
+                reporter.push(&bytes);
+            }
+            Err(_) => self.output_open = false,
+        }
+    }
+
+    /// TERM to the whole group, KILL to what is left of it after a while, and the last output.
+    pub async fn stop(&mut self, capture: &mut Capture) {
+        self.group.signal(Signal::TERM);
+        let gone = async {
+            while self.output_open {
+                match read_some(&self.output).await {
+                    Ok(bytes) if !bytes.is_empty() && !capture.is_flooded() => capture.push(&bytes),
+                    Ok(bytes) if !bytes.is_empty() => {}
+                    Ok(_) | Err(_) => self.output_open = false,
+                }
+            }
+            let _ = self.child.wait().await;
+            while self.group.is_alive() {
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        if timeout(TERM_GRACE, gone).await.is_err() {
+            self.group.signal(Signal::KILL);
+            let _ = timeout(TERM_GRACE, self.child.wait()).await;
+        }
+        self.group.disarm();
+    }
+
+    /// What the shell left running goes to `groups`, which ends it with the program; says so in words for the model.
+    pub fn hand_over(&mut self, groups: &Groups, command: &str) -> Option<String> {
+        let leader = self.group.leader.filter(|_| self.group.is_alive());
+        self.group.disarm();
+        let leader = leader?;
+        groups.keep(
+            Group {
+                leader: Some(leader),
+            },
+            command,
+            self.output_open.then(|| self.take_output()).flatten(),
+        );
+        Some(format!(
+            "(The command left processes running in the background, process group {}. They are stopped when the \
+             program ends.)",
+            leader.as_raw_nonzero()
+        ))
+    }
+
+    /// Where the shell was when it ended, if it got somewhere else and the place exists.
+    pub fn directory_afterwards(&self) -> Option<PathBuf> {
+        let written = std::fs::read(self.directory.as_ref()?).ok()?;
+        let path = PathBuf::from(OsStr::from_bytes(written.strip_suffix(b"\n")?));
+        path.is_dir().then_some(path)
+    }
+
+    pub fn into_parts(self) -> Parts {
+        Parts {
+            child: self.child,
+            group: self.group,
+            output: self.output,
+            script: self.script,
+        }
+    }
+
+    fn take_output(&mut self) -> Option<pipe::Receiver> {
+        let (spare, _) = io::pipe().ok()?;
+        let spare = pipe::Receiver::from_owned_fd(spare.into()).ok()?;
+        self.output_open = false;
+        Some(std::mem::replace(&mut self.output, spare))
+    }
+}
+
+impl Group {
+    pub fn signal(&self, signal: Signal) {
+        if let Some(leader) = self.leader {
+            // A group that is gone already needs no signal.
+            let _ = kill_process_group(leader, signal);
+        }
+    }
+
+    pub fn is_alive(&self) -> bool {
+        self.leader
+            .is_some_and(|leader| test_kill_process_group(leader).is_ok())
+    }
+
+    /// Whether the two are the same group.
+    pub fn is_led_by(&self, leader: Option<Pid>) -> bool {
+        self.leader.is_some() && self.leader == leader
+    }
+
+    pub fn leader(&self) -> Option<Pid> {
+        self.leader
+    }
+
+    pub fn disarm(&mut self) {
+        self.leader = None;
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.signal(Signal::KILL);
+    }
+}
+
+/// Reports the newest output, at a bounded pace and size, whatever the command prints.
+struct Reporter<'a> {
+    progress: &'a Progress,
+    pending: Vec<u8>,
+    next: Instant,
+}
+
+impl<'a> Reporter<'a> {
+    fn new(progress: &'a Progress) -> Self {
+        Self {
+            progress,
+            pending: Vec::new(),
+            next: Instant::now(),
+        }
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        self.pending
+            .extend_from_slice(&bytes[bytes.len().saturating_sub(REPORT)..]);
+        let excess = self.pending.len().saturating_sub(REPORT);
+        self.pending.drain(..excess);
+    }
+
+    async fn due(&self) {
+        if self.pending.is_empty() {
+            std::future::pending::<()>().await;
+        } else {
+            sleep_until(self.next).await;
+        }
+    }
+
+    fn flush(&mut self) {
+        if !self.pending.is_empty() {
+            self.progress
+                .report(String::from_utf8_lossy(&self.pending).into_owned());
+            self.pending.clear();
+            self.next = Instant::now() + PACE;
+        }
+    }
+}
+
+/// The next bytes of a pipe; none at its end. Cancel-safe: nothing is read before it is returned.
+pub async fn read_some(output: &pipe::Receiver) -> io::Result<Vec<u8>> {
+    loop {
+        output.readable().await?;
+        let mut bytes = Vec::with_capacity(64 * 1024);
+        match output.try_read_buf(&mut bytes) {
+            Ok(_) => return Ok(bytes),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Makes the shell write its last working directory, also when the command calls `exit`.
+fn with_trap(command: &str, directory: Option<&Path>) -> String {
+    let Some(directory) = directory else {
+        return command.to_owned();
+    };
+    let file = quoted(&directory.display().to_string());
+    // A command may have removed the directory it is in; that is no news of its own.
+    let trap = quoted(&format!("pwd -P 2>/dev/null >|{file}"));
+    // On the command's own line, so that line numbers in the shell's messages stay right.
+    format!("trap {trap} EXIT; {command}")
+}
+
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+fn how_it_ended(status: ExitStatus) -> Ended {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Ended::Exited(code),
+        (None, Some(signal)) => Ended::Signalled(signal),
+        (None, None) => Ended::Lost(io::Error::other("no exit status")),
+    }
+}
+
+fn explained(error: io::Error, cwd: &Path) -> io::Error {
+    if error.kind() != io::ErrorKind::NotFound {
+        return error;
+    }
+    let what = if cwd.is_dir() {
+        "bash is not installed or not in PATH".to_owned()
+    } else {
+        format!("the working directory `{}` is gone", cwd.display())
+    };
+    io::Error::new(io::ErrorKind::NotFound, what)
+}

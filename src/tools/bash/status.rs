@@ -1,0 +1,57 @@
+//! Exit statuses that are an answer, not a failure.
+
+/// Commands whose status 1 says "no": nothing found, files differ, condition false.
+const ANSWERS: [&str; 8] = ["grep", "egrep", "fgrep", "rg", "diff", "cmp", "test", "["];
+const GIT_ANSWERS: [&str; 2] = ["diff", "grep"];
+
+/// Whether status 1 of this command is an answer. Only where the status surely is that of one such command.
+pub fn one_is_an_answer(command: &str) -> bool {
+    let Some(words) = crate::permissions::bash::last_words(command) else {
+        return false;
+    };
+    let mut words = words.iter().map(String::as_str);
+    match words.next() {
+        Some("git") => words
+            .find(|word| !word.starts_with('-'))
+            .is_some_and(|word| GIT_ANSWERS.contains(&word)),
+        Some(name) => ANSWERS.contains(&name),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::one_is_an_answer;
+
+    #[test]
+    fn a_search_that_finds_nothing_has_answered() {
+        for command in [
+            "grep -q x file",
+            "rg TODO",
+            "diff a b",
+            "cmp a b",
+            "test -f x",
+            "[ -f x ]",
+            "git diff --exit-code",
+            "git --no-pager grep x",
+            "cat a | grep b",
+            "cd src && grep x y",
+        ] {
+            assert!(one_is_an_answer(command), "{command}");
+        }
+    }
+
+    #[test]
+    fn a_failing_command_has_not() {
+        for command in [
+            "false",
+            "make",
+            "make && grep x y",
+            "git status",
+            "grep x y | wc -l",
+            "grep x y; false",
+        ] {
+            assert!(!one_is_an_answer(command), "{command}");
+        }
+    }
+}

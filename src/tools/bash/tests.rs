@@ -1,0 +1,442 @@
+//! Real commands in real shells.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, test_kill_process_group};
+use serde_json::{Value, json};
+
+use super::{Bash, DEFAULT_TIMEOUT, Input, LONGEST_TIMEOUT, timeout};
+use crate::protocol::{Image, ResultBlock};
+use crate::tools::files::scratch::{Scratch, text};
+use crate::tools::{ContextChange, Progress, Tool, ToolError, ToolErrorKind, ToolOutput};
+
+async fn run_in(scratch: &Scratch, command: &str) -> Result<ToolOutput, ToolError> {
+    scratch.run(&Bash, json!({"command": command})).await
+}
+
+/// What a command that succeeds prints.
+async fn printed(command: &str) -> String {
+    let output = run_in(&Scratch::new(), command).await;
+    text(&output.expect("it succeeds"))
+}
+
+/// What is said about a command that fails.
+async fn failure(command: &str) -> String {
+    let error = run_in(&Scratch::new(), command).await;
+    let error = error.expect_err("it fails");
+    assert_eq!(error.kind, ToolErrorKind::CommandFailed, "{error:?}");
+    error.message
+}
+
+/// Where the next command would start, if that is another place.
+async fn moved(scratch: &Scratch, command: &str) -> Vec<ContextChange> {
+    run_in(scratch, command).await.expect("it succeeds").changes
+}
+
+/// Turns the runtime until something has come true.
+async fn until(condition: impl Fn() -> bool) {
+    let since = Instant::now();
+    while !condition() {
+        assert!(since.elapsed() < Duration::from_secs(20), "it never was");
+        tokio::task::yield_now().await;
+    }
+}
+
+fn is_gone(group: Pid) -> bool {
+    test_kill_process_group(group).is_err()
+}
+
+#[tokio::test]
+async fn stdout_and_stderr_come_in_their_order() {
+    let printed = printed("echo one; echo two >&2; echo three").await;
+    assert_eq!(printed, "one\ntwo\nthree");
+}
+
+#[tokio::test]
+async fn a_command_that_prints_nothing_says_so() {
+    assert_eq!(printed("true").await, "(no output)");
+}
+
+#[tokio::test]
+async fn a_failing_command_has_its_exit_code_and_its_output() {
+    assert_eq!(failure("echo partly; exit 3").await, "Exit code 3\npartly");
+    assert_eq!(failure("false").await, "Exit code 1");
+}
+
+#[tokio::test]
+async fn codes_of_the_shell_are_explained() {
+    assert_eq!(
+        failure("nosuchcommand_x").await,
+        "Exit code 127 (command not found)\nbash: line 1: nosuchcommand_x: command not found"
+    );
+    assert_eq!(
+        failure(": > f; ./f").await,
+        "Exit code 126 (found, but not executable)\nbash: line 1: ./f: Permission denied"
+    );
+}
+
+#[tokio::test]
+async fn a_signal_is_named() {
+    assert_eq!(
+        failure("echo x; kill -9 $$").await,
+        "The command was ended by signal 9\nx"
+    );
+    assert_eq!(
+        failure("kill -TERM $$").await,
+        "The command was ended by signal 15"
+    );
+}
+
+#[tokio::test]
+async fn an_exit_status_that_is_an_answer_is_no_error() {
+    let scratch = Scratch::new();
+    scratch.put("f", "abc\n");
+    let output = run_in(&scratch, "grep x f").await.expect("an answer");
+    assert_eq!(text(&output), "(exit code 1)");
+    let output = run_in(&scratch, "printf 'abd\n' | diff f -").await;
+    let output = text(&output.expect("an answer"));
+    assert!(output.ends_with("> abd\n(exit code 1)"), "{output}");
+    let error = run_in(&scratch, "grep x nosuchfile").await;
+    assert_eq!(
+        error.expect_err("2 is no answer").message,
+        "Exit code 2\ngrep: nosuchfile: No such file or directory"
+    );
+}
+
+#[test]
+fn timeouts_are_kept_in_their_bounds() {
+    let of = |millis: Option<f64>| {
+        timeout(&Input {
+            command: String::new(),
+            description: None,
+            timeout: millis,
+            run_in_background: None,
+        })
+    };
+    assert_eq!(of(None), DEFAULT_TIMEOUT);
+    for senseless in [0.0, -5.0, f64::NAN, f64::NEG_INFINITY, 0.2] {
+        assert_eq!(of(Some(senseless)), DEFAULT_TIMEOUT, "{senseless}");
+    }
+    assert_eq!(of(Some(1.0)), Duration::from_millis(1));
+    assert_eq!(of(Some(1500.5)), Duration::from_micros(1_500_500));
+    for huge in [600_001.0, 1e300, f64::INFINITY] {
+        assert_eq!(of(Some(huge)), LONGEST_TIMEOUT, "{huge}");
+    }
+}
+
+#[tokio::test]
+async fn a_command_past_its_timeout_is_stopped_with_what_it_printed() {
+    let input = json!({"command": "echo begun; sleep 1000", "timeout": 300});
+    let error = Scratch::new().run(&Bash, input).await;
+    assert_eq!(
+        error.expect_err("too long"),
+        ToolError {
+            kind: ToolErrorKind::CommandFailed,
+            ..ToolError::new("The command was stopped: it was still running after 300 ms\nbegun")
+        }
+    );
+}
+
+#[tokio::test]
+async fn a_command_that_is_no_command_is_refused() {
+    let scratch = Scratch::new();
+    let refusal = async |command: &str| {
+        let error = run_in(&scratch, command).await.expect_err("refused");
+        assert_eq!(error.kind, ToolErrorKind::Refused);
+        error.message
+    };
+    assert_eq!(refusal(" \n").await, "`command` is empty");
+    assert_eq!(
+        refusal("echo a\0b").await,
+        "`command` contains a NUL byte, which no shell can take"
+    );
+}
+
+#[tokio::test]
+async fn escape_sequences_are_taken_out() {
+    let command = r"printf '\033[1;31mred\033[0m \033]0;title\007plain\033[2K'";
+    assert_eq!(printed(command).await, "red plain");
+}
+
+#[tokio::test]
+async fn bytes_that_are_no_text_are_replaced() {
+    assert_eq!(printed(r"printf 'a\377b'").await, "a\u{fffd}b");
+}
+
+/// The output of `seq 1 LAST`, as the model gets it, and its file.
+async fn counted(last: u32) -> (String, String) {
+    let scratch = Scratch::new();
+    let output = run_in(&scratch, &format!("seq 1 {last}")).await;
+    let file = scratch.cx.env.results_dir.join("call.txt");
+    let whole = std::fs::read_to_string(file).unwrap_or_default();
+    (text(&output.expect("it succeeds")), whole)
+}
+
+fn numbers(last: u32) -> String {
+    let numbers: Vec<String> = (1..=last).map(|number| number.to_string()).collect();
+    numbers.join("\n") + "\n"
+}
+
+#[tokio::test]
+async fn output_that_fits_is_whole_and_makes_no_file() {
+    let (output, file) = counted(5000).await;
+    assert_eq!(output, numbers(5000).trim_end());
+    assert_eq!(file, "");
+}
+
+#[tokio::test]
+async fn longer_output_is_cut_to_head_and_tail_and_whole_in_a_file() {
+    // Within what is kept in memory, a little over its head, and far beyond it.
+    for last in [20_000, 24_000, 30_000, 300_000] {
+        let (output, file) = counted(last).await;
+        assert_eq!(file, numbers(last), "{last}");
+        let size = output.chars().count();
+        assert!((28_900..=30_000).contains(&size), "{last}: {size}");
+        let (head, rest) = output.split_once("\n\n[… ").expect("a notice");
+        let (notice, tail) = rest.split_once("]\n\n").expect("its end");
+        assert!(numbers(last).starts_with(head), "{last}");
+        assert!(numbers(last).trim_end().ends_with(tail), "{last}");
+        assert!(head.len() > 19_000 && tail.len() > 9_000, "{last}");
+        assert!(notice.contains("call.txt"), "{notice}");
+    }
+}
+
+#[tokio::test]
+async fn an_image_is_an_image_however_large() {
+    let image = |data: &str| vec![ResultBlock::Image(Image::base64("image/png", data))];
+    let shown = async |command: &str| {
+        let output = run_in(&Scratch::new(), command).await;
+        output.expect("it succeeds").for_model
+    };
+    let small = shown("echo 'data:image/png;base64,iVBORw0KGgo='").await;
+    assert_eq!(small, image("iVBORw0KGgo="));
+    for size in [40_000, 150_000, 1_000_000] {
+        let command =
+            format!("printf data:image/png\\;base64,; head -c {size} /dev/zero | tr '\\0' A");
+        assert!(shown(&command).await == image(&"A".repeat(size)), "{size}");
+    }
+}
+
+#[tokio::test]
+async fn what_only_looks_like_an_image_is_text() {
+    for output in [
+        "data:image/png;base64,",
+        "data:image/svg+xml;base64,AAAA",
+        "data:image/png;base64,AA<>",
+        "data:text/plain;base64,AAAA",
+        "see data:image/png;base64,AAAA",
+    ] {
+        assert_eq!(printed(&format!("echo '{output}'")).await, output);
+    }
+    let failed = failure("echo 'data:image/png;base64,AAAA'; exit 4").await;
+    assert_eq!(failed, "Exit code 4\ndata:image/png;base64,AAAA");
+}
+
+#[tokio::test]
+async fn a_command_longer_than_an_argument_may_be_works() {
+    let long = "x".repeat(300_000);
+    let scratch = Scratch::new();
+    let command = format!("word={long}\nmkdir sub\ncd sub; echo ${{#word}}");
+    let output = run_in(&scratch, &command).await.expect("it succeeds");
+    assert_eq!(text(&output), "300000");
+    assert_eq!(output.changes, [ContextChange::Cwd(scratch.path("sub"))]);
+}
+
+#[tokio::test]
+async fn the_directory_carries_over_whatever_its_name_is() {
+    for name in [
+        "plain",
+        "a b",
+        "it's",
+        "q\"q",
+        "line\nbreak",
+        "$HOME",
+        "\\",
+        "ends\n",
+    ] {
+        let mut scratch = Scratch::new();
+        let there = scratch.path(name);
+        std::fs::create_dir(&there).expect("mkdir");
+        let word = format!("'{}'", name.replace('\'', r"'\''"));
+        let changes = moved(&scratch, &format!("cd -- {word}; true")).await;
+        assert_eq!(changes, [ContextChange::Cwd(there.clone())]);
+        scratch.cx.cwd.clone_from(&there);
+        let changes = moved(&scratch, "echo > here").await;
+        assert_eq!(changes, [ContextChange::Cwd(there.clone())]);
+        assert!(there.join("here").exists());
+    }
+}
+
+#[tokio::test]
+async fn a_directory_whose_name_is_no_text_carries_over() {
+    use std::os::unix::ffi::OsStringExt;
+    let scratch = Scratch::new();
+    let name = std::ffi::OsString::from_vec(b"a\xffb".to_vec());
+    let there = scratch.root.join(PathBuf::from(name));
+    if std::fs::create_dir(&there).is_err() {
+        return; // A file system that knows only text.
+    }
+    let changes = moved(&scratch, "cd a*; true").await;
+    assert_eq!(changes, [ContextChange::Cwd(there)]);
+}
+
+#[tokio::test]
+async fn leaving_the_shell_early_keeps_the_directory() {
+    let scratch = Scratch::new();
+    let sub = [ContextChange::Cwd(scratch.path("sub"))];
+    for command in [
+        "mkdir -p sub; cd sub; exit",
+        "set -eu; set -C; cd sub; exit 0; echo never",
+        "cd sub; (cd /; exit 1) || true",
+        "cd sub; cat <<END\n$x\nEND",
+    ] {
+        assert_eq!(moved(&scratch, command).await, sub, "{command}");
+    }
+}
+
+#[tokio::test]
+async fn a_trap_of_the_command_works_and_its_directory_is_not_followed() {
+    let output = run_in(&Scratch::new(), "trap 'echo bye' EXIT; cd /; echo hi").await;
+    let output = output.expect("it succeeds");
+    assert_eq!(text(&output), "hi\nbye");
+    assert_eq!(output.changes, []);
+}
+
+#[tokio::test]
+async fn a_command_that_removes_its_directory_says_no_more_than_it_says() {
+    let mut scratch = Scratch::new();
+    scratch.cx.cwd = scratch.path("sub");
+    std::fs::create_dir(&scratch.cx.cwd).expect("mkdir");
+    let output = run_in(&scratch, "rmdir \"$PWD\"").await;
+    let output = output.expect("it succeeds");
+    assert_eq!(text(&output), "(no output)");
+    assert_eq!(output.changes, []);
+}
+
+#[tokio::test]
+async fn a_directory_that_is_gone_is_named() {
+    let mut scratch = Scratch::new();
+    scratch.cx.cwd = scratch.path("gone");
+    let error = run_in(&scratch, "true").await.expect_err("no place to run");
+    let expected = format!(
+        "The command could not be started: the working directory `{}` is gone",
+        scratch.path("gone").display()
+    );
+    assert_eq!(error, ToolError::new(expected));
+}
+
+/// Cancels a command once it has printed the id of its shell, which leads its group.
+async fn cancelled(command: &str) -> (ToolError, Pid) {
+    let mut scratch = Scratch::new();
+    let leader = Arc::new(Mutex::new(String::new()));
+    scratch.cx.progress = {
+        let (leader, cancel) = (leader.clone(), scratch.cx.cancel.clone());
+        Progress::new(move |text| {
+            leader.lock().expect("unpoisoned").push_str(&text);
+            cancel.cancel();
+        })
+    };
+    let error = run_in(&scratch, command).await.expect_err("cancelled");
+    let text = leader.lock().expect("unpoisoned").clone();
+    let number = text.lines().next().expect("a line").parse().expect("an id");
+    (error, Pid::from_raw(number).expect("not zero"))
+}
+
+#[tokio::test]
+async fn cancelling_ends_the_whole_group() {
+    let (error, group) = cancelled("echo $$; sleep 1000 | sleep 1000 & sleep 1000").await;
+    assert_eq!(error.kind, ToolErrorKind::Cancelled);
+    let leader = group.as_raw_nonzero().to_string();
+    assert!(error.message.starts_with(&leader), "{}", error.message);
+    until(|| is_gone(group)).await;
+}
+
+#[tokio::test]
+async fn cancelling_ends_even_what_ignores_it() {
+    let command = "trap '' TERM; echo $$; while :; do sleep 1000; done";
+    let (_, group) = cancelled(command).await;
+    until(|| is_gone(group)).await;
+}
+
+#[tokio::test]
+async fn progress_is_paced_and_bounded_whatever_is_printed() {
+    let mut scratch = Scratch::new();
+    let reports = Arc::new(Mutex::new(Vec::new()));
+    scratch.cx.progress = {
+        let reports = reports.clone();
+        Progress::new(move |text| reports.lock().expect("unpoisoned").push(text.len()))
+    };
+    let since = Instant::now();
+    let output = run_in(&scratch, "yes | head -c 20000000").await;
+    output.expect("it succeeds");
+    let most = usize::try_from(since.elapsed().as_millis() / 50).expect("small") + 2;
+    let reports = reports.lock().expect("unpoisoned").clone();
+    assert!((1..=most).contains(&reports.len()), "{}", reports.len());
+    assert!(reports.iter().all(|size| *size <= 4096), "{reports:?}");
+}
+
+#[tokio::test]
+async fn what_a_command_leaves_running_is_told_and_ends_with_the_program() {
+    let scratch = Scratch::new();
+    let command = "echo $$; sleep 1000 & true";
+    let output = text(&run_in(&scratch, command).await.expect("it succeeds"));
+    let (leader, left) = output.split_once('\n').expect("two lines");
+    assert!(
+        left.contains(&format!("process group {leader}")),
+        "{output}"
+    );
+    let groups = &scratch.cx.env.groups;
+    assert_eq!(groups.running(), [command]);
+    groups.end().await;
+    assert_eq!(groups.running(), Vec::<String>::new());
+    let leader = Pid::from_raw(leader.parse().expect("an id")).expect("not zero");
+    until(|| is_gone(leader)).await;
+}
+
+async fn in_background(scratch: &Scratch, command: &str) -> String {
+    let input: Value = json!({"command": command, "run_in_background": true});
+    text(&scratch.run(&Bash, input).await.expect("it starts"))
+}
+
+#[tokio::test]
+async fn a_command_in_the_background_writes_to_its_file_and_is_forgotten_when_it_is_over() {
+    let scratch = Scratch::new();
+    let file = scratch.cx.env.results_dir.join("call.txt");
+    let said = in_background(&scratch, "echo done").await;
+    assert_eq!(
+        said,
+        format!(
+            "Command running in background with ID: bash_1. Output is being written to: {}. Read that file to see it.",
+            file.display()
+        )
+    );
+    until(|| scratch.cx.env.groups.running().is_empty()).await;
+    until(|| std::fs::read_to_string(&file).is_ok_and(|text| text == "done\n")).await;
+    let second = in_background(&scratch, "true").await;
+    assert!(second.contains("ID: bash_2."), "{second}");
+}
+
+#[tokio::test]
+async fn a_command_in_the_background_may_be_longer_than_an_argument() {
+    let scratch = Scratch::new();
+    let file = scratch.cx.env.results_dir.join("call.txt");
+    let long = "x".repeat(300_000);
+    in_background(&scratch, &format!("word={long}\necho ${{#word}}")).await;
+    until(|| std::fs::read_to_string(&file).is_ok_and(|text| text == "300000\n")).await;
+}
+
+#[test]
+fn only_reading_commands_in_the_foreground_are_safe() {
+    let is_safe = |input: Value| {
+        let input: Input = serde_json::from_value(input).expect("an input");
+        Bash.is_concurrency_safe(&input)
+    };
+    assert!(is_safe(json!({"command": "ls -l"})));
+    assert!(!is_safe(json!({"command": "touch x"})));
+    assert!(!is_safe(json!({"command": "cd x && ls"})));
+    assert!(!is_safe(
+        json!({"command": "ls -l", "run_in_background": true})
+    ));
+}
