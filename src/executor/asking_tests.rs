@@ -1,0 +1,166 @@
+//! Calls that need a person's word, with and without a person.
+
+use super::context::Asking;
+use super::driver::Happened;
+use super::rig::{Rig, Setting, safe, secs, unsafe_};
+use crate::permissions::{Cause, Decision, Verdict};
+use crate::protocol::{Answer, Mode, PermissionRequest, Phase};
+
+/// The calls that have asked so far.
+fn asked(rig: &Rig) -> Vec<&str> {
+    let asked = rig.seen.0.iter().filter_map(|happened| match happened {
+        Happened::Asked(PermissionRequest { call, .. }) => Some(call.0.as_str()),
+        _ => None,
+    });
+    asked.collect()
+}
+
+/// The result of a call that a person answered so, an hour after it asked.
+async fn answered(answer: Answer) -> (String, Vec<String>) {
+    let mut rig = Rig::asking();
+    rig.add(unsafe_("a"));
+    rig.pass(secs(3600)).await;
+    assert_eq!(asked(&rig), ["a"]);
+    let waiting = Happened::Reached("a".into(), Phase::WaitingForApproval);
+    assert!(rig.seen.0.contains(&waiting));
+    assert_eq!(rig.called(), Vec::<String>::new());
+    rig.tell(|executor, _| executor.answer(&"a".into(), answer));
+    rig.stream_ended();
+    let run = rig.deliver().await;
+    (run.results.concat(), rig.called())
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_allowed_call_runs() {
+    let (result, called) = answered(Answer::Allow).await;
+    assert_eq!((result.as_str(), called), ("a", vec!["a".into()]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_denied_call_does_not_run_and_the_model_is_told() {
+    let (result, called) = answered(Answer::Deny { reason: None }).await;
+    assert_eq!(
+        result,
+        "<tool_use_error>The user did not allow this call. Do not try it again; ask how to go on</tool_use_error>"
+    );
+    assert_eq!(called, Vec::<String>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_denied_call_brings_the_persons_reason() {
+    let reason = Some("use the other file".into());
+    let (result, called) = answered(Answer::Deny { reason }).await;
+    assert_eq!(
+        result,
+        "<tool_use_error>The user did not allow this call, and says: use the other file</tool_use_error>"
+    );
+    assert_eq!(called, Vec::<String>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_denied_call_cancels_nothing() {
+    let mut rig = Rig::asking();
+    rig.add_all([unsafe_("a"), unsafe_("b")]);
+    rig.pass(secs(1)).await;
+    let deny = Answer::Deny { reason: None };
+    rig.tell(|executor, _| executor.answer(&"a".into(), deny));
+    rig.pass(secs(1)).await;
+    rig.tell(|executor, _| executor.answer(&"b".into(), Answer::Allow));
+    rig.stream_ended();
+    assert_eq!(rig.deliver().await.results[1], "b");
+    assert_eq!(asked(&rig), ["a", "b"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_ask_side_by_side_are_answered_by_their_ids() {
+    let mut rig = Rig::asking();
+    rig.add_all([safe("a").changing(), safe("b").changing()]);
+    rig.pass(secs(1)).await;
+    assert_eq!(asked(&rig), ["a", "b"]);
+    let deny = Answer::Deny { reason: None };
+    rig.tell(|executor, _| executor.answer(&"b".into(), Answer::Allow));
+    rig.tell(|executor, _| executor.answer(&"b".into(), deny.clone()));
+    rig.tell(|executor, _| executor.answer(&"unknown".into(), Answer::Allow));
+    rig.pass(secs(1)).await;
+    assert_eq!(rig.called(), ["b"], "only the first answer counts");
+    rig.tell(|executor, _| executor.answer(&"a".into(), deny));
+    rig.stream_ended();
+    assert_eq!(rig.deliver().await.results[1], "b");
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_nobody_to_ask_the_call_is_denied_and_says_so() {
+    let mut rig = Rig::with(Setting {
+        mode: Mode::Default,
+        asking: Asking::Nobody,
+        ..Setting::default()
+    });
+    rig.add(unsafe_("a"));
+    rig.stream_ended();
+    let results = rig.results().await;
+    let text = results[0].as_text();
+    assert!(results[0].is_error);
+    assert!(text.contains("nobody is there to ask"), "{text}");
+    assert_eq!(asked(&rig), Vec::<&str>::new());
+    let decided = rig.seen.0.iter().find_map(|happened| match happened {
+        Happened::Decided {
+            verdict: Verdict { decision, .. },
+            asks_person,
+            ..
+        } => Some((*decision, *asks_person)),
+        _ => None,
+    });
+    assert_eq!(decided, Some((Decision::Ask, false)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_decision_is_seen_with_what_made_it() {
+    let mut rig = Rig::new();
+    rig.add(unsafe_("a"));
+    rig.stream_ended();
+    rig.deliver().await;
+    let causes = rig.seen.0.iter().filter_map(|happened| match happened {
+        Happened::Decided { verdict, .. } => Some(verdict.cause.clone()),
+        _ => None,
+    });
+    let expected = Cause::Mode(Mode::BypassPermissions);
+    assert_eq!(causes.collect::<Vec<_>>(), [expected]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interrupt_takes_back_the_question_even_of_a_blocking_tool() {
+    let mut rig = Rig::asking();
+    rig.add(unsafe_("a").blocking());
+    rig.pass(secs(1)).await;
+    rig.interrupt();
+    rig.tell(|executor, _| executor.answer(&"a".into(), Answer::Allow));
+    rig.stream_ended();
+    assert_eq!(
+        rig.deliver().await.results,
+        ["<tool_use_error>Interrupted by the user: Blocks(a) was not started</tool_use_error>"]
+    );
+    assert_eq!(rig.called(), Vec::<String>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_has_its_result_asks_nothing_any_more() {
+    let mut rig = Rig::asking();
+    rig.add(unsafe_("a"));
+    // Its question is on its way.
+    tokio::time::sleep(secs(1)).await;
+    rig.tell(|executor, seen| executor.answer_by_hand("a".into(), "typed".into(), seen));
+    rig.pass(secs(1)).await;
+    assert_eq!(asked(&rig), Vec::<&str>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_mode_of_the_moment_decides() {
+    let mut rig = Rig::asking();
+    rig.add_all([unsafe_("a"), unsafe_("b")]);
+    rig.pass(secs(1)).await;
+    rig.context.set_mode(Mode::BypassPermissions);
+    rig.tell(|executor, _| executor.answer(&"a".into(), Answer::Allow));
+    rig.stream_ended();
+    assert_eq!(rig.deliver().await.results, ["a", "b"]);
+    assert_eq!(asked(&rig), ["a"]);
+}

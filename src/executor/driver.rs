@@ -1,0 +1,372 @@
+//! Runs the calls that the machine begins, and stops the ones it stops.
+//!
+//! Lives inside the agent's task: the agent awaits [`Executor::next`] beside its stream and its commands, so one task
+//! writes the log and sees everything in one order. Each call runs in a task of its own; a panic there is a result.
+
+use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::context::Context;
+use super::machine::{End, Input, Machine, Outcome, Policy, Step, Traits};
+use super::pipeline::{Done, Line, Report};
+use crate::permissions::Verdict;
+use crate::protocol::{Answer, CallId, PermissionRequest, Phase, ToolCall, ToolResult};
+use crate::tools::ContextChange;
+use crate::tools::files::FileChange;
+
+/// How many reports may wait; progress beyond that is dropped.
+const REPORTS: usize = 256;
+
+/// What is seen of the calls, in order. A witness sees it *before* it takes effect.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Happened {
+    Queued(ToolCall),
+    Begun(CallId),
+    Reached(CallId, Phase),
+    Progress(CallId, String),
+    Asked(PermissionRequest),
+    Decided {
+        call: CallId,
+        verdict: Verdict,
+        asks_person: bool,
+    },
+    Changing(CallId, FileChange),
+    /// The shell has gone to another directory.
+    Moved(PathBuf),
+    Completed {
+        call: CallId,
+        result: ToolResult,
+        ran: Duration,
+    },
+    Yielded(CallId),
+}
+
+pub trait Witness {
+    fn see(&mut self, happened: Happened);
+}
+
+/// The calls of one response.
+pub struct Executor {
+    machine: Machine,
+    context: Arc<Context>,
+    /// Parent of the calls' tokens, child of the turn's.
+    siblings: CancellationToken,
+    calls: HashMap<CallId, Tracked>,
+    reports: mpsc::Receiver<Report>,
+    reporter: mpsc::Sender<Report>,
+    delivered: Option<Vec<ToolResult>>,
+    overlap: Overlap,
+}
+
+struct Tracked {
+    call: ToolCall,
+    safe: bool,
+    cancel: CancellationToken,
+    begun: Option<Instant>,
+    reply: Option<oneshot::Sender<Answer>>,
+}
+
+/// How long calls ran while the stream was still open.
+#[derive(Default)]
+struct Overlap {
+    active: usize,
+    since: Option<Instant>,
+    worked: Duration,
+    stream_over: bool,
+}
+
+impl Executor {
+    pub fn new(context: Arc<Context>, policy: Policy, turn: &CancellationToken) -> Self {
+        let (reporter, reports) = mpsc::channel(REPORTS);
+        Self {
+            machine: Machine::new(policy),
+            context,
+            siblings: turn.child_token(),
+            calls: HashMap::new(),
+            reports,
+            reporter,
+            delivered: None,
+            overlap: Overlap::default(),
+        }
+    }
+
+    /// A call's block has ended. An id that is taken changes nothing: the call that has it goes on.
+    pub fn add(&mut self, call: ToolCall, witness: &mut dyn Witness) {
+        if self.calls.contains_key(&call.id) {
+            return;
+        }
+        if self.calls.contains_key(&call.id) {
+            return;
+        }
+        let traits = self.traits(&call);
+        witness.see(Happened::Queued(call.clone()));
+        let (id, safe) = (call.id.clone(), traits.safe);
+        let cancel = self.siblings.child_token();
+        self.calls.insert(
+            id.clone(),
+            Tracked {
+                call,
+                safe,
+                cancel,
+                begun: None,
+                reply: None,
+            },
+        );
+        self.feed(Input::Added(id, traits), witness);
+    }
+
+    pub fn stream_ended(&mut self, witness: &mut dyn Witness) {
+        self.overlap.close();
+        self.feed(Input::StreamEnded, witness);
+    }
+
+    pub fn interrupt(&mut self, witness: &mut dyn Witness) {
+        self.feed(Input::Interrupted, witness);
+    }
+
+    pub fn cancel(&mut self, id: CallId, witness: &mut dyn Witness) {
+        self.feed(Input::Cancelled(id), witness);
+    }
+
+    pub fn answer_by_hand(&mut self, id: CallId, text: String, witness: &mut dyn Witness) {
+        self.feed(Input::AnsweredByHand(id, text), witness);
+    }
+
+    /// A person's answer to a call that asked.
+    pub fn answer(&mut self, id: &CallId, answer: Answer) {
+        if let Some(reply) = self.calls.get_mut(id).and_then(|call| call.reply.take()) {
+            // A call that was stopped meanwhile does not listen any more.
+            let _ = reply.send(answer);
+        }
+    }
+
+    /// True once a call of this response was handed over: from then on the response cannot be asked for again.
+    pub fn has_calls(&self) -> bool {
+        !self.calls.is_empty()
+    }
+
+    /// The results, once they are all there.
+    pub fn take_delivered(&mut self) -> Option<Vec<ToolResult>> {
+        self.delivered.take()
+    }
+
+    /// How much work was done while the stream was still open.
+    pub fn saved(&self) -> Duration {
+        self.overlap.worked
+    }
+
+    /// The next report of a running call. Cancel-safe; pends for ever while nothing runs.
+    pub async fn next(&mut self) -> Report {
+        match self.reports.recv().await {
+            Some(report) => report,
+            None => std::future::pending().await,
+        }
+    }
+
+    pub fn handle(&mut self, report: Report, witness: &mut dyn Witness) {
+        match report {
+            Report::Reached(id, phase) => {
+                if phase == Phase::Running {
+                    self.feed(Input::Running(id.clone()), witness);
+                }
+                if self.machine.is_executing(&id) {
+                    witness.see(Happened::Reached(id, phase));
+                }
+            }
+            Report::Progress(id, text) => {
+                if self.machine.is_executing(&id) {
+                    witness.see(Happened::Progress(id, text));
+                }
+            }
+            Report::Asked(request, reply) => {
+                // A call that got its result meanwhile has nothing more to ask.
+                if self.machine.is_executing(&request.call)
+                    && let Some(call) = self.calls.get_mut(&request.call)
+                {
+                    call.reply = Some(reply);
+                    witness.see(Happened::Asked(request));
+                }
+            }
+            Report::Decided(call, verdict) => {
+                let asks_person = self.context.asking == super::context::Asking::Person;
+                witness.see(Happened::Decided {
+                    call,
+                    verdict,
+                    asks_person,
+                });
+            }
+            Report::Changing(id, change, written) => {
+                witness.see(Happened::Changing(id, change));
+                let _ = written.send(());
+            }
+            Report::Finished(id, done) => {
+                self.apply(&id, done.changes, witness);
+                self.feed(Input::Finished(id, done.outcome), witness);
+            }
+        }
+    }
+
+    fn traits(&self, call: &ToolCall) -> Traits {
+        let tool = self.context.registry.find(&call.name);
+        let facts = tool.map(|tool| tool.facts(&call.input)).unwrap_or_default();
+        let by_tool = tool.map_or(crate::protocol::InterruptBehavior::Cancel, |tool| {
+            tool.spec().interrupt
+        });
+        let interrupt = self
+            .context
+            .interrupt_overrides
+            .get(&call.name)
+            .copied()
+            .unwrap_or(by_tool);
+        let label = match facts.subject {
+            Some(subject) => format!("{}({})", call.name, shortened(&subject)),
+            None => call.name.clone(),
+        };
+        Traits {
+            safe: facts.safe,
+            read_only: facts.read_only,
+            interrupt,
+            label,
+        }
+    }
+
+    fn feed(&mut self, input: Input, witness: &mut dyn Witness) {
+        for step in self.machine.handle(input) {
+            self.perform(step, witness);
+        }
+    }
+
+    fn perform(&mut self, step: Step, witness: &mut dyn Witness) {
+        match step {
+            Step::Begin(id) => {
+                witness.see(Happened::Begun(id.clone()));
+                self.begin(&id);
+            }
+            Step::Stop(id) => {
+                if let Some(call) = self.calls.get(&id) {
+                    call.cancel.cancel();
+                }
+            }
+            Step::Finishing(id) => witness.see(Happened::Reached(id, Phase::Finishing)),
+            Step::Complete(id, result) => {
+                let begun = self.calls.get(&id).and_then(|call| call.begun);
+                if begun.is_some() {
+                    self.overlap.ended();
+                }
+                let ran = begun.map_or(Duration::ZERO, |begun| begun.elapsed());
+                witness.see(Happened::Completed {
+                    call: id,
+                    result,
+                    ran,
+                });
+            }
+            Step::Deliver(results) => {
+                for result in &results {
+                    witness.see(Happened::Yielded(result.tool_use_id.clone()));
+                }
+                self.delivered = Some(results);
+            }
+        }
+    }
+
+    fn begin(&mut self, id: &CallId) {
+        let Some(tracked) = self.calls.get_mut(id) else {
+            return;
+        };
+        tracked.begun = Some(Instant::now());
+        self.overlap.begun();
+        let line = Line {
+            context: self.context.clone(),
+            cancel: tracked.cancel.clone(),
+            reports: self.reporter.clone(),
+        };
+        let (call, id, reports) = (tracked.call.clone(), id.clone(), self.reporter.clone());
+        tokio::spawn(async move {
+            let done = AssertUnwindSafe(line.run(call)).catch_unwind().await;
+            let done = done.unwrap_or_else(|_| panicked(&id));
+            let _ = reports.send(Report::Finished(id, done)).await;
+        });
+    }
+
+    /// A tool that is not safe ran alone, so its changes come in order; a safe one may not make any.
+    fn apply(&self, id: &CallId, changes: Vec<ContextChange>, witness: &mut dyn Witness) {
+        if self.calls.get(id).is_none_or(|call| call.safe) || !self.machine.is_executing(id) {
+            return;
+        }
+        for change in changes {
+            match change {
+                ContextChange::Cwd(cwd) => {
+                    if cwd != self.context.cwd() {
+                        witness.see(Happened::Moved(cwd.clone()));
+                        self.context.set_cwd(cwd);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Executor {
+    fn drop(&mut self) {
+        self.siblings.cancel();
+    }
+}
+
+impl Overlap {
+    fn begun(&mut self) {
+        self.active += 1;
+        if self.active == 1 && !self.stream_over {
+            self.since = Some(Instant::now());
+        }
+    }
+
+    fn ended(&mut self) {
+        self.active = self.active.saturating_sub(1);
+        if self.active == 0 {
+            self.count();
+        }
+    }
+
+    fn close(&mut self) {
+        self.stream_over = true;
+        self.count();
+    }
+
+    fn count(&mut self) {
+        if let Some(since) = self.since.take() {
+            self.worked += since.elapsed();
+        }
+    }
+}
+
+fn panicked(id: &CallId) -> Done {
+    let text =
+        "The tool failed with an internal error; this is a bug in agent-tui, not in the call";
+    let result = ToolResult::error(id.clone(), text);
+    Done {
+        outcome: Outcome {
+            result,
+            end: End::Normal,
+        },
+        changes: Vec::new(),
+    }
+}
+
+/// A subject short enough for a sentence.
+fn shortened(subject: &str) -> String {
+    const LONGEST: usize = 80;
+    let line = subject.lines().next().unwrap_or_default();
+    if line.chars().count() <= LONGEST && line.len() == subject.len() {
+        return line.to_owned();
+    }
+    let head: String = line.chars().take(LONGEST).collect();
+    format!("{head}…")
+}

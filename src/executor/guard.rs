@@ -1,0 +1,172 @@
+//! The size guard: a result too large for the model goes to a file, and the model gets its head and tail.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::protocol::{CallId, ResultBlock};
+
+/// How often an id may come back.
+const MOST_SAME_IDS: u32 = 1_000;
+/// How much of the limit the head of a cut result gets; the tail gets the rest.
+const HEAD_SHARE: usize = 2;
+
+/// Cuts text blocks that together exceed `limit` characters, keeping the whole in a file of `dir`.
+pub fn fit(blocks: Vec<ResultBlock>, limit: usize, dir: &Path, call: &CallId) -> Vec<ResultBlock> {
+    let mut whole = String::new();
+    let mut images = Vec::new();
+    for block in &blocks {
+        match block {
+            ResultBlock::Text { text } => {
+                if !whole.is_empty() {
+                    whole.push('\n');
+                }
+                whole.push_str(text);
+            }
+            ResultBlock::Image(_) => images.push(block.clone()),
+        }
+    }
+    let size = whole.chars().count();
+    if size <= limit {
+        return blocks;
+    }
+    let place = match keep(&whole, dir, call) {
+        Ok(path) => format!(
+            "The whole result is in `{}`; Read can read it.",
+            path.display()
+        ),
+        Err(error) => format!("The whole result could not be kept: {error}."),
+    };
+    let text = cut(&whole, size, limit, &place);
+    std::iter::once(ResultBlock::text(text))
+        .chain(images)
+        .collect()
+}
+
+/// The head and tail of a text of `size` characters, with a line between them that says what is missing and where it is.
+pub fn cut(whole: &str, size: usize, limit: usize, place: &str) -> String {
+    let head_chars = limit * HEAD_SHARE / (HEAD_SHARE + 1);
+    let tail_chars = limit - head_chars;
+    let head_end = whole
+        .char_indices()
+        .nth(head_chars)
+        .map_or(whole.len(), |(at, _)| at);
+    let tail_start = whole
+        .char_indices()
+        .nth_back(tail_chars.saturating_sub(1))
+        .map_or(0, |(at, _)| at);
+    join(
+        &whole[..head_end],
+        &whole[tail_start.max(head_end)..],
+        size.saturating_sub(limit),
+        size,
+        place,
+    )
+}
+
+/// Head, notice and tail in one text.
+pub fn join(head: &str, tail: &str, missing: usize, size: usize, place: &str) -> String {
+    format!("{head}\n\n[… {missing} of {size} characters are not shown here. {place}]\n\n{tail}")
+}
+
+fn keep(whole: &str, dir: &Path, call: &CallId) -> io::Result<PathBuf> {
+    let (mut file, path) = result_file(dir, call)?;
+    file.write_all(whole.as_bytes())?;
+    Ok(path)
+}
+
+/// A new file for a call's whole result. Ids come from the model: only letters that cannot lead out of `dir` count, and one
+/// that was used before gets a number.
+pub fn result_file(dir: &Path, call: &CallId) -> io::Result<(File, PathBuf)> {
+    crate::config::dirs::create_private_dir(dir)?;
+    let letters = call
+        .0
+        .chars()
+        .filter(|letter| letter.is_ascii_alphanumeric() || *letter == '_');
+    let name: String = letters.take(80).collect();
+    let name = if name.is_empty() { "result" } else { &name };
+    for number in 1..=MOST_SAME_IDS {
+        let file = if number == 1 {
+            format!("{name}.txt")
+        } else {
+            format!("{name}-{number}.txt")
+        };
+        let path = dir.join(file);
+        match OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path)
+        {
+            Ok(file) => return Ok((file, path)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::new(
+        io::ErrorKind::AlreadyExists,
+        "there are too many results of this name",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::Image;
+
+    fn fitted(text: &str, limit: usize) -> (String, tempfile::TempDir) {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let blocks = fit(
+            vec![ResultBlock::text(text)],
+            limit,
+            dir.path(),
+            &CallId::from("call_1"),
+        );
+        let [ResultBlock::Text { text }] = blocks.as_slice() else {
+            panic!("one text, not {blocks:?}")
+        };
+        (text.clone(), dir)
+    }
+
+    #[test]
+    fn a_result_at_the_limit_is_untouched() {
+        let (text, dir) = fitted("abcdef", 6);
+        assert_eq!(text, "abcdef");
+        assert_eq!(std::fs::read_dir(dir.path()).expect("readable").count(), 0);
+    }
+
+    #[test]
+    fn a_larger_result_is_whole_on_disk_and_has_head_tail_size_and_path() {
+        let whole = "äbcdefghijkl".repeat(10);
+        let (text, dir) = fitted(&whole, 9);
+        let path = dir.path().join("call_1.txt");
+        assert_eq!(std::fs::read_to_string(&path).expect("kept"), whole);
+        assert!(text.starts_with("äbcdef\n"), "{text}");
+        assert!(text.ends_with("\njkl"), "{text}");
+        assert!(text.contains("111 of 120 characters"), "{text}");
+        assert!(text.contains(&path.display().to_string()), "{text}");
+    }
+
+    #[test]
+    fn images_survive_the_cut() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let image = ResultBlock::Image(Image::base64("image/png", "AA=="));
+        let blocks = vec![ResultBlock::text("x".repeat(50)), image.clone()];
+        let fitted = fit(blocks, 10, dir.path(), &CallId::from("a"));
+        assert_eq!(fitted.len(), 2);
+        assert_eq!(fitted[1], image);
+    }
+
+    #[test]
+    fn an_id_cannot_lead_out_of_the_directory_and_never_overwrites() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let made = || {
+            result_file(dir.path(), &CallId::from("../../etc/x"))
+                .expect("a file")
+                .1
+        };
+        assert_eq!(made(), dir.path().join("etcx.txt"));
+        assert_eq!(made(), dir.path().join("etcx-2.txt"));
+    }
+}

@@ -1,0 +1,449 @@
+//! The states of the tool calls of one response. Pure: facts go in, steps come out.
+//!
+//! `queued → executing → completed → yielded`, and `queued → completed` for a call that is settled before its start.
+//! A completed call absorbs: late facts about it are ignored, in [`Machine::complete`] and nowhere else.
+
+use std::collections::HashMap;
+
+use super::schedule::{Slot, SlotState, startable};
+use crate::protocol::{CallId, InterruptBehavior, OnBashError, ToolResult};
+
+/// Facts about the calls of a response.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Input {
+    /// A call's block has ended.
+    Added(CallId, Traits),
+    /// A call has been allowed, and its tool runs.
+    Running(CallId),
+    /// A call's work is over.
+    Finished(CallId, Outcome),
+    /// No more calls will come.
+    StreamEnded,
+    /// The person, or a signal, wants the turn to stop. A second time it means: at once.
+    Interrupted,
+    /// The person cancelled one call.
+    Cancelled(CallId),
+    /// The person gave the result of one call.
+    AnsweredByHand(CallId, String),
+    /// The response is thrown away, with all its calls.
+    Discarded,
+}
+
+/// What the driver is to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// Start the call.
+    Begin(CallId),
+    /// Stop the running call; its `Finished` still comes.
+    Stop(CallId),
+    /// Show that the call is allowed to finish.
+    Finishing(CallId),
+    /// The call has its result.
+    Complete(CallId, ToolResult),
+    /// All calls have their results: hand them to the model, in block order. Comes once.
+    Deliver(Vec<ToolResult>),
+}
+
+/// What is known of a call before it runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Traits {
+    /// May run beside other safe calls.
+    pub safe: bool,
+    /// Surely changes nothing.
+    pub read_only: bool,
+    pub interrupt: InterruptBehavior,
+    /// The call in words: `Bash(npm test)`.
+    pub label: String,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    pub result: ToolResult,
+    pub end: End,
+}
+
+/// How a call's work came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// It did what it was to do, or failed in a way that concerns nobody else.
+    Normal,
+    /// A command ran and failed.
+    CommandFailed,
+    /// It stopped because it was told to.
+    Stopped,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    /// How many safe calls may run at once.
+    pub limit: usize,
+    pub on_bash_error: OnBashError,
+    /// False: calls wait for the end of the stream.
+    pub while_streaming: bool,
+}
+
+/// The tool calls of one response.
+#[derive(Debug)]
+pub struct Machine {
+    policy: Policy,
+    calls: Vec<Tracked>,
+    positions: HashMap<CallId, usize>,
+    intake: Intake,
+    /// The first failed command, while the policy makes it matter: its position and label.
+    failed: Option<(usize, String)>,
+    interrupts: Interrupts,
+}
+
+#[derive(Debug)]
+struct Tracked {
+    id: CallId,
+    traits: Traits,
+    state: Call,
+}
+
+/// The life of one tool call.
+#[derive(Debug, Clone, PartialEq)]
+enum Call {
+    Queued,
+    /// `running` once its tool has begun: before that, stopping it leaves nothing half done.
+    Executing {
+        running: bool,
+        stopping: Option<Why>,
+    },
+    Completed(ToolResult),
+    Yielded,
+}
+
+/// Why a call does not run to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Why {
+    SiblingFailed(String),
+    Interrupted,
+    CancelledByPerson,
+    Discarded,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Intake {
+    Open,
+    Closed,
+    Delivered,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Interrupts {
+    None,
+    /// Calls whose tool blocks may finish.
+    Once,
+    /// Nothing may.
+    Forced,
+    /// The response does not count any more.
+    Discarded,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            limit: 10,
+            on_bash_error: OnBashError::default(),
+            while_streaming: true,
+        }
+    }
+}
+
+impl Machine {
+    pub fn new(policy: Policy) -> Self {
+        Self {
+            policy,
+            calls: Vec::new(),
+            positions: HashMap::new(),
+            intake: Intake::Open,
+            failed: None,
+            interrupts: Interrupts::None,
+        }
+    }
+
+    pub fn handle(&mut self, input: Input) -> Vec<Step> {
+        let mut steps = Vec::new();
+        match input {
+            Input::Added(id, traits) => self.add(&id, traits, &mut steps),
+            Input::Running(id) => self.runs(&id),
+            Input::Finished(id, outcome) => self.finish(&id, outcome, &mut steps),
+            Input::StreamEnded => {
+                if self.intake == Intake::Open {
+                    self.intake = Intake::Closed;
+                }
+            }
+            Input::Interrupted => self.interrupt(&mut steps),
+            Input::Cancelled(id) => self.stop_one(&id, Why::CancelledByPerson, &mut steps),
+            Input::AnsweredByHand(id, text) => self.answer_by_hand(&id, text, &mut steps),
+            Input::Discarded => {
+                self.interrupts = Interrupts::Discarded;
+                self.stop_where(|_, _| true, &Why::Discarded, &mut steps);
+            }
+        }
+        self.start_what_may(&mut steps);
+        self.deliver_when_complete(&mut steps);
+        steps
+    }
+
+    /// How many calls the response has made.
+    pub fn len(&self) -> usize {
+        self.calls.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// True while any call has not completed.
+    pub fn is_busy(&self) -> bool {
+        self.calls
+            .iter()
+            .any(|call| matches!(call.state, Call::Queued | Call::Executing { .. }))
+    }
+
+    pub fn is_executing(&self, id: &CallId) -> bool {
+        self.position(id)
+            .is_some_and(|at| matches!(self.calls[at].state, Call::Executing { .. }))
+    }
+
+    fn add(&mut self, id: &CallId, traits: Traits, steps: &mut Vec<Step>) {
+        if self.positions.contains_key(id) || self.intake == Intake::Delivered {
+            return;
+        }
+        let at = self.calls.len();
+        self.positions.insert(id.clone(), at);
+        self.calls.push(Tracked {
+            id: id.clone(),
+            traits,
+            state: Call::Queued,
+        });
+        if let Some(why) = self.why_it_must_not_start(at) {
+            self.stop_one(id, why, steps);
+        }
+    }
+
+    /// A response whose command failed, or that was interrupted, takes its later calls down with it.
+    fn why_it_must_not_start(&self, at: usize) -> Option<Why> {
+        match self.interrupts {
+            Interrupts::Discarded => return Some(Why::Discarded),
+            Interrupts::Once | Interrupts::Forced => return Some(Why::Interrupted),
+            Interrupts::None => {}
+        }
+        let (failed_at, label) = self.failed.as_ref()?;
+        self.falls_with(*failed_at, at)
+            .then(|| Why::SiblingFailed(label.clone()))
+    }
+
+    fn falls_with(&self, failed_at: usize, at: usize) -> bool {
+        match self.policy.on_bash_error {
+            OnBashError::CancelSiblings => at != failed_at,
+            OnBashError::CancelLaterChanges => at > failed_at && !self.calls[at].traits.read_only,
+            OnBashError::Continue => false,
+        }
+    }
+
+    fn finish(&mut self, id: &CallId, outcome: Outcome, steps: &mut Vec<Step>) {
+        let Some(at) = self.position(id) else { return };
+        let Call::Executing { running, stopping } = &self.calls[at].state else {
+            return;
+        };
+        let result = match (stopping, outcome.end) {
+            (Some(why), End::Stopped) => {
+                synthetic(&self.calls[at], why, running.then_some(&outcome.result))
+            }
+            (None, End::Stopped) => {
+                ToolResult::error(id.clone(), "The call was cancelled before it had finished")
+            }
+            (_, End::Normal | End::CommandFailed) => outcome.result,
+        };
+        self.complete(at, result, steps);
+        let matters = outcome.end == End::CommandFailed
+            && !self.calls[at].traits.read_only
+            && self.policy.on_bash_error != OnBashError::Continue;
+        if matters && self.failed.is_none() {
+            let label = self.calls[at].traits.label.clone();
+            self.failed = Some((at, label.clone()));
+            let falls: Vec<bool> = (0..self.calls.len())
+                .map(|other| self.falls_with(at, other))
+                .collect();
+            self.stop_where(|other, _| falls[other], &Why::SiblingFailed(label), steps);
+        }
+    }
+
+    fn runs(&mut self, id: &CallId) {
+        let Some(at) = self.position(id) else { return };
+        if let Call::Executing { running, .. } = &mut self.calls[at].state {
+            *running = true;
+        }
+    }
+
+    fn interrupt(&mut self, steps: &mut Vec<Step>) {
+        match self.interrupts {
+            Interrupts::None => {
+                self.interrupts = Interrupts::Once;
+                for call in self.calls.iter().filter(|call| call.may_finish()) {
+                    steps.push(Step::Finishing(call.id.clone()));
+                }
+                self.stop_where(|_, call| !call.may_finish(), &Why::Interrupted, steps);
+            }
+            Interrupts::Once => {
+                self.interrupts = Interrupts::Forced;
+                self.stop_where(|_, _| true, &Why::Interrupted, steps);
+            }
+            Interrupts::Forced | Interrupts::Discarded => {}
+        }
+    }
+
+    fn answer_by_hand(&mut self, id: &CallId, text: String, steps: &mut Vec<Step>) {
+        let Some(at) = self.position(id) else { return };
+        if matches!(self.calls[at].state, Call::Executing { .. }) {
+            steps.push(Step::Stop(id.clone()));
+        }
+        self.complete(at, ToolResult::text(id.clone(), text), steps);
+    }
+
+    fn stop_where(
+        &mut self,
+        falls: impl Fn(usize, &Tracked) -> bool,
+        why: &Why,
+        steps: &mut Vec<Step>,
+    ) {
+        for at in 0..self.calls.len() {
+            if falls(at, &self.calls[at]) {
+                let id = self.calls[at].id.clone();
+                self.stop_one(&id, why.clone(), steps);
+            }
+        }
+    }
+
+    fn stop_one(&mut self, id: &CallId, why: Why, steps: &mut Vec<Step>) {
+        let Some(at) = self.position(id) else { return };
+        match &mut self.calls[at].state {
+            Call::Queued => {
+                let result = synthetic(&self.calls[at], &why, None);
+                self.complete(at, result, steps);
+            }
+            Call::Executing {
+                stopping: stopping @ None,
+                ..
+            } => {
+                *stopping = Some(why);
+                steps.push(Step::Stop(id.clone()));
+            }
+            Call::Executing {
+                stopping: Some(_), ..
+            }
+            | Call::Completed(_)
+            | Call::Yielded => {}
+        }
+    }
+
+    fn complete(&mut self, at: usize, result: ToolResult, steps: &mut Vec<Step>) {
+        let call = &mut self.calls[at];
+        match call.state {
+            Call::Queued | Call::Executing { .. } => {
+                call.state = Call::Completed(result.clone());
+                steps.push(Step::Complete(call.id.clone(), result));
+            }
+            Call::Completed(_) | Call::Yielded => {}
+        }
+    }
+
+    fn start_what_may(&mut self, steps: &mut Vec<Step>) {
+        if self.intake == Intake::Open && !self.policy.while_streaming {
+            return;
+        }
+        let slots: Vec<Slot> = self
+            .calls
+            .iter()
+            .map(|call| Slot {
+                safe: call.traits.safe,
+                state: match call.state {
+                    Call::Queued => SlotState::Queued,
+                    Call::Executing { .. } => SlotState::Executing,
+                    Call::Completed(_) | Call::Yielded => SlotState::Over,
+                },
+            })
+            .collect();
+        for at in startable(&slots, self.policy.limit) {
+            self.calls[at].state = Call::Executing {
+                running: false,
+                stopping: None,
+            };
+            steps.push(Step::Begin(self.calls[at].id.clone()));
+        }
+    }
+
+    fn deliver_when_complete(&mut self, steps: &mut Vec<Step>) {
+        if self.intake != Intake::Closed || self.is_busy() {
+            return;
+        }
+        self.intake = Intake::Delivered;
+        let mut results = Vec::with_capacity(self.calls.len());
+        for call in &mut self.calls {
+            if let Call::Completed(result) = std::mem::replace(&mut call.state, Call::Yielded) {
+                results.push(result);
+            }
+        }
+        steps.push(Step::Deliver(results));
+    }
+
+    fn position(&self, id: &CallId) -> Option<usize> {
+        self.positions.get(id).copied()
+    }
+}
+
+impl Tracked {
+    /// Whether an interrupt lets this call run to its end.
+    fn may_finish(&self) -> bool {
+        matches!(
+            self.state,
+            Call::Executing {
+                running: true,
+                stopping: None
+            }
+        ) && self.traits.interrupt == InterruptBehavior::Block
+    }
+}
+
+/// The result of a call that did not run to its end: what happened to it, and who is to blame. `seen` is what it had
+/// produced until then.
+fn synthetic(call: &Tracked, why: &Why, seen: Option<&ToolResult>) -> ToolResult {
+    let label = &call.traits.label;
+    let started = seen.is_some();
+    let text = match (why, started) {
+        (Why::SiblingFailed(failed), false) => {
+            format!("Skipped: {failed} failed, so {label} was not started")
+        }
+        (Why::SiblingFailed(failed), true) => {
+            format!("Skipped: {failed} failed, so {label} was cancelled while it ran")
+        }
+        (Why::Interrupted, false) => format!("Interrupted by the user: {label} was not started"),
+        (Why::Interrupted, true) => {
+            format!(
+                "Interrupted by the user: {label} was stopped while it ran, so it may have had effects"
+            )
+        }
+        (Why::CancelledByPerson, false) => {
+            format!("Cancelled by the user: {label} was not started")
+        }
+        (Why::CancelledByPerson, true) => {
+            format!(
+                "Cancelled by the user: {label} was stopped while it ran, so it may have had effects"
+            )
+        }
+        (Why::Discarded, _) => {
+            format!("Discarded: the response that asked for {label} was thrown away")
+        }
+    };
+    let output = seen.map(ToolResult::as_text).unwrap_or_default();
+    if output.is_empty() {
+        return ToolResult::error(call.id.clone(), text);
+    }
+    ToolResult::error(
+        call.id.clone(),
+        format!("{text}. Its output until then:\n{output}"),
+    )
+}

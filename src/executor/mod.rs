@@ -1,0 +1,28 @@
+//! The streaming executor: tool calls from arrival to delivery, while the model is still writing.
+//!
+//! [`machine`] is pure and decides; [`schedule`] says who may start; [`pipeline`] is one call, step by step;
+//! [`driver`] runs the calls the machine begins, and stops the ones it stops.
+//!
+//! Invariant: every call gets exactly one result, whether it ran, failed, was denied, skipped, interrupted or panicked.
+
+pub mod context;
+pub mod driver;
+pub mod guard;
+pub mod machine;
+pub mod pipeline;
+pub mod schedule;
+
+#[cfg(test)]
+mod asking_tests;
+#[cfg(test)]
+mod driver_tests;
+#[cfg(test)]
+mod machine_tests;
+#[cfg(test)]
+mod rig;
+#[cfg(test)]
+mod stopping_tests;
+
+pub use context::{Asking, Context, Places};
+pub use driver::{Executor, Happened, Witness};
+pub use machine::{Input, Machine, Policy, Step};

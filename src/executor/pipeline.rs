@@ -1,0 +1,304 @@
+//! One call, step by step (SPEC section 5): find, parse, validate, decide, ask, call, fit.
+//!
+//! Whatever goes wrong becomes a result for the model; nothing here ends the turn.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use super::context::{Asking, Context};
+use super::guard;
+use super::machine::{End, Outcome};
+use crate::permissions::{Asked, Decision, Grant, Verdict, decide};
+use crate::protocol::{Answer, CallId, PermissionRequest, Phase, ToolCall, ToolResult};
+use crate::tools::any::AnyTool;
+use crate::tools::files::FileChange;
+use crate::tools::{
+    ContextChange, Journal, NotLogged, Progress, ToolCx, ToolError, ToolErrorKind, Validated,
+};
+
+/// How long a cancelled call has to come to its end by itself. Longer than a shell needs to be killed.
+const GRACE: Duration = Duration::from_secs(4);
+
+/// What a running call tells its driver.
+#[derive(Debug)]
+pub enum Report {
+    Reached(CallId, Phase),
+    Progress(CallId, String),
+    Asked(PermissionRequest, oneshot::Sender<Answer>),
+    Decided(CallId, Verdict),
+    /// A file is about to change; the sender waits until that is in the log.
+    Changing(CallId, FileChange, oneshot::Sender<()>),
+    Finished(CallId, Done),
+}
+
+/// A call's work is over.
+#[derive(Debug)]
+pub struct Done {
+    pub outcome: Outcome,
+    pub changes: Vec<ContextChange>,
+}
+
+/// A call that could not be done, and how that counts for its siblings.
+struct Failure {
+    result: ToolResult,
+    end: End,
+    changes: Vec<ContextChange>,
+}
+
+pub struct Line {
+    pub context: Arc<Context>,
+    pub cancel: CancellationToken,
+    pub reports: mpsc::Sender<Report>,
+}
+
+impl Line {
+    pub async fn run(self, call: ToolCall) -> Done {
+        match self.steps(&call).await {
+            Ok(done) => done,
+            Err(Failure {
+                result,
+                end,
+                changes,
+            }) => Done {
+                outcome: Outcome { result, end },
+                changes,
+            },
+        }
+    }
+
+    async fn steps(&self, call: &ToolCall) -> Result<Done, Failure> {
+        let tool = self.find(call)?;
+        self.reach(call, Phase::Validating).await;
+        let violations = tool.violations(&call.input);
+        if !violations.is_empty() {
+            return Err(refused(call, violation_text(call, &violations)));
+        }
+        let cx = self.tool_cx(call);
+        let validated = self
+            .unless_cancelled(call, tool.validate(&call.input, &cx))
+            .await?;
+        let grant = self.permission(call, tool.as_ref(), validated).await?;
+        // A tool that does not look at its token must not begin once the call was stopped.
+        self.unless_cancelled(call, std::future::ready(Ok(())))
+            .await?;
+        self.reach(call, Phase::Running).await;
+        let limit = tool.spec().max_result_chars;
+        let results_dir = &self.context.env.results_dir;
+        let work = tool.call(call.input.clone(), grant, cx);
+        let output = tokio::select! {
+            output = work => output,
+            () = self.overdue() => Err(ToolError::cancelled()),
+        };
+        match output {
+            Ok(output) => {
+                let content = guard::fit(output.for_model, limit, results_dir, &call.id);
+                let result = ToolResult {
+                    tool_use_id: call.id.clone(),
+                    content,
+                    is_error: false,
+                };
+                Ok(Done {
+                    outcome: Outcome {
+                        result,
+                        end: End::Normal,
+                    },
+                    changes: output.changes,
+                })
+            }
+            Err(error) => Err(self.failed(call, error, limit)),
+        }
+    }
+
+    fn find(&self, call: &ToolCall) -> Result<Arc<dyn AnyTool>, Failure> {
+        let registry = &self.context.registry;
+        registry.find(&call.name).cloned().ok_or_else(|| {
+            let near = registry
+                .nearest(&call.name)
+                .map(|name| format!(". Did you mean {name}?"));
+            let text = format!(
+                "Error: No such tool available: {}{}",
+                call.name,
+                near.unwrap_or_default()
+            );
+            refused(call, text)
+        })
+    }
+
+    async fn permission(
+        &self,
+        call: &ToolCall,
+        tool: &dyn AnyTool,
+        said: Validated,
+    ) -> Result<Grant, Failure> {
+        let asked = Asked {
+            tool: &call.name,
+            input: &call.input,
+            level: tool.spec().level,
+            read_only: tool.facts(&call.input).read_only,
+        };
+        let mut verdict = decide(
+            &asked,
+            &self.context.rules,
+            self.context.mode(),
+            &self.context.world(),
+        );
+        if let (Decision::Allow, Validated::Ask(reason)) = (verdict.decision, said) {
+            verdict = Verdict {
+                decision: Decision::Ask,
+                reason,
+                ..verdict
+            };
+        }
+        self.report(Report::Decided(call.id.clone(), verdict.clone()))
+            .await;
+        match (verdict.decision, self.context.asking) {
+            (Decision::Allow, _) => Ok(verdict.grant().expect("an allowed call has a grant")),
+            (Decision::Deny, _) => Err(refused(call, denied_text(call, &verdict.reason))),
+            (Decision::Ask, Asking::Nobody) => {
+                let text = format!(
+                    "{}. It needs a person's approval, and nobody is there to ask: allow it beforehand with \
+                     --allow or a permission mode",
+                    denied_text(call, &verdict.reason)
+                );
+                Err(refused(call, text))
+            }
+            (Decision::Ask, Asking::Person) => self.ask(call, verdict.reason).await,
+        }
+    }
+
+    async fn ask(&self, call: &ToolCall, reason: String) -> Result<Grant, Failure> {
+        self.reach(call, Phase::WaitingForApproval).await;
+        let request = PermissionRequest {
+            call: call.id.clone(),
+            tool: call.name.clone(),
+            input: call.input.clone(),
+            reason,
+        };
+        let (reply, answer) = oneshot::channel();
+        self.report(Report::Asked(request, reply)).await;
+        let answered = async { answer.await.map_err(|_| ToolError::cancelled()) };
+        match self.unless_cancelled(call, answered).await? {
+            Answer::Allow => Ok(Grant::by_person()),
+            Answer::Deny {
+                reason: Some(reason),
+            } => Err(refused(
+                call,
+                format!("The user did not allow this call, and says: {reason}"),
+            )),
+            Answer::Deny { reason: None } => Err(refused(
+                call,
+                "The user did not allow this call. Do not try it again; ask how to go on".into(),
+            )),
+        }
+    }
+
+    fn tool_cx(&self, call: &ToolCall) -> ToolCx {
+        let progress = {
+            let (reports, id) = (self.reports.clone(), call.id.clone());
+            Progress::new(move |text| {
+                // A reader that is behind misses a report, not the end: the result has it all.
+                let _ = reports.try_send(Report::Progress(id.clone(), text));
+            })
+        };
+        let journal = {
+            let (reports, id) = (self.reports.clone(), call.id.clone());
+            Journal::new(move |change| {
+                let (written, wait) = oneshot::channel();
+                let report = Report::Changing(id.clone(), change, written);
+                reports.blocking_send(report).map_err(|_| NotLogged)?;
+                wait.blocking_recv().map_err(|_| NotLogged)
+            })
+        };
+        ToolCx {
+            call: call.id.clone(),
+            cwd: self.context.cwd(),
+            cancel: self.cancel.clone(),
+            progress,
+            journal,
+            env: self.context.env.clone(),
+        }
+    }
+
+    fn failed(&self, call: &ToolCall, error: ToolError, limit: usize) -> Failure {
+        let end = match error.kind {
+            ToolErrorKind::Refused => End::Normal,
+            ToolErrorKind::CommandFailed => End::CommandFailed,
+            ToolErrorKind::Cancelled => End::Stopped,
+        };
+        let text = vec![crate::protocol::ResultBlock::text(error.message)];
+        let fitted = guard::fit(text, limit, &self.context.env.results_dir, &call.id);
+        let fitted = ToolResult {
+            tool_use_id: call.id.clone(),
+            content: fitted,
+            is_error: true,
+        };
+        let result = match end {
+            // The machine says what stopped the call and wraps it; here it is only what the call had to say.
+            End::Stopped => fitted,
+            End::Normal | End::CommandFailed => {
+                ToolResult::error(call.id.clone(), fitted.as_text())
+            }
+        };
+        Failure {
+            result,
+            end,
+            changes: error.changes,
+        }
+    }
+
+    async fn unless_cancelled<T>(
+        &self,
+        call: &ToolCall,
+        work: impl Future<Output = Result<T, ToolError>>,
+    ) -> Result<T, Failure> {
+        let done = tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => Err(ToolError::cancelled()),
+            done = work => done,
+        };
+        done.map_err(|error| self.failed(call, error, crate::tools::MAX_RESULT_CHARS))
+    }
+
+    async fn overdue(&self) {
+        self.cancel.cancelled().await;
+        tokio::time::sleep(GRACE).await;
+    }
+
+    async fn reach(&self, call: &ToolCall, phase: Phase) {
+        self.report(Report::Reached(call.id.clone(), phase)).await;
+    }
+
+    async fn report(&self, report: Report) {
+        // A driver that is gone has no use for reports.
+        let _ = self.reports.send(report).await;
+    }
+}
+
+fn refused(call: &ToolCall, text: String) -> Failure {
+    Failure {
+        result: ToolResult::error(call.id.clone(), text),
+        end: End::Normal,
+        changes: Vec::new(),
+    }
+}
+
+fn denied_text(call: &ToolCall, reason: &str) -> String {
+    format!("Permission to use {} has been denied: {reason}", call.name)
+}
+
+fn violation_text(call: &ToolCall, violations: &[String]) -> String {
+    let count = violations.len();
+    let problems = if count == 1 {
+        "1 problem".to_owned()
+    } else {
+        format!("{count} problems")
+    };
+    format!(
+        "The input of {} does not fit its schema ({problems}):\n- {}",
+        call.name,
+        violations.join("\n- ")
+    )
+}

@@ -1,0 +1,355 @@
+//! An executor with scripted tools, for tests in virtual time.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tokio::time::{Instant, sleep, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use super::context::{Asking, Context, Places};
+use super::driver::{Executor, Happened, Witness};
+use super::machine::Policy;
+use crate::permissions::{Grant, Rules};
+use crate::protocol::{CallId, InterruptBehavior, Level, Mode, ToolCall, ToolResult};
+use crate::tools::files::scratch::Scratch;
+use crate::tools::registry::Registry;
+use crate::tools::{ContextChange, Tool, ToolCx, ToolError, ToolErrorKind, ToolOutput, ToolSpec};
+
+/// What a scripted call does. Its name is its id and its result.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Work {
+    name: String,
+    millis: u64,
+    safe: bool,
+    read_only: bool,
+    /// An interrupt lets it finish.
+    blocks: bool,
+    end: End,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub enum End {
+    Succeed,
+    /// Succeeds, but does not look at its token.
+    IgnoreCancellation,
+    Refuse,
+    FailAsCommand,
+    Panic,
+    PanicWhenLookedAt,
+    Move,
+    /// Reports more than anyone can read.
+    Chatter,
+}
+
+pub fn safe(name: &str) -> Work {
+    Work {
+        safe: true,
+        read_only: true,
+        ..unsafe_(name)
+    }
+}
+
+/// A call that may run only alone.
+pub fn unsafe_(name: &str) -> Work {
+    Work {
+        name: name.into(),
+        millis: 0,
+        safe: false,
+        read_only: false,
+        blocks: false,
+        end: End::Succeed,
+    }
+}
+
+impl Work {
+    pub fn taking(self, time: Duration) -> Self {
+        let millis = u64::try_from(time.as_millis()).expect("not for ever");
+        Self { millis, ..self }
+    }
+
+    pub fn ending(self, end: End) -> Self {
+        Self { end, ..self }
+    }
+
+    /// Not read-only, though safe.
+    pub fn changing(self) -> Self {
+        Self {
+            read_only: false,
+            ..self
+        }
+    }
+
+    pub fn blocking(self) -> Self {
+        Self {
+            blocks: true,
+            ..self
+        }
+    }
+}
+
+/// What the tools saw of their calls: name and working directory, at their begin.
+type Called = Arc<Mutex<Vec<(String, PathBuf)>>>;
+
+struct Scripted<const BLOCKS: bool>(Called);
+
+impl<const BLOCKS: bool> Tool for Scripted<BLOCKS> {
+    type Input = Work;
+    const SPEC: ToolSpec = ToolSpec {
+        name: if BLOCKS { "Blocks" } else { "Cancels" },
+        description: "",
+        level: Level::Confirm,
+        interrupt: if BLOCKS {
+            InterruptBehavior::Block
+        } else {
+            InterruptBehavior::Cancel
+        },
+        max_result_chars: 1000,
+    };
+
+    fn is_concurrency_safe(&self, input: &Work) -> bool {
+        assert!(input.end != End::PanicWhenLookedAt, "on purpose");
+        input.safe
+    }
+
+    fn is_read_only(&self, input: &Work) -> bool {
+        input.read_only
+    }
+
+    fn subject(&self, input: &Work) -> String {
+        input.name.clone()
+    }
+
+    async fn call(&self, input: Work, _grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
+        let begun = (input.name.clone(), cx.cwd.clone());
+        self.0.lock().expect("unpoisoned").push(begun);
+        if input.end == End::Chatter {
+            for _ in 0..10_000 {
+                cx.progress.report(input.name.clone());
+            }
+        }
+        cx.progress.report(format!("{} works", input.name));
+        let work = sleep(Duration::from_millis(input.millis));
+        tokio::select! {
+            biased;
+            () = cx.cancel.cancelled(), if input.end != End::IgnoreCancellation => {
+                let name = format!("{} cancelled", input.name);
+                self.0.lock().expect("unpoisoned").push((name, cx.cwd));
+                return Err(ToolError::cancelled_after(format!("half of {}", input.name)));
+            }
+            () = work => {}
+        }
+        let failure = |kind| {
+            Err(ToolError {
+                kind,
+                ..ToolError::new(format!("{} failed", input.name))
+            })
+        };
+        match input.end {
+            End::Succeed | End::IgnoreCancellation | End::PanicWhenLookedAt | End::Chatter => {
+                Ok(ToolOutput::text(input.name))
+            }
+            End::Refuse => failure(ToolErrorKind::Refused),
+            End::FailAsCommand => failure(ToolErrorKind::CommandFailed),
+            End::Panic => panic!("on purpose"),
+            End::Move => Ok(ToolOutput {
+                changes: vec![ContextChange::Cwd(cx.cwd.join("sub"))],
+                ..ToolOutput::text(input.name)
+            }),
+        }
+    }
+}
+
+/// Everything that was seen, in order.
+#[derive(Default)]
+pub struct Seen(pub Vec<Happened>);
+
+impl Witness for Seen {
+    fn see(&mut self, happened: Happened) {
+        self.0.push(happened);
+    }
+}
+
+pub struct Rig {
+    pub executor: Option<Executor>,
+    pub context: Arc<Context>,
+    pub turn: CancellationToken,
+    pub seen: Seen,
+    called: Called,
+    since: Instant,
+    _scratch: Scratch,
+}
+
+/// What came of a response.
+#[derive(Debug, PartialEq)]
+pub struct Run {
+    pub results: Vec<String>,
+    pub took: Duration,
+}
+
+/// What a rig is made with.
+pub struct Setting {
+    pub policy: Policy,
+    pub mode: Mode,
+    pub asking: Asking,
+    pub overrides: Vec<(&'static str, InterruptBehavior)>,
+}
+
+impl Default for Setting {
+    fn default() -> Self {
+        Self {
+            policy: Policy::default(),
+            mode: Mode::BypassPermissions,
+            asking: Asking::Nobody,
+            overrides: Vec::new(),
+        }
+    }
+}
+
+impl Rig {
+    pub fn new() -> Self {
+        Self::with(Setting::default())
+    }
+
+    /// A rig that asks a person about every call.
+    pub fn asking() -> Self {
+        Self::with(Setting {
+            mode: Mode::Default,
+            asking: Asking::Person,
+            ..Setting::default()
+        })
+    }
+
+    pub fn with(setting: Setting) -> Self {
+        let scratch = Scratch::new();
+        std::fs::create_dir(scratch.root.join("sub")).expect("mkdir");
+        let called = Called::default();
+        let mut registry = Registry::default();
+        let added = registry
+            .add(Scripted::<true>(called.clone()))
+            .and_then(|()| registry.add(Scripted::<false>(called.clone())));
+        added.expect("names of their own");
+        let places = Places {
+            workspace: scratch.root.clone(),
+            ..Places::default()
+        };
+        let env = scratch.cx.env.clone();
+        let mut context = Context::new(
+            registry,
+            Rules::default(),
+            setting.mode,
+            setting.asking,
+            places,
+            env,
+        );
+        let overrides = setting.overrides.into_iter();
+        context.interrupt_overrides = overrides
+            .map(|(name, behavior)| (name.to_owned(), behavior))
+            .collect();
+        let context = Arc::new(context);
+        let turn = CancellationToken::new();
+        Self {
+            executor: Some(Executor::new(context.clone(), setting.policy, &turn)),
+            context,
+            turn,
+            seen: Seen::default(),
+            called,
+            since: Instant::now(),
+            _scratch: scratch,
+        }
+    }
+
+    pub fn add(&mut self, work: Work) {
+        let call = ToolCall {
+            id: CallId(work.name.clone()),
+            name: if work.blocks { "Blocks" } else { "Cancels" }.into(),
+            input: serde_json::to_value(work).expect("plain data"),
+        };
+        self.tell(|executor, seen| executor.add(call, seen));
+    }
+
+    pub fn add_all<const N: usize>(&mut self, works: [Work; N]) {
+        for work in works {
+            self.add(work);
+        }
+    }
+
+    pub fn tell(&mut self, what: impl FnOnce(&mut Executor, &mut Seen)) {
+        let executor = self.executor.as_mut().expect("not dropped");
+        what(executor, &mut self.seen);
+    }
+
+    pub fn interrupt(&mut self) {
+        self.tell(|executor, seen| executor.interrupt(seen));
+    }
+
+    pub fn stream_ended(&mut self) {
+        self.tell(|executor, seen| executor.stream_ended(seen));
+    }
+
+    /// Lets this much time pass.
+    pub async fn pass(&mut self, time: Duration) {
+        let until = Instant::now() + time;
+        let executor = self.executor.as_mut().expect("not dropped");
+        while let Ok(report) = timeout_at(until, executor.next()).await {
+            executor.handle(report, &mut self.seen);
+        }
+    }
+
+    /// Ends the stream and waits for the results.
+    pub async fn finish(mut self) -> Run {
+        self.stream_ended();
+        self.deliver().await
+    }
+
+    pub async fn deliver(&mut self) -> Run {
+        let results = self.results().await;
+        Run {
+            results: results.iter().map(ToolResult::as_text).collect(),
+            took: self.since.elapsed(),
+        }
+    }
+
+    pub async fn results(&mut self) -> Vec<ToolResult> {
+        let executor = self.executor.as_mut().expect("not dropped");
+        loop {
+            if let Some(results) = executor.take_delivered() {
+                return results;
+            }
+            let report = executor.next().await;
+            executor.handle(report, &mut self.seen);
+        }
+    }
+
+    /// The calls whose tools have begun, and `… cancelled` for those that saw their token.
+    pub fn called(&self) -> Vec<String> {
+        let called = self.called.lock().expect("unpoisoned");
+        called.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    /// The last part of the working directory of each call.
+    pub fn directories(&self) -> Vec<(String, String)> {
+        let called = self.called.lock().expect("unpoisoned");
+        let last = |path: &Path| {
+            let name = path.file_name().expect("not the root");
+            name.to_string_lossy().into_owned()
+        };
+        called
+            .iter()
+            .map(|(name, cwd)| (name.clone(), last(cwd)))
+            .collect()
+    }
+}
+
+/// Runs these calls in a response of their own.
+pub async fn drive<const N: usize>(works: [Work; N]) -> Run {
+    let mut rig = Rig::new();
+    rig.add_all(works);
+    rig.finish().await
+}
+
+pub fn secs(number: u64) -> Duration {
+    Duration::from_secs(number)
+}
