@@ -1,0 +1,191 @@
+//! What is written is read back, and damage costs no more than itself.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+
+use super::{Log, OpenError, read};
+use crate::session::Record;
+
+struct Folder {
+    dir: tempfile::TempDir,
+}
+
+impl Folder {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        Self { dir }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.dir.path().join("s.jsonl")
+    }
+
+    fn create(&self) -> Log {
+        Log::create(&self.path()).expect("a new log")
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        std::fs::read(self.path()).expect("readable")
+    }
+
+    fn append(&self, bytes: &[u8]) {
+        let mut file = File::options()
+            .append(true)
+            .open(self.path())
+            .expect("there");
+        file.write_all(bytes).expect("written");
+    }
+
+    /// The numbers and the texts of all lines, as they are in the file.
+    fn lines(&self) -> Vec<(u64, String)> {
+        let text = String::from_utf8(self.bytes()).expect("UTF-8");
+        let lines = text.lines().filter(|line| !line.is_empty());
+        let parsed = lines.map(|line| {
+            let value: serde_json::Value = serde_json::from_str(line).expect("JSON");
+            let seq = value["seq"].as_u64().expect("a number");
+            (seq, value["text"].as_str().expect("a text").to_owned())
+        });
+        parsed.collect()
+    }
+}
+
+fn said(text: &str) -> Record {
+    Record::Text { text: text.into() }
+}
+
+fn line(seq: u64, text: &str) -> String {
+    format!("{{\"seq\":{seq},\"at_ms\":1,\"kind\":\"text\",\"text\":\"{text}\"}}")
+}
+
+#[test]
+fn what_is_written_is_read_back_and_numbered_on() {
+    let folder = Folder::new();
+    let mut log = folder.create();
+    log.write(said("one")).expect("written");
+    log.write(said("two\nlines")).expect("written");
+    drop(log);
+    let (mut log, contents) = Log::open(&folder.path()).expect("opened");
+    assert_eq!(contents.records, [said("one"), said("two\nlines")]);
+    assert_eq!(contents.passed_over, 0);
+    log.write(said("three")).expect("written");
+    let numbers: Vec<u64> = folder.lines().into_iter().map(|(seq, _)| seq).collect();
+    assert_eq!(numbers, [0, 1, 2]);
+}
+
+#[test]
+fn a_log_is_not_created_over_another() {
+    let folder = Folder::new();
+    drop(folder.create());
+    assert!(matches!(
+        Log::create(&folder.path()),
+        Err(OpenError::Io(error)) if error.kind() == std::io::ErrorKind::AlreadyExists
+    ));
+}
+
+#[test]
+fn half_a_line_at_the_end_is_cut_off_and_the_next_record_stands_alone() {
+    let folder = Folder::new();
+    folder.create().write(said("one")).expect("written");
+    folder.append(b"{\"seq\":1,\"at_ms\":1,\"kind\":\"te");
+    let (mut log, contents) = Log::open(&folder.path()).expect("opened");
+    assert_eq!(contents.records, [said("one")]);
+    log.write(said("two")).expect("written");
+    assert_eq!(folder.lines(), [(0, "one".into()), (1, "two".into())]);
+}
+
+#[test]
+fn a_log_that_is_nothing_but_half_a_line_is_empty() {
+    let folder = Folder::new();
+    drop(folder.create());
+    folder.append(b"{\"seq\":0");
+    let (_, contents) = Log::open(&folder.path()).expect("opened");
+    assert_eq!(contents.records, []);
+    assert_eq!(folder.bytes(), b"");
+}
+
+#[test]
+fn every_kind_of_damage_costs_only_its_own_line() {
+    for damage in [
+        "\0\0\0\0".to_owned(),
+        "\u{fffd}garbage".to_owned(),
+        "{\"seq\":5,\"at_ms\":1,\"kind\":\"from_the_future\",\"x\":{}}".to_owned(),
+        "[]".to_owned(),
+        format!("{}{}", line(1, "joined"), line(2, "lines")),
+        format!("\0\0{}", line(1, "behind zeros")),
+    ] {
+        let text = format!("{}\n{damage}\n\n  \n{}\n", line(0, "a"), line(9, "b"));
+        let contents = read(text.as_bytes());
+        assert_eq!(contents.records, [said("a"), said("b")], "{damage:?}");
+        assert_eq!(
+            (contents.passed_over, contents.next_seq),
+            (1, 10),
+            "{damage:?}"
+        );
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_cost_only_their_own_line() {
+    let mut bytes = vec![0xff, 0xfe, b'\n'];
+    bytes.extend(line(0, "a").into_bytes());
+    let contents = read(&bytes);
+    assert_eq!(
+        (contents.records, contents.passed_over),
+        (vec![said("a")], 1)
+    );
+}
+
+#[test]
+fn a_field_that_nobody_knows_is_passed_over() {
+    let text = line(0, "a").replace("\"at_ms\"", "\"mood\":\"good\",\"at_ms\"");
+    assert_eq!(read(text.as_bytes()).records, [said("a")]);
+}
+
+#[test]
+fn the_greatest_number_does_not_overflow() {
+    let contents = read(line(u64::MAX, "last").as_bytes());
+    assert_eq!(contents.next_seq, u64::MAX);
+}
+
+#[test]
+fn what_could_not_be_written_is_written_with_the_next_record_that_can() {
+    let folder = Folder::new();
+    let mut log = folder.create();
+    log.write(said("one")).expect("written");
+    let read_only = File::open(folder.path()).expect("there");
+    let good = log.file.replace(read_only);
+    log.write(said("two")).expect_err("not writable");
+    log.write(said("three")).expect_err("not writable");
+    assert_eq!(folder.lines(), [(0, "one".into())]);
+    log.file = good;
+    log.write(said("four")).expect("written");
+    let expected = ["one", "two", "three", "four"].map(String::from);
+    assert_eq!(folder.lines(), (0..).zip(expected).collect::<Vec<_>>());
+    assert_eq!(log.len, folder.bytes().len() as u64);
+}
+
+#[test]
+fn a_torn_line_that_cannot_be_taken_back_costs_no_other_line() {
+    let folder = Folder::new();
+    let mut log = folder.create();
+    let read_only = File::open(folder.path()).expect("there");
+    let good = log.file.replace(read_only);
+    folder.append(&line(0, "one").as_bytes()[..20]);
+    log.write(said("one")).expect_err("not writable");
+    log.file = good;
+    log.write(said("two")).expect("written");
+    let contents = read(&folder.bytes());
+    assert_eq!(contents.records, [said("one"), said("two")]);
+    assert_eq!(contents.passed_over, 1);
+    assert_eq!(log.len, folder.bytes().len() as u64);
+}
+
+#[test]
+fn a_log_has_one_writer() {
+    let folder = Folder::new();
+    let log = folder.create();
+    assert!(matches!(Log::open(&folder.path()), Err(OpenError::InUse)));
+    drop(log);
+    assert!(Log::open(&folder.path()).is_ok());
+}

@@ -1,0 +1,13 @@
+//! Sessions: everything that happened, in an append-only file, written before it is shown.
+//!
+//! [`record`] is the format, [`log`] the file, [`replay`] makes a conversation of it again. Checkpoints of changed files
+//! are kept by `tools::files`, and named here by their hash.
+
+pub mod log;
+pub mod record;
+pub mod replay;
+pub mod store;
+
+pub use log::Log;
+pub use record::Record;
+pub use store::{Found, Store};

@@ -1,0 +1,176 @@
+//! Where sessions are: one folder for each workspace, one file for each session.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::log::{Contents, Log, OpenError};
+use super::record::{Record, VERSION};
+use crate::config::dirs::create_private_dir;
+use crate::protocol::SessionId;
+
+#[cfg(test)]
+mod tests;
+
+pub struct Store {
+    root: PathBuf,
+}
+
+/// A session that exists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    pub id: SessionId,
+    pub path: PathBuf,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("there is no session `{0}`")]
+    NoSuchSession(String),
+    #[error("`{0}` is the beginning of several session ids")]
+    Ambiguous(String),
+    #[error("there is no session of this directory to go on with")]
+    NothingToContinue,
+    #[error("`{path}`: {problem}")]
+    Unusable { path: PathBuf, problem: OpenError },
+}
+
+impl Store {
+    pub fn new(root: PathBuf) -> Self {
+        Self { root }
+    }
+
+    /// A new session of the workspace `cwd`.
+    pub fn create(
+        &self,
+        cwd: &Path,
+        forked_from: Option<SessionId>,
+    ) -> Result<(SessionId, Log), StoreError> {
+        let folder = self.folder(cwd);
+        let unusable = |problem: OpenError| StoreError::Unusable {
+            path: folder.clone(),
+            problem,
+        };
+        create_private_dir(&folder).map_err(|error| unusable(error.into()))?;
+        let id = new_id();
+        let mut log = Log::create(&folder.join(format!("{id}.jsonl"))).map_err(unusable)?;
+        let first = Record::Session {
+            version: VERSION,
+            id: id.clone(),
+            cwd: cwd.to_owned(),
+            forked_from,
+        };
+        log.write(first).map_err(|error| unusable(error.into()))?;
+        Ok((id, log))
+    }
+
+    pub fn open(&self, found: &Found) -> Result<(Log, Contents), StoreError> {
+        Log::open(&found.path).map_err(|problem| StoreError::Unusable {
+            path: found.path.clone(),
+            problem,
+        })
+    }
+
+    /// Copies a session, so that the original stays as it is.
+    pub fn fork(
+        &self,
+        found: &Found,
+        cwd: &Path,
+    ) -> Result<(SessionId, Log, Contents), StoreError> {
+        let unusable = |error: io::Error| StoreError::Unusable {
+            path: found.path.clone(),
+            problem: error.into(),
+        };
+        let bytes = std::fs::read(&found.path).map_err(unusable)?;
+        let contents = super::log::read(&bytes);
+        let (id, mut log) = self.create(cwd, Some(found.id.clone()))?;
+        for record in &contents.records {
+            if !matches!(record, Record::Session { .. }) {
+                log.write(record.clone()).map_err(unusable)?;
+            }
+        }
+        Ok((id, log, contents))
+    }
+
+    /// The session of `cwd` that was written to last.
+    pub fn last(&self, cwd: &Path) -> Result<Found, StoreError> {
+        let mut all = sessions_in(&self.folder(cwd));
+        all.sort_by_key(|found| {
+            let data = std::fs::metadata(&found.path);
+            (data.and_then(|data| data.modified()).ok(), found.id.clone())
+        });
+        let begun = all.into_iter().rev().find(|found| has_begun(&found.path));
+        begun.ok_or(StoreError::NothingToContinue)
+    }
+
+    /// The session whose id is `id`, or begins with it.
+    pub fn find(&self, id: &str) -> Result<Found, StoreError> {
+        let folders = std::fs::read_dir(&self.root)
+            .into_iter()
+            .flatten()
+            .flatten();
+        let all: Vec<Found> = folders
+            .flat_map(|folder| sessions_in(&folder.path()))
+            .collect();
+        if let Some(exact) = all.iter().find(|found| found.id.0 == id) {
+            return Ok(exact.clone());
+        }
+        let mut alike = all
+            .into_iter()
+            .filter(|found| !id.is_empty() && found.id.0.starts_with(id));
+        match (alike.next(), alike.next()) {
+            (Some(found), None) => Ok(found),
+            (None, _) => Err(StoreError::NoSuchSession(id.to_owned())),
+            (Some(_), Some(_)) => Err(StoreError::Ambiguous(id.to_owned())),
+        }
+    }
+
+    /// A folder name that people recognise and that two workspaces never share.
+    fn folder(&self, cwd: &Path) -> PathBuf {
+        let name = cwd
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default();
+        let plain: String = name
+            .chars()
+            .filter(|letter| letter.is_alphanumeric() || "-_.".contains(*letter))
+            .take(40)
+            .collect();
+        let digest = Sha256::digest(cwd.as_os_str().as_encoded_bytes());
+        let short = u64::from_be_bytes(*digest.first_chunk().expect("a digest has 32 bytes")) >> 16;
+        self.root.join(format!("{plain}-{short:012x}"))
+    }
+}
+
+/// Whether anything was ever said in a session.
+fn has_begun(path: &Path) -> bool {
+    let Ok(file) = File::open(path) else {
+        return false;
+    };
+    let lines = BufReader::new(file).split(b'\n').map_while(Result::ok);
+    lines
+        .take(20)
+        .any(|line| memchr::memmem::find(&line, br#""kind":"user""#).is_some())
+}
+
+fn sessions_in(folder: &Path) -> Vec<Found> {
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths = files
+        .map(|file| file.path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
+    paths
+        .filter_map(|path| {
+            let id = SessionId(path.file_stem()?.to_str()?.to_owned());
+            Some(Found { id, path })
+        })
+        .collect()
+}
+
+/// Sorts by time, reads as a time, and does not repeat.
+pub fn new_id() -> SessionId {
+    let now = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string();
+    let letters: String = (0..6).map(|_| fastrand::lowercase()).collect();
+    SessionId(format!("{now}-{letters}"))
+}
