@@ -1,0 +1,221 @@
+//! The system prompt: who the model is, where it works, what the memory files say. Ordered from stable to changing, so
+//! that a provider's prompt cache holds as long as it can.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::process::Command;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+const PROMPT: &str = include_str!("../../assets/prompts/system.md");
+/// A longer memory file is not read.
+const LONGEST_MEMORY: u64 = 1_000_000;
+/// How long the first request waits for git to say what has changed.
+const GIT_PATIENCE: Duration = Duration::from_millis(40);
+const LONGEST_HEAD: u64 = 1_000;
+const LONGEST_CONFIG: u64 = 100_000;
+/// How many changed files the prompt lists.
+const MOST_CHANGES: usize = 20;
+
+pub struct Surroundings {
+    pub workspace: PathBuf,
+    pub config_dir: PathBuf,
+    pub provider: String,
+    pub model: String,
+}
+
+/// The parts of the system prompt.
+pub async fn system_prompt(around: &Surroundings, git: Git) -> Vec<String> {
+    let git = git.say().await;
+    let mut parts = vec![PROMPT.trim_end().to_owned()];
+    let memory = memory(&around.config_dir, &around.workspace);
+    if !memory.is_empty() {
+        parts.push(memory);
+    }
+    parts.push(environment(around, &git));
+    parts
+}
+
+fn environment(around: &Surroundings, git: &str) -> String {
+    let date = jiff::Zoned::now().date();
+    format!(
+        "Environment\n- Workspace: {}\n- Platform: {} ({})\n- Date: {date}\n- Model: {} ({})\n{git}",
+        around.workspace.display(),
+        std::env::consts::OS,
+        std::env::consts::ARCH,
+        around.model,
+        around.provider,
+    )
+}
+
+/// The user's memory file, then those of every directory from the repository's root to the workspace.
+fn memory(config_dir: &Path, workspace: &Path) -> String {
+    let directories = root_to(workspace);
+    let root = directories
+        .first()
+        .and_then(|root| root.canonicalize().ok());
+    let mut texts = Vec::from_iter(memory_of(&config_dir.join("AGENTS.md"), None));
+    for directory in &directories {
+        let own = memory_of(&directory.join("AGENTS.md"), root.as_deref());
+        texts.extend(own.or_else(|| memory_of(&directory.join("CLAUDE.md"), root.as_deref())));
+    }
+    if texts.is_empty() {
+        return String::new();
+    }
+    format!(
+        "What the person wants you to keep in mind\n\n{}",
+        texts.join("\n\n")
+    )
+}
+
+/// A memory file with its name. One that is a link out of the repository is not read: it would be sent to the provider.
+fn memory_of(file: &Path, within: Option<&Path>) -> Option<String> {
+    let real = file.canonicalize().ok()?;
+    if within.is_some_and(|root| !real.starts_with(root)) {
+        return None;
+    }
+    let bytes = crate::config::read_regular(&real, LONGEST_MEMORY).ok()?;
+    let content = String::from_utf8_lossy(&bytes);
+    let content = content.trim_end();
+    (!content.trim().is_empty()).then(|| format!("From `{}`:\n\n{content}", file.display()))
+}
+
+/// The directories from the repository's root down to the workspace; the workspace alone outside of a repository.
+fn root_to(workspace: &Path) -> Vec<PathBuf> {
+    let root = workspace
+        .ancestors()
+        .find(|directory| directory.join(".git").exists())
+        .unwrap_or(workspace);
+    let mut directories: Vec<PathBuf> = workspace
+        .ancestors()
+        .take_while(|directory| directory.starts_with(root))
+        .map(Path::to_owned)
+        .collect();
+    directories.reverse();
+    directories
+}
+
+/// What git says about the workspace: asked early, heard when it is needed.
+pub struct Git(Option<Asked>);
+
+struct Asked {
+    branch: String,
+    status: Option<Status>,
+}
+
+/// A running `git status`, and until when its answer is waited for.
+struct Status {
+    process: JoinHandle<std::io::Result<std::process::Output>>,
+    until: Instant,
+}
+
+impl Git {
+    /// Starts asking.
+    pub fn ask(workspace: &Path) -> Self {
+        let Some(directory) = workspace
+            .ancestors()
+            .map(|path| path.join(".git"))
+            .find(|path| path.exists())
+        else {
+            return Self(None);
+        };
+        let branch = branch(&directory);
+        let status = (!runs_programs(&directory)).then(|| Status {
+            process: tokio::spawn(status(workspace).output()),
+            until: Instant::now() + GIT_PATIENCE,
+        });
+        Self(Some(Asked { branch, status }))
+    }
+
+    /// Branch and changes, as far as they are known soon enough.
+    pub async fn say(self) -> String {
+        let Some(Asked { branch, status }) = self.0 else {
+            return "- Git: not a repository".to_owned();
+        };
+        let Some(Status { process, until }) = status else {
+            return format!(
+                "- Git branch: {branch}\n- Git status: not asked for, because its configuration runs programs"
+            );
+        };
+        match tokio::time::timeout_at(until, process).await {
+            Ok(Ok(Ok(output))) if output.status.success() => {
+                let changes = changes(&String::from_utf8_lossy(&output.stdout));
+                format!("- Git branch: {branch}\n- Git status: {changes}")
+            }
+            Ok(_) | Err(_) => format!("- Git branch: {branch}\n- Git status: not known yet"),
+        }
+    }
+}
+
+/// `git status` that starts nothing else and writes nothing.
+fn status(workspace: &Path) -> Command {
+    let mut command = Command::new("git");
+    command
+        .args([
+            "--no-optional-locks",
+            "-c",
+            "core.fsmonitor=false",
+            "-c",
+            "core.hooksPath=/dev/null",
+        ])
+        .args(["status", "--porcelain", "--ignore-submodules=all"])
+        .current_dir(workspace)
+        .env("GIT_NO_LAZY_FETCH", "1")
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .kill_on_drop(true);
+    command
+}
+
+/// The branch, read without asking anyone.
+fn branch(git_dir: &Path) -> String {
+    let head = crate::config::read_regular(&git_dir.join("HEAD"), LONGEST_HEAD).unwrap_or_default();
+    let head = String::from_utf8_lossy(&head);
+    match head.trim().strip_prefix("ref: refs/heads/") {
+        Some(branch) => branch.to_owned(),
+        None if head.trim().is_empty() => "unknown".to_owned(),
+        None => format!(
+            "detached at {}",
+            head.trim().chars().take(12).collect::<String>()
+        ),
+    }
+}
+
+fn changes(status: &str) -> String {
+    let changes: Vec<&str> = status.lines().collect();
+    let count = changes.len();
+    if count == 0 {
+        return "clean".to_owned();
+    }
+    let mut text = format!("{count} changed");
+    for change in changes.iter().take(MOST_CHANGES) {
+        let _ = write!(text, "\n  {change}");
+    }
+    if count > MOST_CHANGES {
+        let _ = write!(text, "\n  … and {} more", count - MOST_CHANGES);
+    }
+    text
+}
+
+/// `git status` runs what a repository's own configuration names. A hostile repository must start nothing.
+fn runs_programs(git_dir: &Path) -> bool {
+    let Ok(config) = crate::config::read_regular(&git_dir.join("config"), LONGEST_CONFIG) else {
+        // A work tree or submodule has a file here, whose target we do not chase: no status rather than a risk.
+        return true;
+    };
+    let config = String::from_utf8_lossy(&config).to_lowercase();
+    let words = [
+        "filter",
+        "include",
+        "fsmonitor",
+        "command",
+        "worktreeconfig",
+        "promisor",
+        "proxy",
+        "uploadpack",
+    ];
+    words.iter().any(|word| config.contains(word))
+}

@@ -1,0 +1,432 @@
+//! The agent's task: waits for the stream, the running calls and the person, and does what [`Turn`] says.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use super::Setup;
+use super::history;
+use super::journal::Journal;
+use super::turn::{Fact, Next, Turn};
+use crate::executor::{Context, Executor, Policy, pipeline::Report};
+use crate::protocol::event::SessionOpened;
+use crate::protocol::{
+    AgentEvent, Block, Command, Ending, Message, Origin, ToolDefinition, TurnEvent,
+};
+use crate::provider::{
+    Batch, Provider, ProviderError, Request, ResponseStream, StreamEvent, retry,
+};
+use crate::session::Record;
+
+pub struct Agent {
+    provider: Arc<dyn Provider>,
+    request: Request,
+    tools: Arc<Vec<ToolDefinition>>,
+    messages: Arc<Vec<Message>>,
+    context: Arc<Context>,
+    policy: Policy,
+    limits: super::limits::Limits,
+    retry: retry::Policy,
+    journal: Journal,
+    inbox: mpsc::UnboundedReceiver<Command>,
+    outbox: mpsc::Sender<AgentEvent>,
+    session: CancellationToken,
+    /// What the person wrote while a turn was running.
+    queued: VecDeque<Vec<Block>>,
+    /// Whether what waits goes out by itself once the turn is over: not after an interrupt.
+    send_queue: bool,
+    /// Nobody can send commands any more.
+    deserted: bool,
+}
+
+/// What the exchange waits for, beside calls and commands.
+enum Waiting {
+    Open(BoxFuture<'static, Result<Box<dyn ResponseStream>, ProviderError>>),
+    Stream(Box<dyn ResponseStream>),
+    Results,
+    NextTry(Instant),
+}
+
+/// What came of waiting.
+enum Came {
+    Opened(Result<Box<dyn ResponseStream>, ProviderError>),
+    Batch(Batch),
+    TimeToTry,
+    Report(Report),
+    Command(Option<Command>),
+}
+
+/// One exchange under way.
+struct Exchange {
+    turn: Turn,
+    token: CancellationToken,
+    executor: Executor,
+    waiting: Waiting,
+    attempt: u32,
+}
+
+impl Agent {
+    pub fn new(
+        setup: Setup,
+        inbox: mpsc::UnboundedReceiver<Command>,
+        outbox: mpsc::Sender<AgentEvent>,
+        session: CancellationToken,
+    ) -> Self {
+        let tools = Arc::new(setup.tools);
+        let messages = Arc::new(setup.history);
+        let mut journal = Journal::new(setup.log);
+        journal.tell_agent(AgentEvent::Opened(SessionOpened {
+            session: setup.session.clone(),
+            provider: setup.provider.name().to_owned(),
+            model: setup.model.clone(),
+            tools: tools.iter().map(|tool| tool.name.clone()).collect(),
+            history: messages.to_vec(),
+        }));
+        for notice in setup.notices {
+            journal.notice(notice);
+        }
+        let request = Request {
+            model: setup.model,
+            system: setup.system,
+            messages: Arc::new(Vec::new()),
+            tools: tools.clone(),
+            max_tokens: setup.max_output_tokens,
+            session: setup.session.0,
+        };
+        Self {
+            provider: setup.provider,
+            request,
+            tools,
+            messages,
+            context: setup.context,
+            policy: setup.policy,
+            limits: setup.limits,
+            retry: setup.retry,
+            journal,
+            inbox,
+            outbox,
+            session,
+            queued: VecDeque::new(),
+            send_queue: true,
+            deserted: false,
+        }
+    }
+
+    /// Answers messages until nobody sends any more.
+    pub async fn run(mut self) {
+        self.tell().await;
+        loop {
+            let waiting = if self.send_queue {
+                self.queued.pop_front()
+            } else {
+                None
+            };
+            let prompt = match waiting {
+                Some(prompt) => prompt,
+                None => match self.inbox.recv().await {
+                    Some(Command::Submit(prompt)) => prompt,
+                    Some(Command::SetMode(mode)) => {
+                        self.context.set_mode(mode);
+                        continue;
+                    }
+                    // Nothing is running that these could concern.
+                    Some(
+                        Command::Interrupt
+                        | Command::SendQueue
+                        | Command::Answer(..)
+                        | Command::Cancel(_)
+                        | Command::AnswerByHand(..)
+                        | Command::RetryNow,
+                    ) => continue,
+                    None => break,
+                },
+            };
+            self.send_queue = true;
+            self.exchange(prompt).await;
+            if self.deserted {
+                break;
+            }
+        }
+        self.context.env.groups.end().await;
+    }
+
+    async fn exchange(&mut self, prompt: Vec<Block>) {
+        self.journal.begin_turn();
+        self.add_user(prompt);
+        let origin = Origin {
+            provider: self.provider.name().to_owned(),
+            model: self.request.model.clone(),
+        };
+        let token = self.session.child_token();
+        let mut exchange = Exchange {
+            turn: Turn::new(origin, self.limits, self.retry, fastrand::u64(..)),
+            executor: Executor::new(self.context.clone(), self.policy, &token),
+            token,
+            waiting: Waiting::Results,
+            attempt: 0,
+        };
+        let mut nexts = vec![Next::Request];
+        let ending = loop {
+            if let Some(ending) = self.perform(&mut exchange, nexts) {
+                break ending;
+            }
+            nexts = exchange.drained();
+            if nexts.is_empty() {
+                self.tell().await;
+                nexts = self.wait(&mut exchange).await;
+            }
+        };
+        exchange.token.cancel();
+        self.finish(&exchange.turn, ending).await;
+    }
+
+    async fn finish(&mut self, turn: &Turn, ending: Ending) {
+        self.journal.record(Record::End {
+            ending: ending_name(&ending).to_owned(),
+        });
+        self.journal.sync().await;
+        let mut summary = turn.summary(ending, self.journal.elapsed());
+        summary.denials = self.journal.take_denials();
+        self.journal.tell(TurnEvent::Finished(summary));
+        self.tell().await;
+    }
+
+    fn add_user(&mut self, content: Vec<Block>) {
+        let message = Message::from_user(content);
+        self.journal.record(Record::User {
+            message: message.clone(),
+        });
+        self.journal.tell(TurnEvent::Prompted(message.clone()));
+        Arc::make_mut(&mut self.messages).push(message);
+    }
+
+    /// Does what is to be done now; an ending if that is the end.
+    fn perform(&mut self, exchange: &mut Exchange, nexts: Vec<Next>) -> Option<Ending> {
+        for next in nexts {
+            match next {
+                Next::ShowText(text) => self.journal.text(&text),
+                Next::ShowThinking(text) => self.journal.thinking(&text),
+                Next::ShowInputStarted { id, name } => {
+                    self.journal
+                        .tell(TurnEvent::ToolInputStarted { call: id, name });
+                }
+                Next::ShowInput { id, fragment } => self
+                    .journal
+                    .tell(TurnEvent::ToolInput { call: id, fragment }),
+                Next::Keep(block) => self.journal.record(Record::Block { block }),
+                Next::Execute(call) => exchange.executor.add(call, &mut self.journal),
+                Next::Drain => {
+                    exchange.waiting = Waiting::Results;
+                    exchange.executor.stream_ended(&mut self.journal);
+                }
+                Next::Discard => self.journal.record(Record::Discarded),
+                Next::Warn(text) => self.journal.notice(text),
+                Next::Settle(result) => self.journal.record(Record::Result { result }),
+                Next::Answer {
+                    message,
+                    stop_reason,
+                    usage,
+                } => {
+                    let record = Record::Assistant {
+                        message: message.clone(),
+                        stop_reason: stop_reason.clone(),
+                        usage,
+                    };
+                    self.journal.record(record);
+                    Arc::make_mut(&mut self.messages).push(message.clone());
+                    self.journal.tell(TurnEvent::Answered {
+                        message,
+                        stop_reason,
+                        usage,
+                    });
+                }
+                Next::Deliver { results, then } => {
+                    let calls = results
+                        .iter()
+                        .map(|result| result.tool_use_id.clone())
+                        .collect();
+                    self.journal.record(Record::Delivered {
+                        calls,
+                        then: then.clone(),
+                    });
+                    let content = results
+                        .into_iter()
+                        .map(Block::ToolResult)
+                        .chain(then)
+                        .collect();
+                    let message = Message::from_user(content);
+                    Arc::make_mut(&mut self.messages).push(message.clone());
+                    self.journal.tell(TurnEvent::Delivered(message));
+                    self.journal
+                        .tell(TurnEvent::Saved(exchange.executor.saved()));
+                }
+                Next::Request => {
+                    exchange.attempt = 0;
+                    self.ask(exchange);
+                }
+                Next::Retry {
+                    problem,
+                    wait,
+                    attempt,
+                } => {
+                    exchange.attempt = attempt;
+                    exchange.waiting = Waiting::NextTry(Instant::now() + wait);
+                    self.journal.tell(TurnEvent::Retrying {
+                        problem,
+                        attempt,
+                        wait,
+                    });
+                }
+                Next::Finish(ending) => return Some(ending),
+            }
+        }
+        None
+    }
+
+    /// Sends the conversation, with what the person has written meanwhile.
+    fn ask(&mut self, exchange: &mut Exchange) {
+        exchange.executor = Executor::new(self.context.clone(), self.policy, &exchange.token);
+        while let Some(more) = self.queued.pop_front() {
+            self.add_user(more);
+        }
+        let repaired = history::repair(Arc::make_mut(&mut self.messages));
+        if !repaired.is_empty() {
+            self.journal
+                .notice(format!("the history was repaired: {}", repaired.join("; ")));
+            self.journal.record(Record::Repaired { what: repaired });
+        }
+        self.open(exchange);
+    }
+
+    fn open(&mut self, exchange: &mut Exchange) {
+        let attempt = exchange.attempt;
+        self.journal.record(Record::Request {
+            provider: self.provider.name().to_owned(),
+            model: self.request.model.clone(),
+            attempt,
+        });
+        self.journal.tell(TurnEvent::Requested { attempt });
+        let provider = self.provider.clone();
+        let request = Request {
+            messages: self.messages.clone(),
+            tools: self.tools.clone(),
+            ..self.request.clone()
+        };
+        exchange.waiting = Waiting::Open(Box::pin(async move { provider.open(&request).await }));
+    }
+
+    /// Waits until something has happened, and asks the turn what follows from it.
+    async fn wait(&mut self, exchange: &mut Exchange) -> Vec<Next> {
+        let came = tokio::select! {
+            came = exchange.waiting.come() => came,
+            report = exchange.executor.next() => Came::Report(report),
+            command = self.inbox.recv(), if !self.deserted => Came::Command(command),
+        };
+        match came {
+            Came::Opened(Ok(stream)) => {
+                exchange.waiting = Waiting::Stream(stream);
+                Vec::new()
+            }
+            Came::Opened(Err(error)) => exchange.turn.handle(Fact::Failed(error)),
+            Came::Batch(Batch::Events(events)) => exchange.streamed(events),
+            Came::Batch(Batch::Over(events, response)) => {
+                let mut nexts = exchange.streamed(events);
+                nexts.extend(exchange.turn.handle(Fact::Over(response)));
+                nexts
+            }
+            Came::TimeToTry => {
+                self.ask(exchange);
+                Vec::new()
+            }
+            Came::Report(report) => {
+                exchange.executor.handle(report, &mut self.journal);
+                Vec::new()
+            }
+            Came::Command(command) => self.obey(exchange, command),
+        }
+    }
+
+    fn obey(&mut self, exchange: &mut Exchange, command: Option<Command>) -> Vec<Next> {
+        match command {
+            Some(Command::Submit(prompt)) => self.queued.push_back(prompt),
+            None => {
+                // Whoever could have waited for the answer is gone.
+                self.deserted = true;
+                self.send_queue = false;
+                exchange.executor.interrupt(&mut self.journal);
+                return exchange.turn.handle(Fact::Interrupted);
+            }
+            Some(Command::SendQueue) => {
+                exchange.executor.interrupt(&mut self.journal);
+                return exchange.turn.handle(Fact::Interrupted);
+            }
+            Some(Command::Interrupt) => {
+                self.send_queue = false;
+                exchange.executor.interrupt(&mut self.journal);
+                return exchange.turn.handle(Fact::Interrupted);
+            }
+            Some(Command::Answer(id, answer)) => exchange.executor.answer(&id, answer),
+            Some(Command::Cancel(id)) => exchange.executor.cancel(id, &mut self.journal),
+            Some(Command::AnswerByHand(id, text)) => {
+                exchange
+                    .executor
+                    .answer_by_hand(id, text, &mut self.journal);
+            }
+            Some(Command::SetMode(mode)) => self.context.set_mode(mode),
+            Some(Command::RetryNow) => {
+                if let Waiting::NextTry(at) = &mut exchange.waiting {
+                    *at = Instant::now();
+                }
+            }
+        }
+        Vec::new()
+    }
+
+    async fn tell(&mut self) {
+        while let Some(event) = self.journal.next_event() {
+            // A reader that is gone cannot be told; the log has it all.
+            let _ = self.outbox.send(event).await;
+        }
+    }
+}
+
+impl Exchange {
+    fn streamed(&mut self, events: Vec<StreamEvent>) -> Vec<Next> {
+        let facts = events.into_iter().map(Fact::Streamed);
+        facts.flat_map(|fact| self.turn.handle(fact)).collect()
+    }
+
+    fn drained(&mut self) -> Vec<Next> {
+        match self.executor.take_delivered() {
+            Some(results) => self.turn.handle(Fact::Drained(results)),
+            None => Vec::new(),
+        }
+    }
+}
+
+impl Waiting {
+    async fn come(&mut self) -> Came {
+        match self {
+            Waiting::Open(opening) => Came::Opened(opening.await),
+            Waiting::Stream(stream) => Came::Batch(stream.next().await),
+            Waiting::Results => std::future::pending().await,
+            Waiting::NextTry(at) => {
+                sleep_until(*at).await;
+                Came::TimeToTry
+            }
+        }
+    }
+}
+
+pub fn ending_name(ending: &Ending) -> &'static str {
+    match ending {
+        Ending::Done => "success",
+        Ending::MaxTurns => "error_max_turns",
+        Ending::Interrupted => "interrupted",
+        Ending::Failed { .. } => "error_during_execution",
+    }
+}

@@ -1,0 +1,262 @@
+//! Checks the history before every request and repairs it where need be, so that no session can become unsendable.
+//!
+//! The rules: the first message is the person's; roles alternate; no message and no text is empty; calls are the
+//! model's, results the person's; every call has exactly one result, in the message after it, before all other content
+//! and in the order of the calls; ids are used once.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use crate::protocol::{Block, CallId, Message, Role, ToolResult};
+
+/// Repairs `messages` in place and says, in words for a person, what was repaired.
+pub fn repair(messages: &mut Vec<Message>) -> Vec<String> {
+    if is_sound(messages) {
+        return Vec::new();
+    }
+    let mut repairs = Repairs::default();
+    drop_misplaced(messages, &mut repairs);
+    drop_empty(messages, &mut repairs);
+    join_neighbours(messages, &mut repairs);
+    rename_reused_ids(messages, &mut repairs);
+    let old = std::mem::take(messages);
+    for message in old {
+        match message.role {
+            Role::Assistant => add_assistant(messages, message, &mut repairs),
+            Role::User => add_user(messages, message, &mut repairs),
+        }
+    }
+    answer_open_calls(messages, &mut repairs);
+    repairs.said
+}
+
+/// Whether the history keeps all the rules. Copies nothing: this runs before every request.
+pub fn is_sound(messages: &[Message]) -> bool {
+    let mut used: HashSet<&CallId> = HashSet::new();
+    let starts_well = messages
+        .first()
+        .is_none_or(|first| first.role == Role::User);
+    let alternates = messages.windows(2).all(|pair| pair[0].role != pair[1].role);
+    let nothing_empty = messages.iter().all(|message| {
+        let empty =
+            |block: &Block| matches!(block, Block::Text { text, .. } if text.trim().is_empty());
+        !message.content.is_empty() && !message.content.iter().any(empty)
+    });
+    let ids_differ = messages
+        .iter()
+        .flat_map(Message::tool_uses)
+        .all(|call| used.insert(&call.id));
+    let in_place = messages.iter().all(|message| {
+        let mut blocks = message.content.iter();
+        blocks.all(|block| is_in_place(message.role, block))
+    });
+    starts_well && alternates && nothing_empty && in_place && ids_differ && is_paired(messages)
+}
+
+fn is_in_place(role: Role, block: &Block) -> bool {
+    match role {
+        Role::Assistant => !matches!(block, Block::ToolResult(_)),
+        Role::User => !matches!(block, Block::ToolUse(_)),
+    }
+}
+
+fn is_paired(messages: &[Message]) -> bool {
+    let results_of_first = messages
+        .first()
+        .is_none_or(|first| first.tool_results().next().is_none());
+    let last_is_answered = messages
+        .last()
+        .is_none_or(|last| last.tool_uses().next().is_none());
+    let pairs = messages.windows(2).all(|pair| {
+        let results_first = pair[1]
+            .content
+            .is_sorted_by_key(|block| !matches!(block, Block::ToolResult(_)));
+        let calls = pair[0].tool_uses().map(|call| &call.id);
+        results_first && calls.eq(pair[1].tool_results().map(|result| &result.tool_use_id))
+    });
+    results_of_first && last_is_answered && pairs
+}
+
+#[derive(Default)]
+struct Repairs {
+    said: Vec<String>,
+}
+
+impl Repairs {
+    fn say(&mut self, what: impl Into<String>) {
+        self.said.push(what.into());
+    }
+}
+
+fn drop_misplaced(messages: &mut [Message], repairs: &mut Repairs) {
+    for message in messages {
+        let (role, before) = (message.role, message.content.len());
+        message.content.retain(|block| is_in_place(role, block));
+        if message.content.len() < before {
+            repairs.say("calls and results that the wrong side had made were left out");
+        }
+    }
+}
+
+fn drop_empty(messages: &mut Vec<Message>, repairs: &mut Repairs) {
+    let before: usize = messages
+        .iter()
+        .map(|message| message.content.len() + 1)
+        .sum();
+    for message in messages.iter_mut() {
+        message
+            .content
+            .retain(|block| !matches!(block, Block::Text { text, .. } if text.trim().is_empty()));
+    }
+    messages.retain(|message| !message.content.is_empty());
+    let after: usize = messages
+        .iter()
+        .map(|message| message.content.len() + 1)
+        .sum();
+    if after < before {
+        repairs.say("empty texts were left out");
+    }
+}
+
+/// Before anything is paired: a result in the second of two messages belongs to the calls before the first.
+fn join_neighbours(messages: &mut Vec<Message>, repairs: &mut Repairs) {
+    for message in std::mem::take(messages) {
+        match messages.last_mut() {
+            Some(last) if last.role == message.role => join(last, message, repairs),
+            _ => messages.push(message),
+        }
+    }
+}
+
+fn join(last: &mut Message, mut message: Message, repairs: &mut Repairs) {
+    last.content.append(&mut message.content);
+    // Two messages of the person in a row are no fault: they simply wrote twice.
+    if last.role == Role::Assistant {
+        repairs.say("two answers in a row were joined");
+    }
+}
+
+/// Every id names one call. A call that reuses one gets a new name, and so does the result that follows it: the first
+/// result under an id is that of the first call under it.
+fn rename_reused_ids(messages: &mut [Message], repairs: &mut Repairs) {
+    let mut used: HashSet<CallId> = HashSet::new();
+    let mut names: HashMap<CallId, VecDeque<CallId>> = HashMap::new();
+    for message in messages {
+        match message.role {
+            Role::Assistant => {
+                names.clear();
+                for block in &mut message.content {
+                    let Block::ToolUse(call) = block else {
+                        continue;
+                    };
+                    let given = call.id.clone();
+                    if !used.insert(given.clone()) {
+                        call.id = fresh_id(&given, &used);
+                        used.insert(call.id.clone());
+                        repairs.say(format!("a second call with the id {given} was renamed"));
+                    }
+                    names.entry(given).or_default().push_back(call.id.clone());
+                }
+            }
+            Role::User => {
+                for block in &mut message.content {
+                    let Block::ToolResult(result) = block else {
+                        continue;
+                    };
+                    let name = names.get_mut(&result.tool_use_id);
+                    if let Some(name) = name.and_then(VecDeque::pop_front) {
+                        result.tool_use_id = name;
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn fresh_id(id: &CallId, used: &HashSet<CallId>) -> CallId {
+    (2..=u64::MAX)
+        .map(|number| CallId(format!("{id}_{number}")))
+        .find(|fresh| !used.contains(fresh))
+        .expect("numbers do not end")
+}
+
+fn add_assistant(messages: &mut Vec<Message>, message: Message, repairs: &mut Repairs) {
+    match messages.last_mut() {
+        None => repairs.say("an answer without a question was left out"),
+        // What stood between them was left out.
+        Some(last) if last.role == Role::Assistant => join(last, message, repairs),
+        Some(_) => messages.push(message),
+    }
+}
+
+fn add_user(messages: &mut Vec<Message>, message: Message, repairs: &mut Repairs) {
+    let calls: Vec<CallId> = match messages.last() {
+        Some(last) if last.role == Role::Assistant => {
+            last.tool_uses().map(|call| call.id.clone()).collect()
+        }
+        _ => Vec::new(),
+    };
+    let original = message.content.clone();
+    let (mut results, mut rest) = (HashMap::new(), Vec::new());
+    for block in message.content {
+        match block {
+            Block::ToolResult(result) => {
+                if !calls.contains(&result.tool_use_id) {
+                    repairs.say(format!(
+                        "a result without a call ({}) was left out",
+                        result.tool_use_id
+                    ));
+                } else if results.contains_key(&result.tool_use_id) {
+                    repairs.say(format!(
+                        "a second result of one call ({}) was left out",
+                        result.tool_use_id
+                    ));
+                } else {
+                    results.insert(result.tool_use_id.clone(), result);
+                }
+            }
+            other => rest.push(other),
+        }
+    }
+    let mut content = Vec::with_capacity(calls.len() + rest.len());
+    for call in &calls {
+        let result = results.remove(call).unwrap_or_else(|| {
+            repairs.say(format!("a call without a result ({call}) was answered"));
+            lost(call)
+        });
+        content.push(Block::ToolResult(result));
+    }
+    content.append(&mut rest);
+    if content.len() == original.len() && content != original {
+        repairs.say("results were put in the order of their calls, before all else");
+    }
+    if !content.is_empty() {
+        messages.push(Message::from_user(content));
+    }
+}
+
+fn answer_open_calls(messages: &mut Vec<Message>, repairs: &mut Repairs) {
+    let Some(last) = messages.last().filter(|last| last.role == Role::Assistant) else {
+        return;
+    };
+    let calls: Vec<CallId> = last.tool_uses().map(|call| call.id.clone()).collect();
+    if calls.is_empty() {
+        return;
+    }
+    repairs.say(format!(
+        "{} without a result got one",
+        if calls.len() == 1 { "a call" } else { "calls" }
+    ));
+    messages.push(Message::from_user(
+        calls
+            .iter()
+            .map(|call| Block::ToolResult(lost(call)))
+            .collect(),
+    ));
+}
+
+fn lost(call: &CallId) -> ToolResult {
+    ToolResult::error(
+        call.clone(),
+        "The result of this call was lost. It may have had effects; it was not run again",
+    )
+}

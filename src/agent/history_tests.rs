@@ -1,0 +1,333 @@
+//! What a history has to look like to be sent, and that any history can be made to look like it.
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::history::{is_sound, repair};
+use crate::protocol::{Block, CallId, Message, Origin, Role, ToolResult, ToolUse};
+
+fn call(id: &str) -> Block {
+    Block::ToolUse(ToolUse {
+        id: id.into(),
+        name: "Read".into(),
+        input: json!({"file_path": "a"}),
+        input_raw: None,
+        input_error: None,
+    })
+}
+
+fn result(id: &str) -> Block {
+    named_result(id, &format!("result of {id}"))
+}
+
+fn named_result(id: &str, text: &str) -> Block {
+    Block::ToolResult(ToolResult::text(id.into(), text))
+}
+
+fn lost(id: &str) -> Block {
+    Block::ToolResult(ToolResult::error(
+        id.into(),
+        "The result of this call was lost. It may have had effects; it was not run again",
+    ))
+}
+
+fn text(text: &str) -> Block {
+    Block::text(text)
+}
+
+fn user<const N: usize>(content: [Block; N]) -> Message {
+    Message::from_user(content.into())
+}
+
+fn assistant<const N: usize>(content: [Block; N]) -> Message {
+    let origin = Origin {
+        provider: "script".into(),
+        model: "m".into(),
+    };
+    Message::from_assistant(content.into(), origin)
+}
+
+/// Repairs a history; what comes of it, and what was said about that.
+fn repaired<const N: usize>(messages: [Message; N]) -> (Vec<Message>, Vec<String>) {
+    let mut messages = Vec::from(messages);
+    let said = repair(&mut messages);
+    assert!(is_sound(&messages), "{messages:#?}");
+    (messages, said)
+}
+
+#[test]
+fn a_sound_history_is_untouched() {
+    let sound = [
+        user([text("hi")]),
+        assistant([text("two files"), call("a"), call("b")]),
+        user([result("a"), result("b"), text("and be quick")]),
+        assistant([text("done")]),
+        user([text("thanks")]),
+    ];
+    assert_eq!(repaired(sound.clone()), (sound.to_vec(), Vec::new()));
+}
+
+#[test]
+fn nothing_at_all_is_sound() {
+    assert_eq!(repaired([]), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn a_call_without_a_result_is_answered() {
+    let (messages, said) = repaired([
+        user([text("hi")]),
+        assistant([call("a"), call("b")]),
+        user([result("b"), text("go on")]),
+    ]);
+    assert_eq!(messages[2], user([lost("a"), result("b"), text("go on")]));
+    assert_eq!(said, ["a call without a result (a) was answered"]);
+}
+
+#[test]
+fn calls_at_the_very_end_are_answered_too() {
+    let (messages, said) = repaired([user([text("hi")]), assistant([call("a"), call("b")])]);
+    assert_eq!(messages[2], user([lost("a"), lost("b")]));
+    assert_eq!(said, ["calls without a result got one"]);
+}
+
+#[test]
+fn a_result_without_a_call_is_left_out() {
+    let (messages, said) = repaired([user([result("x"), text("hi")])]);
+    assert_eq!(messages, [user([text("hi")])]);
+    assert_eq!(said, ["a result without a call (x) was left out"]);
+}
+
+#[test]
+fn the_first_of_two_results_counts() {
+    let (messages, said) = repaired([
+        user([text("hi")]),
+        assistant([call("a")]),
+        user([result("a"), named_result("a", "again")]),
+    ]);
+    assert_eq!(messages[2], user([result("a")]));
+    assert_eq!(said, ["a second result of one call (a) was left out"]);
+}
+
+#[test]
+fn results_come_first_and_in_the_order_of_their_calls() {
+    let (messages, said) = repaired([
+        user([text("hi")]),
+        assistant([call("a"), call("b")]),
+        user([text("look"), result("b"), result("a")]),
+    ]);
+    assert_eq!(messages[2], user([result("a"), result("b"), text("look")]));
+    assert_eq!(
+        said,
+        ["results were put in the order of their calls, before all else"]
+    );
+}
+
+#[test]
+fn what_the_person_wrote_in_two_messages_is_one_and_no_fault() {
+    let (messages, said) = repaired([user([text("one")]), user([text("two")])]);
+    assert_eq!(messages, [user([text("one"), text("two")])]);
+    assert_eq!(said, Vec::<String>::new());
+}
+
+#[test]
+fn a_result_behind_another_message_of_the_person_is_not_lost() {
+    let (messages, _) = repaired([
+        user([text("hi")]),
+        assistant([call("a")]),
+        user([text("wait")]),
+        user([result("a")]),
+    ]);
+    assert_eq!(messages[2], user([result("a"), text("wait")]));
+}
+
+#[test]
+fn two_answers_in_a_row_are_joined_and_keep_their_results() {
+    let (messages, said) = repaired([
+        user([text("hi")]),
+        assistant([call("a")]),
+        assistant([call("b")]),
+        user([result("a"), result("b")]),
+    ]);
+    assert_eq!(
+        messages[1..],
+        [
+            assistant([call("a"), call("b")]),
+            user([result("a"), result("b")])
+        ]
+    );
+    assert_eq!(said, ["two answers in a row were joined"]);
+}
+
+#[test]
+fn an_answer_without_a_question_is_left_out_with_its_results() {
+    let (messages, said) = repaired([
+        assistant([call("a")]),
+        user([result("a"), text("hi")]),
+        assistant([text("hello")]),
+    ]);
+    assert_eq!(messages, [user([text("hi")]), assistant([text("hello")])]);
+    assert_eq!(
+        said,
+        [
+            "an answer without a question was left out",
+            "a result without a call (a) was left out"
+        ]
+    );
+}
+
+#[test]
+fn empty_texts_and_empty_messages_are_left_out() {
+    let (messages, said) = repaired([
+        user([text("hi"), text(" \n")]),
+        assistant([text("")]),
+        user([text("there")]),
+    ]);
+    assert_eq!(messages, [user([text("hi"), text("there")])]);
+    assert_eq!(said, ["empty texts were left out"]);
+}
+
+#[test]
+fn an_id_of_an_earlier_answer_is_renamed_in_call_and_result() {
+    let (messages, said) = repaired([
+        user([text("hi")]),
+        assistant([call("a")]),
+        user([named_result("a", "first")]),
+        assistant([call("a")]),
+        user([named_result("a", "second")]),
+    ]);
+    assert_eq!(
+        messages[3..],
+        [
+            assistant([call("a_2")]),
+            user([named_result("a_2", "second")])
+        ]
+    );
+    assert_eq!(said, ["a second call with the id a was renamed"]);
+}
+
+#[test]
+fn two_calls_of_one_answer_with_the_same_id_keep_a_result_each() {
+    let (messages, _) = repaired([
+        user([text("hi")]),
+        assistant([call("a"), call("a"), call("a_2")]),
+        user([
+            named_result("a", "first"),
+            named_result("a", "second"),
+            named_result("a_2", "third"),
+        ]),
+    ]);
+    assert_eq!(
+        messages[1..],
+        [
+            assistant([call("a"), call("a_2"), call("a_2_2")]),
+            user([
+                named_result("a", "first"),
+                named_result("a_2", "second"),
+                named_result("a_2_2", "third"),
+            ])
+        ]
+    );
+}
+
+#[test]
+fn calls_of_the_person_and_results_of_the_model_are_left_out() {
+    let messages = [
+        user([text("hi"), call("a")]),
+        assistant([result("a"), text("hello")]),
+    ];
+    assert!(!is_sound(&messages));
+    let (messages, said) = repaired(messages);
+    assert_eq!(messages, [user([text("hi")]), assistant([text("hello")])]);
+    assert_eq!(
+        said,
+        ["calls and results that the wrong side had made were left out"; 2]
+    );
+}
+
+/// Random blocks, with so few ids that they meet.
+fn block() -> impl Strategy<Value = Block> {
+    let id = prop::sample::select(vec!["a", "b", "c", "a_2"]);
+    prop_oneof![
+        "[ xyz]{0,3}".prop_map(Block::text),
+        id.clone().prop_map(call),
+        id.prop_map(result),
+    ]
+}
+
+fn message() -> impl Strategy<Value = Message> {
+    (any::<bool>(), prop::collection::vec(block(), 0..6)).prop_map(|(mine, content)| {
+        let mut message = if mine { user([]) } else { assistant([]) };
+        message.content = content;
+        message
+    })
+}
+
+/// Random exchanges that keep all rules: an answer with so many calls, and their results.
+fn sound_history() -> impl Strategy<Value = Vec<Message>> {
+    prop::collection::vec((0_usize..4, any::<bool>()), 0..8).prop_map(|answers| {
+        let mut messages = vec![user([text("begin")])];
+        for (turn, (calls, talks)) in answers.into_iter().enumerate() {
+            let ids: Vec<String> = (0..calls).map(|call| format!("{turn}_{call}")).collect();
+            let mut answer = assistant([text("so")]);
+            answer.content.extend(ids.iter().map(|id| call(id)));
+            let mut reply = user([]);
+            reply.content.extend(ids.iter().map(|id| result(id)));
+            if talks || ids.is_empty() {
+                reply.content.push(text("and"));
+            }
+            messages.extend([answer, reply]);
+        }
+        messages
+    })
+}
+
+/// All that the person said, empty texts aside.
+fn words(messages: &[Message]) -> Vec<&str> {
+    let of_person = messages.iter().filter(|message| message.role == Role::User);
+    let blocks = of_person.flat_map(|message| &message.content);
+    let texts = blocks.filter_map(|block| match block {
+        Block::Text { text, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.filter(|text| !text.trim().is_empty()).collect()
+}
+
+proptest! {
+    #[test]
+    fn any_history_can_be_repaired_and_none_twice(messages in prop::collection::vec(message(), 0..12)) {
+        let mut mended = messages.clone();
+        let said = repair(&mut mended);
+        prop_assert!(is_sound(&mended), "{:#?}", mended);
+        prop_assert_eq!(words(&mended), words(&messages));
+        let joined_only = said.is_empty();
+        let mut again = mended.clone();
+        prop_assert_eq!(repair(&mut again), Vec::<String>::new());
+        prop_assert_eq!(&again, &mended);
+        if joined_only {
+            let blocks = |messages: &[Message]| -> Vec<Block> {
+                messages.iter().flat_map(|message| message.content.clone()).collect()
+            };
+            prop_assert_eq!(blocks(&mended), blocks(&messages), "what changes is told");
+        }
+    }
+
+    #[test]
+    fn sound_histories_are_never_touched(messages in sound_history()) {
+        prop_assert!(is_sound(&messages));
+        let mut same = messages.clone();
+        prop_assert_eq!(repair(&mut same), Vec::<String>::new());
+        prop_assert_eq!(same, messages);
+    }
+
+    #[test]
+    fn no_result_that_follows_its_call_is_lost(messages in sound_history(), cut in any::<prop::sample::Index>()) {
+        let mut mended = messages.clone();
+        mended.insert(cut.index(mended.len()), user([text("in between")]));
+        repair(&mut mended);
+        let results = |messages: &[Message]| -> Vec<(CallId, String)> {
+            let results = messages.iter().flat_map(Message::tool_results);
+            results.map(|result| (result.tool_use_id.clone(), result.as_text())).collect()
+        };
+        prop_assert_eq!(results(&mended), results(&messages));
+    }
+}

@@ -1,0 +1,126 @@
+//! What bounds an exchange: turns, tokens, money, and the same call again and again. Pure.
+
+use serde_json::Value;
+
+use crate::protocol::{Block, Ending, ToolUse, Usage};
+
+/// The same call this often in a row, and the model is told.
+const TELL_AT: u32 = 3;
+/// The same call this often in a row, and the run ends.
+const END_AT: u32 = 5;
+
+/// What bounds an exchange.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Limits {
+    /// Calls wait for the end of the stream, so a stream that breaks has started none.
+    pub calls_wait: bool,
+    pub max_turns: Option<u32>,
+    pub max_tokens: Option<u64>,
+    pub max_cost: Option<Cost>,
+}
+
+/// A limit of money, with what the model costs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cost {
+    pub most: f64,
+    /// For a million tokens.
+    pub input: f64,
+    pub output: f64,
+}
+
+impl Limits {
+    /// The ending of an exchange that has used up what it may use.
+    pub fn exhausted(&self, responses: u32, usage: Usage) -> Option<Ending> {
+        if self.max_turns.is_some_and(|most| responses >= most) {
+            return Some(Ending::MaxTurns);
+        }
+        if let Some(cost) = self.max_cost
+            && cost.of(usage) >= cost.most
+        {
+            let problem = format!(
+                "the run has cost {:.2}, and `maxCost` is {:.2}",
+                cost.of(usage),
+                cost.most
+            );
+            let hint = Some("raise `maxCost` in the settings, or go on with --continue".into());
+            return Some(Ending::Failed { problem, hint });
+        }
+        let used = [usage.input_tokens, usage.output_tokens];
+        let used = used.iter().flatten().copied().fold(0, u64::saturating_add);
+        let most = self.max_tokens.filter(|most| used >= *most)?;
+        let problem = format!("the run has used {used} tokens, and `maxTokens` is {most}");
+        let hint = Some("raise `maxTokens` in the settings, or go on with --continue".into());
+        Some(Ending::Failed { problem, hint })
+    }
+}
+
+impl Cost {
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "token counts are far below 2^52"
+    )]
+    fn of(&self, usage: Usage) -> f64 {
+        let count = |tokens: Option<u64>| tokens.unwrap_or(0) as f64;
+        let input = count(usage.input_tokens) + count(usage.cache_creation_input_tokens);
+        (input * self.input + count(usage.output_tokens) * self.output) / 1e6
+    }
+}
+
+/// How often in a row the same call was made.
+#[derive(Debug, Default)]
+pub(super) struct Repeated {
+    last: Option<(String, Value)>,
+    times: u32,
+    /// The call of the present answer that was made most often in a row, if that was too often.
+    worst: Option<(String, u32)>,
+}
+
+impl Repeated {
+    /// Counts a call; true once it was made so often in a row that it is not to be run again.
+    pub fn is_too_often(&mut self, call: &ToolUse) -> bool {
+        // A call that cannot be run because its input is broken is a call all the same.
+        let input = call
+            .input_raw
+            .clone()
+            .map_or_else(|| call.input.clone(), Value::String);
+        let same = self
+            .last
+            .as_ref()
+            .is_some_and(|(name, last)| *name == call.name && *last == input);
+        if same {
+            self.times += 1;
+        } else {
+            self.last = Some((call.name.clone(), input));
+            self.times = 1;
+        }
+        let most = self.worst.as_ref().map_or(TELL_AT - 1, |(_, most)| *most);
+        if self.times > most {
+            self.worst = Some((call.name.clone(), self.times));
+        }
+        self.times >= END_AT
+    }
+
+    /// The next answer has its own worst call.
+    pub fn begin_answer(&mut self) {
+        self.worst = None;
+    }
+
+    /// What the model is told about it.
+    pub fn note(&self) -> Vec<Block> {
+        let Some((name, times)) = &self.worst else {
+            return Vec::new();
+        };
+        vec![Block::text(format!(
+            "You have made the same {name} call with the same input {times} times in a row. Its result will not change: \
+             do something else, or say what keeps you from going on."
+        ))]
+    }
+
+    pub fn ending(&self) -> Option<Ending> {
+        let (name, times) = self.worst.as_ref().filter(|(_, times)| *times >= END_AT)?;
+        Some(Ending::Failed {
+            problem: format!("the model made the same {name} call {times} times in a row"),
+            hint: Some("say what it should do instead, and go on with --continue".into()),
+        })
+    }
+}

@@ -1,0 +1,338 @@
+//! A log may end at any record; the conversation that comes of it can always be sent, and no result is missing.
+
+use serde_json::json;
+
+use super::history;
+use crate::protocol::{
+    Block, CallId, Message, Origin, SessionId, StopReason, ToolCall, ToolResult, ToolUse, Usage,
+};
+use crate::session::Record;
+use crate::session::replay::{Conversation, conversation};
+
+fn origin() -> Origin {
+    Origin {
+        provider: "script".into(),
+        model: "m".into(),
+    }
+}
+
+fn user(text: &str) -> Record {
+    let message = Message::user(text);
+    Record::User { message }
+}
+
+fn request(attempt: u32) -> Record {
+    let Origin { provider, model } = origin();
+    Record::Request {
+        provider,
+        model,
+        attempt,
+    }
+}
+
+fn said(text: &str) -> Record {
+    Record::Text { text: text.into() }
+}
+
+fn called(id: &str) -> Record {
+    let (name, input) = ("Read".into(), json!({"file_path": id}));
+    let id = id.into();
+    Record::Call {
+        call: ToolCall { id, name, input },
+    }
+}
+
+fn begun(id: &str) -> Record {
+    Record::Begun { call: id.into() }
+}
+
+fn finished(id: &str) -> Record {
+    let result = result(id);
+    Record::Result { result }
+}
+
+fn result(id: &str) -> ToolResult {
+    ToolResult::text(id.into(), format!("content of {id}"))
+}
+
+fn call(id: &str) -> Block {
+    Block::ToolUse(ToolUse {
+        id: id.into(),
+        name: "Read".into(),
+        input: json!({"file_path": id}),
+        input_raw: None,
+        input_error: None,
+    })
+}
+
+fn answer(blocks: &[Block]) -> Message {
+    Message::from_assistant(blocks.to_vec(), origin())
+}
+
+fn answered(blocks: &[Block]) -> Record {
+    Record::Assistant {
+        message: answer(blocks),
+        stop_reason: Some(StopReason::EndTurn),
+        usage: Usage::default(),
+    }
+}
+
+fn delivered(ids: &[&str], then: &[Block]) -> Record {
+    Record::Delivered {
+        calls: ids.iter().map(|id| CallId::from(*id)).collect(),
+        then: then.to_vec(),
+    }
+}
+
+fn over() -> Record {
+    let ending = "success".into();
+    Record::End { ending }
+}
+
+fn results(ids: &[&str]) -> Message {
+    let blocks = ids.iter().map(|id| Block::ToolResult(result(id)));
+    Message::from_user(blocks.collect())
+}
+
+/// Two exchanges with everything that can happen in them, and the run of the program between them.
+fn session() -> Vec<Record> {
+    let text = Block::text;
+    let thought = Block::Thinking {
+        thinking: "hm".into(),
+        signature: Some("s".into()),
+        item: None,
+    };
+    let run = Record::Run {
+        provider: "script".into(),
+        model: "m".into(),
+    };
+    vec![
+        Record::Session {
+            version: 1,
+            id: SessionId("s".into()),
+            cwd: "/w".into(),
+            forked_from: None,
+        },
+        run.clone(),
+        user("begin"),
+        request(0),
+        Record::Thinking { text: "hm".into() },
+        Record::Block {
+            block: thought.clone(),
+        },
+        said("I read "),
+        said("two."),
+        called("a"),
+        begun("a"),
+        called("b"),
+        begun("b"),
+        Record::Decision {
+            call: "a".into(),
+            decision: "allow".into(),
+            reason: "reading".into(),
+            cause: "the tool's default".into(),
+        },
+        finished("b"),
+        Record::Change {
+            call: "a".into(),
+            path: "/w/a".into(),
+            before: None,
+            after: "0".into(),
+        },
+        finished("a"),
+        answered(&[thought, text("I read two."), call("a"), call("b")]),
+        delivered(&["a", "b"], &[text("do something else")]),
+        request(0),
+        said("Broken off before a call"),
+        request(1),
+        said("And "),
+        called("c"),
+        begun("c"),
+        finished("c"),
+        answered(&[text("And "), call("c")]),
+        delivered(&["c"], &[]),
+        user("be quick"),
+        request(0),
+        said("A pause."),
+        answered(&[text("A pause.")]),
+        request(0),
+        said("Done."),
+        answered(&[text("Done.")]),
+        over(),
+        run,
+        user("once more"),
+        Record::Repaired { what: Vec::new() },
+        request(0),
+        called("d"),
+        called("e"),
+        begun("d"),
+        finished("d"),
+        finished("e"),
+        answered(&[call("d"), call("e")]),
+        delivered(&["d", "e"], &[]),
+        over(),
+        user("and that is it"),
+    ]
+}
+
+#[test]
+fn a_whole_session_is_the_conversation_that_was_had() {
+    let text = Block::text;
+    let thought = Block::Thinking {
+        thinking: "hm".into(),
+        signature: Some("s".into()),
+        item: None,
+    };
+    let mut after_two = results(&["a", "b"]);
+    after_two.content.push(text("do something else"));
+    let expected = Conversation {
+        messages: vec![
+            Message::user("begin"),
+            answer(&[thought, text("I read two."), call("a"), call("b")]),
+            after_two,
+            answer(&[text("And "), call("c")]),
+            results(&["c"]),
+            Message::user("be quick"),
+            answer(&[text("A pause.")]),
+            answer(&[text("Done.")]),
+            Message::user("once more"),
+            answer(&[call("d"), call("e")]),
+            results(&["d", "e"]),
+            Message::user("and that is it"),
+        ],
+        cut_off: Vec::new(),
+        workspace: Some("/w".into()),
+        ..Conversation::default()
+    };
+    assert_eq!(conversation(&session()), expected);
+}
+
+#[test]
+fn wherever_the_log_ends_no_result_is_lost_and_nothing_has_to_be_repaired_but_a_pause() {
+    let records = session();
+    for end in 0..=records.len() {
+        let records = &records[..end];
+        let mut messages = conversation(records).messages;
+        messages.push(Message::user("go on"));
+        let said = history::repair(&mut messages);
+        assert!(
+            said.is_empty() || said == ["two answers in a row were joined"],
+            "after {end}: {said:?}"
+        );
+        assert_all_there(records, &messages, end);
+    }
+}
+
+#[test]
+fn whichever_line_is_missing_the_rest_can_be_sent() {
+    for missing in 0..session().len() {
+        let mut records = session();
+        records.remove(missing);
+        let mut messages = conversation(&records).messages;
+        messages.push(Message::user("go on"));
+        history::repair(&mut messages);
+        assert!(history::is_sound(&messages), "without {missing}");
+    }
+}
+
+fn assert_all_there(records: &[Record], messages: &[Message], end: usize) {
+    let kept: Vec<&ToolResult> = messages.iter().flat_map(Message::tool_results).collect();
+    for record in records {
+        match record {
+            Record::Result { result } => {
+                assert!(kept.contains(&result), "after {end}: {result:?}");
+            }
+            Record::User { message } => {
+                let block = &message.content[0];
+                assert!(messages.iter().any(|m| m.content.contains(block)));
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_call_that_was_under_way_is_answered_with_what_is_known_of_it() {
+    let records = [
+        user("begin"),
+        request(0),
+        said("Two."),
+        called("a"),
+        called("b"),
+        called("c"),
+        begun("a"),
+        begun("b"),
+        finished("a"),
+    ];
+    let told = |id: &str, text: &str| Block::ToolResult(ToolResult::error(id.into(), text));
+    let expected = Conversation {
+        messages: vec![
+            Message::user("begin"),
+            answer(&[Block::text("Two."), call("a"), call("b"), call("c")]),
+            Message::from_user(vec![
+                Block::ToolResult(result("a")),
+                told(
+                    "b",
+                    "Interrupted: agent-tui ended while Read ran. It may have had effects; it was not run again",
+                ),
+                told(
+                    "c",
+                    "Interrupted: agent-tui ended before Read was started. It was not run",
+                ),
+            ]),
+        ],
+        cut_off: vec!["b".into(), "c".into()],
+        ..Conversation::default()
+    };
+    assert_eq!(conversation(&records), expected);
+}
+
+#[test]
+fn an_answer_that_was_asked_for_again_counts_once() {
+    let records = [
+        user("begin"),
+        request(0),
+        said("Hel"),
+        request(1),
+        said("Hello"),
+        answered(&[Block::text("Hello")]),
+        over(),
+    ];
+    assert_eq!(
+        conversation(&records).messages,
+        [Message::user("begin"), answer(&[Block::text("Hello")])]
+    );
+}
+
+#[test]
+fn an_answer_that_paused_is_kept_when_a_request_follows_it() {
+    let paused = answered(&[Block::text("searching")]);
+    let records = [user("begin"), request(0), paused, request(0)];
+    assert_eq!(
+        conversation(&records).messages,
+        [Message::user("begin"), answer(&[Block::text("searching")])]
+    );
+}
+
+#[test]
+fn an_id_that_comes_back_is_a_new_call() {
+    let records = [
+        user("begin"),
+        request(0),
+        called("a"),
+        begun("a"),
+        finished("a"),
+        answered(&[call("a")]),
+        delivered(&["a"], &[]),
+        request(0),
+        called("a"),
+    ];
+    let messages = conversation(&records).messages;
+    let results: Vec<String> = messages
+        .iter()
+        .flat_map(Message::tool_results)
+        .map(ToolResult::as_text)
+        .collect();
+    assert_eq!(results[0], "content of a");
+    assert!(results[1].contains("It was not run"), "{results:?}");
+}

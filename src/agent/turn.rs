@@ -1,0 +1,501 @@
+//! One exchange with the model, from a prompt to the end of the loop it starts (SPEC section 3). Pure.
+//!
+//! Facts go in, what is to be done next comes out. The content of an answer decides whether the loop goes on, never its
+//! stop reason. Whatever ends the exchange, every call has its result.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::limits::{Limits, Repeated};
+use crate::protocol::event::TurnSummary;
+use crate::protocol::{
+    Block, CallId, Ending, Message, Origin, StopReason, ToolCall, ToolResult, ToolUse, Usage,
+};
+use crate::provider::retry::Policy;
+use crate::provider::{
+    ProviderError, ProviderErrorKind, Response, StreamError, StreamErrorKind, StreamEvent,
+};
+
+/// Facts about the exchange.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fact {
+    Streamed(StreamEvent),
+    /// The stream is over, well or not.
+    Over(Box<Response>),
+    /// The request did not get as far as a stream.
+    Failed(ProviderError),
+    /// All calls of the answer have their results.
+    Drained(Vec<ToolResult>),
+    /// The person wants it to stop.
+    Interrupted,
+}
+
+/// What is to be done next, in this order.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Next {
+    ShowText(String),
+    ShowThinking(String),
+    ShowInputStarted {
+        id: CallId,
+        name: String,
+    },
+    ShowInput {
+        id: CallId,
+        fragment: String,
+    },
+    /// A block that was not streamed as text, and is no call, is complete: it belongs into the log.
+    Keep(Block),
+    Execute(ToolCall),
+    /// No more calls will come: wait until those that there are have their results.
+    Drain,
+    /// What has come of the answer is void.
+    Discard,
+    /// A person should know this.
+    Warn(String),
+    /// A call that was never run has this result.
+    Settle(ToolResult),
+    /// The answer goes into the history.
+    Answer {
+        message: Message,
+        stop_reason: Option<StopReason>,
+        usage: Usage,
+    },
+    /// The results go into the history, followed by what else the model is told.
+    Deliver {
+        results: Vec<ToolResult>,
+        then: Vec<Block>,
+    },
+    /// Ask for an answer.
+    Request,
+    /// Ask for it again, after a while.
+    Retry {
+        problem: String,
+        wait: Duration,
+        attempt: u32,
+    },
+    Finish(Ending),
+}
+
+#[derive(Debug)]
+pub struct Turn {
+    origin: Origin,
+    limits: Limits,
+    retry: Policy,
+    random: fastrand::Rng,
+    stage: Stage,
+    answer: Partial,
+    /// How often in a row a request has failed.
+    failures: u32,
+    responses: u32,
+    usage: Usage,
+    last_text: String,
+    repeated: Repeated,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Stage {
+    /// A request is out, or about to go out again.
+    Asking,
+    /// The answer is whole; its calls are not.
+    Draining(Box<Whole>),
+    Over,
+}
+
+/// An answer that only waits for its results.
+#[derive(Debug, Clone, PartialEq)]
+struct Whole {
+    blocks: Vec<Block>,
+    stop_reason: Option<StopReason>,
+    usage: Usage,
+    after: After,
+}
+
+/// What comes after the results.
+#[derive(Debug, Clone, PartialEq)]
+enum After {
+    Loop,
+    /// The stream broke after a call had started; this is why.
+    Broken(String),
+    End(Ending),
+}
+
+/// As much of an answer as has come.
+#[derive(Debug, Default)]
+struct Partial {
+    ended: Vec<Block>,
+    open_text: String,
+    called: bool,
+}
+
+impl Turn {
+    pub fn new(origin: Origin, limits: Limits, retry: Policy, seed: u64) -> Self {
+        Self {
+            origin,
+            limits,
+            retry,
+            random: fastrand::Rng::with_seed(seed),
+            stage: Stage::Asking,
+            answer: Partial::default(),
+            failures: 0,
+            responses: 0,
+            usage: Usage::default(),
+            last_text: String::new(),
+            repeated: Repeated::default(),
+        }
+    }
+
+    pub fn handle(&mut self, fact: Fact) -> Vec<Next> {
+        match (fact, std::mem::replace(&mut self.stage, Stage::Asking)) {
+            (_, Stage::Over) => {
+                self.stage = Stage::Over;
+                Vec::new()
+            }
+            (Fact::Streamed(event), Stage::Asking) => self.streamed(event),
+            (Fact::Over(response), Stage::Asking) => self.over(*response),
+            (Fact::Failed(error), Stage::Asking) => self.failed(error),
+            (Fact::Interrupted, Stage::Asking) => self.interrupted(),
+            (Fact::Interrupted, Stage::Draining(mut whole)) => {
+                whole.after = After::End(Ending::Interrupted);
+                self.stage = Stage::Draining(whole);
+                Vec::new()
+            }
+            (Fact::Drained(results), Stage::Draining(whole)) => self.drained(results, *whole),
+            (Fact::Drained(_), Stage::Asking) => Vec::new(),
+            (Fact::Streamed(_) | Fact::Over(_) | Fact::Failed(_), Stage::Draining(whole)) => {
+                self.stage = Stage::Draining(whole);
+                Vec::new()
+            }
+        }
+    }
+
+    /// How often the model has answered.
+    pub fn responses(&self) -> u32 {
+        self.responses
+    }
+
+    pub fn summary(&self, ending: Ending, took: Duration) -> TurnSummary {
+        TurnSummary {
+            ending,
+            text: self.last_text.clone(),
+            responses: self.responses,
+            usage: self.usage,
+            took,
+            denials: Vec::new(),
+        }
+    }
+
+    fn streamed(&mut self, event: StreamEvent) -> Vec<Next> {
+        match event {
+            StreamEvent::Text(text) => {
+                self.answer.open_text.push_str(&text);
+                vec![Next::ShowText(text)]
+            }
+            StreamEvent::Thinking(text) => vec![Next::ShowThinking(text)],
+            StreamEvent::ToolStarted { id, name } => vec![Next::ShowInputStarted { id, name }],
+            StreamEvent::ToolInput { id, fragment } => vec![Next::ShowInput { id, fragment }],
+            StreamEvent::BlockEnded(block) => self.block_ended(block),
+        }
+    }
+
+    fn block_ended(&mut self, block: Block) -> Vec<Next> {
+        let next = match &block {
+            Block::ToolUse(call) if call.input.is_object() => {
+                if self.repeated.is_too_often(call) {
+                    None
+                } else {
+                    self.answer.called = true;
+                    let (id, name, input) =
+                        (call.id.clone(), call.name.clone(), call.input.clone());
+                    Some(Next::Execute(ToolCall { id, name, input }))
+                }
+            }
+            Block::ToolUse(_) => None,
+            // Both were streamed as text, so the log has them.
+            Block::Text { .. } | Block::Refusal { .. } => {
+                self.answer.open_text.clear();
+                None
+            }
+            other => Some(Next::Keep(other.clone())),
+        };
+        self.answer.ended.push(block);
+        next.into_iter().collect()
+    }
+
+    fn over(&mut self, response: Response) -> Vec<Next> {
+        let answer = std::mem::take(&mut self.answer);
+        let started = answer.called && !self.limits.calls_wait;
+        match (response.error, started) {
+            (Some(error), false) => {
+                let hint = None;
+                let kind = if error.retryable {
+                    ProviderErrorKind::Retry { after: None }
+                } else {
+                    ProviderErrorKind::Final
+                };
+                let mut nexts = vec![Next::Discard];
+                nexts.extend(self.failed(ProviderError {
+                    kind,
+                    message: stream_problem(&error),
+                    hint,
+                }));
+                nexts
+            }
+            (Some(error), true) => {
+                let after = if error.retryable {
+                    After::Broken(stream_problem(&error))
+                } else {
+                    After::End(Ending::Failed {
+                        problem: stream_problem(&error),
+                        hint: None,
+                    })
+                };
+                self.drain(answer.ended, None, response.usage, after)
+            }
+            (None, _) => {
+                self.failures = 0;
+                let refused = response.stop_reason == Some(StopReason::Refusal);
+                let after = if refused
+                    && !response
+                        .blocks
+                        .iter()
+                        .any(|block| matches!(block, Block::Refusal { .. }))
+                {
+                    After::End(refusal(response.stop_details.as_ref()))
+                } else {
+                    After::Loop
+                };
+                // What a refusal leaves half said is to be thrown away, but calls that ran stay.
+                let void = refused && !answer.called && after != After::Loop;
+                let blocks = if void {
+                    Vec::new()
+                } else {
+                    with_all_calls(response.blocks, answer.ended)
+                };
+                let mut nexts = Vec::from_iter(void.then_some(Next::Discard));
+                nexts.extend(self.drain(blocks, response.stop_reason, response.usage, after));
+                nexts
+            }
+        }
+    }
+
+    fn failed(&mut self, error: ProviderError) -> Vec<Next> {
+        self.answer = Partial::default();
+        self.repeated.begin_answer();
+        self.failures += 1;
+        let wait = match error.kind {
+            ProviderErrorKind::Retry { after } => {
+                self.retry.wait(self.failures, after, self.random.f64())
+            }
+            ProviderErrorKind::ContextFull | ProviderErrorKind::Final => None,
+        };
+        match wait {
+            Some(wait) => {
+                vec![Next::Retry {
+                    problem: error.message,
+                    wait,
+                    attempt: self.failures,
+                }]
+            }
+            None => self.finish(Ending::Failed {
+                problem: error.message,
+                hint: error.hint,
+            }),
+        }
+    }
+
+    fn interrupted(&mut self) -> Vec<Next> {
+        let answer = std::mem::take(&mut self.answer);
+        let mut blocks = answer.ended;
+        if !answer.open_text.trim().is_empty() {
+            blocks.push(Block::text(answer.open_text));
+        }
+        self.drain(
+            blocks,
+            None,
+            Usage::default(),
+            After::End(Ending::Interrupted),
+        )
+    }
+
+    fn drain(
+        &mut self,
+        blocks: Vec<Block>,
+        stop_reason: Option<StopReason>,
+        usage: Usage,
+        after: After,
+    ) -> Vec<Next> {
+        self.stage = Stage::Draining(Box::new(Whole {
+            blocks,
+            stop_reason,
+            usage,
+            after,
+        }));
+        vec![Next::Drain]
+    }
+
+    fn drained(&mut self, results: Vec<ToolResult>, whole: Whole) -> Vec<Next> {
+        if !whole.blocks.is_empty() || whole.stop_reason.is_some() {
+            self.responses += 1;
+        }
+        self.usage.add(whole.usage);
+        let message = Message::from_assistant(whole.blocks, self.origin.clone());
+        let mut nexts = Vec::new();
+        let mut by_id: HashMap<CallId, ToolResult> = results
+            .into_iter()
+            .map(|result| (result.tool_use_id.clone(), result))
+            .collect();
+        let mut ordered = Vec::new();
+        for call in message.tool_uses() {
+            if !call.input.is_object() {
+                self.repeated.is_too_often(call);
+            }
+            let result = by_id.remove(&call.id).unwrap_or_else(|| {
+                let result = not_run(call, whole.stop_reason.as_ref());
+                nexts.push(Next::Settle(result.clone()));
+                result
+            });
+            ordered.push(result);
+        }
+        let text = message.text();
+        if !text.trim().is_empty() {
+            self.last_text = text;
+        }
+        let said = !message.content.is_empty();
+        if ordered.is_empty() {
+            nexts.extend(cut_short(whole.stop_reason.as_ref()).map(Next::Warn));
+        }
+        // A pause in which nothing was said would only be asked for again, word by word.
+        let paused = said && whole.stop_reason == Some(StopReason::PauseTurn);
+        let goes_on = !ordered.is_empty() || paused;
+        if said {
+            nexts.push(Next::Answer {
+                message,
+                stop_reason: whole.stop_reason,
+                usage: whole.usage,
+            });
+        }
+        if !ordered.is_empty() {
+            nexts.push(Next::Deliver {
+                results: ordered,
+                then: self.repeated.note(),
+            });
+        }
+        nexts.extend(self.after(whole.after, goes_on));
+        nexts
+    }
+
+    fn after(&mut self, after: After, goes_on: bool) -> Vec<Next> {
+        match &after {
+            After::End(ending) => return self.finish(ending.clone()),
+            After::Loop if !goes_on => return self.finish(Ending::Done),
+            After::Loop | After::Broken(_) => {}
+        }
+        if let Some(ending) = self
+            .repeated
+            .ending()
+            .or_else(|| self.limits.exhausted(self.responses, self.usage))
+        {
+            return self.finish(ending);
+        }
+        self.repeated.begin_answer();
+        self.stage = Stage::Asking;
+        match after {
+            After::Broken(problem) => self.failed(ProviderError {
+                kind: ProviderErrorKind::Retry { after: None },
+                message: problem,
+                hint: None,
+            }),
+            After::Loop | After::End(_) => vec![Next::Request],
+        }
+    }
+
+    fn finish(&mut self, ending: Ending) -> Vec<Next> {
+        self.stage = Stage::Over;
+        vec![Next::Finish(ending)]
+    }
+}
+
+/// The blocks of an answer; a call that was run and is, against all rules, not among them, is added.
+fn with_all_calls(mut blocks: Vec<Block>, ended: Vec<Block>) -> Vec<Block> {
+    for block in ended {
+        let Block::ToolUse(call) = &block else {
+            continue;
+        };
+        let known = blocks
+            .iter()
+            .any(|other| matches!(other, Block::ToolUse(other) if other.id == call.id));
+        if !known {
+            blocks.push(block);
+        }
+    }
+    blocks
+}
+
+/// The result of a call that was never handed over.
+fn not_run(call: &ToolUse, stop_reason: Option<&StopReason>) -> ToolResult {
+    let name = &call.name;
+    let text = if call.input.is_object() {
+        format!("{name} was not executed: the same call was made too often in a row")
+    } else if stop_reason == Some(&StopReason::MaxTokens) {
+        format!(
+            "{name} was not executed: the answer reached its length limit inside the call's input. Make the call again \
+             with a smaller input, in several steps if need be"
+        )
+    } else {
+        let raw = call.input_raw.as_deref().unwrap_or_default();
+        let head: String = raw.chars().take(200).collect();
+        format!(
+            "{name} was not executed: its input is not a JSON object. What came begins with: {head}"
+        )
+    };
+    ToolResult::error(call.id.clone(), text)
+}
+
+fn stream_problem(error: &StreamError) -> String {
+    match error.kind {
+        StreamErrorKind::Api => format!(
+            "the provider broke off its answer: {} ({})",
+            error.message, error.code
+        ),
+        StreamErrorKind::Truncated => format!(
+            "the connection to the provider broke off: {}",
+            error.message
+        ),
+    }
+}
+
+/// Words about an answer that ended before it was over.
+fn cut_short(stop_reason: Option<&StopReason>) -> Option<String> {
+    match stop_reason? {
+        StopReason::MaxTokens => Some("the answer was cut off: it reached its length limit".into()),
+        StopReason::ContextWindowExceeded => {
+            Some("the answer was cut off: the conversation fills the model's window".into())
+        }
+        StopReason::Unknown(reason) => Some(format!("the answer ended with `{reason}`")),
+        StopReason::EndTurn
+        | StopReason::ToolUse
+        | StopReason::StopSequence
+        | StopReason::Refusal
+        | StopReason::PauseTurn => None,
+    }
+}
+
+fn refusal(details: Option<&Value>) -> Ending {
+    let text = |key: &str| {
+        details
+            .and_then(|details| details.get(key))
+            .and_then(Value::as_str)
+    };
+    let because = text("explanation")
+        .or(text("category"))
+        .map(|why| format!(": {why}"));
+    Ending::Failed {
+        problem: format!(
+            "the model declined to answer{}",
+            because.unwrap_or_default()
+        ),
+        hint: Some("rephrase the request, or choose another model with --model".into()),
+    }
+}

@@ -1,0 +1,212 @@
+//! The rules of SPEC section 3 about what ends an exchange: limits, refusals, interrupts.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::limits::Limits;
+use super::turn::{Fact, Next};
+use super::turn_tests::{
+    answer, call, deliver, ended, endings, give, limited, over, result, text, turn, whole, written,
+};
+use crate::protocol::{Block, Ending, StopReason, Usage};
+use crate::provider::{Response, StreamEvent};
+
+#[test]
+fn max_turns_ends_the_loop_after_the_results() {
+    let mut turn = limited(Limits {
+        max_turns: Some(2),
+        max_tokens: None,
+        ..Limits::default()
+    });
+    assert_eq!(
+        endings(&give(&mut turn, &[call("a")], StopReason::ToolUse)),
+        [] as [&Ending; 0]
+    );
+    let nexts = give(&mut turn, &[call("b")], StopReason::ToolUse);
+    assert_eq!(
+        nexts[3..],
+        [deliver(&[result("b")]), Next::Finish(Ending::MaxTurns)]
+    );
+}
+
+#[test]
+fn an_answer_in_the_last_turn_is_success() {
+    let mut turn = limited(Limits {
+        max_turns: Some(1),
+        max_tokens: Some(1),
+        ..Limits::default()
+    });
+    let nexts = give(&mut turn, &[text("done")], StopReason::EndTurn);
+    assert_eq!(endings(&nexts), [&Ending::Done]);
+}
+
+#[test]
+fn max_tokens_of_the_run_ends_the_loop() {
+    let mut turn = limited(Limits {
+        max_turns: None,
+        max_tokens: Some(100),
+        ..Limits::default()
+    });
+    let usage = Usage {
+        input_tokens: Some(u64::MAX),
+        output_tokens: Some(40),
+        ..Usage::default()
+    };
+    turn.handle(ended(call("a")));
+    let response = Response {
+        usage,
+        ..whole(&[call("a")], StopReason::ToolUse)
+    };
+    turn.handle(over(response));
+    let nexts = turn.handle(Fact::Drained(vec![result("a")]));
+    assert!(
+        matches!(endings(&nexts)[..], [Ending::Failed { problem, .. }] if problem.contains("`maxTokens` is 100")),
+        "{nexts:?}"
+    );
+    assert_eq!(turn.summary(Ending::Done, Duration::ZERO).usage, usage);
+}
+
+#[test]
+fn a_pause_goes_on_and_an_empty_one_ends() {
+    let nexts = give(&mut turn(), &[text("searching")], StopReason::PauseTurn);
+    assert_eq!(
+        nexts[1..],
+        [
+            answer(&[text("searching")], Some(StopReason::PauseTurn)),
+            Next::Request
+        ]
+    );
+    let nexts = give(&mut turn(), &[], StopReason::PauseTurn);
+    assert_eq!(nexts, [Next::Drain, Next::Finish(Ending::Done)]);
+}
+
+#[test]
+fn a_refusal_ends_the_run_and_what_was_half_said_is_thrown_away() {
+    let mut turn = turn();
+    turn.handle(ended(text("First you")));
+    let response = Response {
+        stop_details: Some(json!({"category": "bio"})),
+        ..whole(&[text("First you")], StopReason::Refusal)
+    };
+    turn.handle(over(response));
+    let ending = Ending::Failed {
+        problem: "the model declined to answer: bio".into(),
+        hint: Some("rephrase the request, or choose another model with --model".into()),
+    };
+    assert_eq!(
+        turn.handle(Fact::Drained(Vec::new())),
+        [Next::Finish(ending)]
+    );
+}
+
+#[test]
+fn a_refusal_keeps_the_calls_that_ran() {
+    let nexts = give(&mut turn(), &[call("a")], StopReason::Refusal);
+    assert_eq!(nexts[3], deliver(&[result("a")]));
+    assert!(matches!(endings(&nexts)[..], [Ending::Failed { .. }]));
+}
+
+#[test]
+fn a_refusal_in_words_is_an_answer() {
+    let refusal = Block::Refusal {
+        text: "I will not".into(),
+    };
+    let nexts = give(
+        &mut turn(),
+        std::slice::from_ref(&refusal),
+        StopReason::Refusal,
+    );
+    assert_eq!(
+        nexts,
+        [
+            Next::Drain,
+            answer(&[refusal], Some(StopReason::Refusal)),
+            Next::Finish(Ending::Done)
+        ]
+    );
+}
+
+#[test]
+fn an_interrupt_keeps_what_was_written_and_the_results_of_its_calls() {
+    let mut turn = turn();
+    turn.handle(ended(call("a")));
+    turn.handle(written("half a sen"));
+    assert_eq!(turn.handle(Fact::Interrupted), [Next::Drain]);
+    assert_eq!(turn.handle(ended(call("late"))), [], "the stream is over");
+    assert_eq!(
+        turn.handle(Fact::Drained(vec![result("a")])),
+        [
+            answer(&[call("a"), text("half a sen")], None),
+            deliver(&[result("a")]),
+            Next::Finish(Ending::Interrupted)
+        ]
+    );
+}
+
+#[test]
+fn an_interrupt_does_not_double_a_refusal_that_is_complete() {
+    let mut turn = turn();
+    let refusal = Block::Refusal { text: "No".into() };
+    turn.handle(written("No"));
+    assert_eq!(
+        turn.handle(ended(refusal.clone())),
+        [],
+        "the log has its text"
+    );
+    turn.handle(Fact::Interrupted);
+    assert_eq!(
+        turn.handle(Fact::Drained(Vec::new()))[0],
+        answer(&[refusal], None)
+    );
+}
+
+#[test]
+fn an_interrupt_before_the_stream_ends_with_nothing_added() {
+    let mut turn = turn();
+    assert_eq!(turn.handle(Fact::Interrupted), [Next::Drain]);
+    assert_eq!(
+        turn.handle(Fact::Drained(Vec::new())),
+        [Next::Finish(Ending::Interrupted)]
+    );
+    assert_eq!(turn.responses(), 0);
+}
+
+#[test]
+fn an_interrupt_while_calls_run_waits_for_their_results() {
+    let mut turn = turn();
+    turn.handle(ended(call("a")));
+    turn.handle(over(whole(&[call("a")], StopReason::ToolUse)));
+    assert_eq!(turn.handle(Fact::Interrupted), []);
+    assert_eq!(turn.handle(Fact::Interrupted), []);
+    assert_eq!(
+        turn.handle(Fact::Drained(vec![result("a")]))[1..],
+        [deliver(&[result("a")]), Next::Finish(Ending::Interrupted)]
+    );
+}
+
+#[test]
+fn an_empty_answer_is_the_end_and_leaves_no_message() {
+    let mut turn = turn();
+    assert_eq!(
+        give(&mut turn, &[], StopReason::EndTurn),
+        [Next::Drain, Next::Finish(Ending::Done)]
+    );
+    assert_eq!(turn.responses(), 1);
+}
+
+#[test]
+fn other_blocks_are_kept_for_the_log_and_thinking_is_shown() {
+    let mut turn = turn();
+    let thought = Block::Thinking {
+        thinking: "hm".into(),
+        signature: Some("s".into()),
+        item: None,
+    };
+    let streamed = StreamEvent::Thinking("hm".into());
+    assert_eq!(
+        turn.handle(Fact::Streamed(streamed)),
+        [Next::ShowThinking("hm".into())]
+    );
+    assert_eq!(turn.handle(ended(thought.clone())), [Next::Keep(thought)]);
+}

@@ -1,0 +1,266 @@
+//! Random streams, answers and interrupts: whatever comes, every call that was executed has exactly one result.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::limits::Limits;
+use super::turn::{Fact, Next, Turn};
+use super::turn_tests::{call_with, origin};
+use crate::protocol::{Block, CallId, Message, StopReason, ToolResult};
+use crate::provider::retry::Policy;
+use crate::provider::{
+    ProviderError, ProviderErrorKind, Response, StreamError, StreamErrorKind, StreamEvent,
+};
+
+/// One answer of a model, or what came instead of it.
+#[derive(Debug, Clone)]
+enum Reply {
+    Refused { retryable: bool },
+    Stream { pieces: Vec<Piece>, end: End },
+}
+
+#[derive(Debug, Clone)]
+enum Piece {
+    Text,
+    Thought,
+    Call { input: u8 },
+    BrokenCall,
+    Interrupt,
+}
+
+#[derive(Debug, Clone)]
+enum End {
+    Well { reason: u8, interrupted: bool },
+    Badly { retryable: bool },
+}
+
+fn reply() -> impl Strategy<Value = Reply> {
+    let piece = prop_oneof![
+        3 => Just(Piece::Text),
+        1 => Just(Piece::Thought),
+        6 => (0_u8..3).prop_map(|input| Piece::Call { input }),
+        1 => Just(Piece::BrokenCall),
+        1 => Just(Piece::Interrupt),
+    ];
+    let end = prop_oneof![
+        4 => (0_u8..5, prop::bool::weighted(0.1)).prop_map(|(reason, interrupted)| End::Well { reason, interrupted }),
+        1 => any::<bool>().prop_map(|retryable| End::Badly { retryable }),
+    ];
+    prop_oneof![
+        1 => any::<bool>().prop_map(|retryable| Reply::Refused { retryable }),
+        8 => (prop::collection::vec(piece, 0..7), end).prop_map(|(pieces, end)| Reply::Stream { pieces, end }),
+    ]
+}
+
+/// A turn, and the driver's side of it: what was executed, and what has its result.
+struct Rig {
+    turn: Turn,
+    executed: Vec<CallId>,
+    delivered: HashSet<CallId>,
+    open: HashSet<CallId>,
+    next_id: usize,
+    last: Option<Next>,
+    over: bool,
+}
+
+impl Rig {
+    fn new(limits: Limits) -> Self {
+        let retry = Policy {
+            tries: 3,
+            base: Duration::from_secs(1),
+            cap: Duration::from_secs(1),
+        };
+        Self {
+            turn: Turn::new(origin(), limits, retry, 1),
+            executed: Vec::new(),
+            delivered: HashSet::new(),
+            open: HashSet::new(),
+            next_id: 0,
+            last: None,
+            over: false,
+        }
+    }
+
+    /// Feeds a fact and checks all that follows from it, draining at once when that is asked for.
+    fn feed(&mut self, fact: Fact) -> bool {
+        let mut drains = false;
+        let nexts = self.turn.handle(fact);
+        assert!(!self.over || nexts.is_empty(), "nothing after the end");
+        let mut answered: Option<Vec<CallId>> = None;
+        for next in nexts {
+            match &next {
+                Next::Execute(call) => {
+                    self.executed.push(call.id.clone());
+                    assert!(self.open.insert(call.id.clone()), "executed once");
+                }
+                Next::Drain => drains = true,
+                Next::Answer { message, .. } => answered = Some(calls_of(message)),
+                Next::Deliver { results, .. } => {
+                    let ids: Vec<CallId> = results.iter().map(|r| r.tool_use_id.clone()).collect();
+                    assert_eq!(Some(&ids), answered.as_ref(), "a result per call, in order");
+                    for id in ids {
+                        self.open.remove(&id);
+                        assert!(self.delivered.insert(id), "one result per call");
+                    }
+                }
+                Next::Request | Next::Finish(_) => {
+                    assert_eq!(
+                        self.open,
+                        HashSet::new(),
+                        "no call is left without a result"
+                    );
+                    self.over = matches!(next, Next::Finish(_));
+                }
+                Next::Retry { .. } => {
+                    assert_eq!(
+                        self.open,
+                        HashSet::new(),
+                        "what was begun is not asked for again"
+                    );
+                }
+                Next::ShowText(_)
+                | Next::ShowThinking(_)
+                | Next::ShowInputStarted { .. }
+                | Next::ShowInput { .. }
+                | Next::Keep(_)
+                | Next::Discard
+                | Next::Warn(_)
+                | Next::Settle(_) => {}
+            }
+            self.last = Some(next);
+        }
+        drains
+    }
+
+    fn drain(&mut self, interrupted: bool) {
+        if interrupted {
+            assert!(!self.feed(Fact::Interrupted));
+        }
+        let mut results: Vec<ToolResult> = Vec::new();
+        // Out of order, on purpose.
+        for id in self.executed.drain(..).rev() {
+            results.push(ToolResult::text(id, "fine"));
+        }
+        self.feed(Fact::Drained(results));
+    }
+
+    fn play(&mut self, reply: &Reply) {
+        let (pieces, end) = match reply {
+            Reply::Refused { retryable } => {
+                let kind = if *retryable {
+                    ProviderErrorKind::Retry { after: None }
+                } else {
+                    ProviderErrorKind::Final
+                };
+                self.feed(Fact::Failed(ProviderError {
+                    kind,
+                    message: "no".into(),
+                    hint: None,
+                }));
+                return;
+            }
+            Reply::Stream { pieces, end } => (pieces, end),
+        };
+        let mut blocks = Vec::new();
+        for piece in pieces {
+            if matches!(piece, Piece::Interrupt) {
+                if self.feed(Fact::Interrupted) {
+                    self.drain(false);
+                }
+                return;
+            }
+            let block = self.block(piece);
+            if let Block::Text { text, .. } = &block {
+                self.feed(Fact::Streamed(StreamEvent::Text(text.clone())));
+            }
+            self.feed(Fact::Streamed(StreamEvent::BlockEnded(block.clone())));
+            blocks.push(block);
+        }
+        let (response, interrupted) = match end {
+            End::Well {
+                reason,
+                interrupted,
+            } => (well(blocks, *reason), *interrupted),
+            End::Badly { retryable } => (badly(*retryable), false),
+        };
+        if self.feed(Fact::Over(Box::new(response))) {
+            self.drain(interrupted);
+        }
+    }
+
+    fn block(&mut self, piece: &Piece) -> Block {
+        self.next_id += 1;
+        let id = self.next_id.to_string();
+        match piece {
+            Piece::Text | Piece::Interrupt => Block::text("words"),
+            Piece::Thought => Block::RedactedThinking { data: "x".into() },
+            Piece::Call { input } => call_with(&id, json!({"n": input})),
+            Piece::BrokenCall => call_with(&id, Value::Null),
+        }
+    }
+}
+
+fn calls_of(message: &Message) -> Vec<CallId> {
+    message.tool_uses().map(|call| call.id.clone()).collect()
+}
+
+fn well(blocks: Vec<Block>, reason: u8) -> Response {
+    let stop_reason = match reason {
+        0 => StopReason::EndTurn,
+        1 => StopReason::ToolUse,
+        2 => StopReason::MaxTokens,
+        3 => StopReason::Refusal,
+        _ => StopReason::PauseTurn,
+    };
+    Response {
+        blocks,
+        stop_reason: Some(stop_reason),
+        complete: true,
+        ..Response::default()
+    }
+}
+
+fn badly(retryable: bool) -> Response {
+    Response {
+        error: Some(StreamError {
+            kind: StreamErrorKind::Api,
+            code: "overloaded_error".into(),
+            message: "busy".into(),
+            retryable,
+        }),
+        ..Response::default()
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_executed_call_has_one_result_before_the_next_request_or_the_end(
+        replies in prop::collection::vec(reply(), 1..12),
+        max_turns in prop::option::of(1_u32..6),
+    ) {
+        let mut rig = Rig::new(Limits { max_turns, ..Limits::default() });
+        for reply in &replies {
+            rig.play(reply);
+            let settled = matches!(
+                rig.last,
+                Some(Next::Request | Next::Retry { .. } | Next::Finish(_))
+            );
+            prop_assert!(settled, "the exchange knows what comes next: {:?}", rig.last);
+        }
+    }
+
+    #[test]
+    fn an_interrupt_ends_any_exchange(replies in prop::collection::vec(reply(), 0..6)) {
+        let mut rig = Rig::new(Limits::default());
+        for reply in &replies {
+            rig.play(reply);
+        }
+        if rig.feed(Fact::Interrupted) {
+            rig.drain(false);
+        }
+        prop_assert!(rig.over, "{:?}", rig.last);
+    }
+}

@@ -1,0 +1,466 @@
+//! The rules of SPEC section 3 about what makes an exchange go on, one test each.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::limits::Limits;
+use super::turn::{Fact, Next, Turn};
+use crate::protocol::{
+    Block, Ending, Message, Origin, StopReason, ToolCall, ToolResult, ToolUse, Usage,
+};
+use crate::provider::retry::Policy;
+use crate::provider::{
+    ProviderError, ProviderErrorKind, Response, StreamError, StreamErrorKind, StreamEvent,
+};
+
+pub(super) fn origin() -> Origin {
+    Origin {
+        provider: "script".into(),
+        model: "m".into(),
+    }
+}
+
+pub(super) fn turn() -> Turn {
+    limited(Limits::default())
+}
+
+pub(super) fn limited(limits: Limits) -> Turn {
+    let retry = Policy {
+        tries: 3,
+        base: Duration::from_secs(1),
+        cap: Duration::from_secs(1),
+    };
+    Turn::new(origin(), limits, retry, 7)
+}
+
+pub(super) fn call(id: &str) -> Block {
+    call_with(id, json!({"file_path": id}))
+}
+
+pub(super) fn call_with(id: &str, input: Value) -> Block {
+    Block::ToolUse(ToolUse {
+        id: id.into(),
+        name: "Read".into(),
+        input,
+        input_raw: None,
+        input_error: None,
+    })
+}
+
+/// A call whose input has come only as far as `raw`.
+pub(super) fn half_call(id: &str, raw: &str) -> Block {
+    Block::ToolUse(ToolUse {
+        id: id.into(),
+        name: "Write".into(),
+        input: Value::Null,
+        input_raw: Some(raw.into()),
+        input_error: Some("invalid_json".into()),
+    })
+}
+
+pub(super) fn execute(id: &str) -> Next {
+    Next::Execute(ToolCall {
+        id: id.into(),
+        name: "Read".into(),
+        input: json!({"file_path": id}),
+    })
+}
+
+pub(super) fn text(text: &str) -> Block {
+    Block::text(text)
+}
+
+pub(super) fn result(id: &str) -> ToolResult {
+    ToolResult::text(id.into(), format!("read {id}"))
+}
+
+pub(super) fn ended(block: Block) -> Fact {
+    Fact::Streamed(StreamEvent::BlockEnded(block))
+}
+
+pub(super) fn written(text: &str) -> Fact {
+    Fact::Streamed(StreamEvent::Text(text.into()))
+}
+
+pub(super) fn whole(blocks: &[Block], stop_reason: StopReason) -> Response {
+    Response {
+        blocks: blocks.to_vec(),
+        stop_reason: Some(stop_reason),
+        complete: true,
+        ..Response::default()
+    }
+}
+
+pub(super) fn broken(retryable: bool) -> Response {
+    Response {
+        error: Some(StreamError {
+            kind: StreamErrorKind::Truncated,
+            code: "eof".into(),
+            message: "unexpected end".into(),
+            retryable,
+        }),
+        ..Response::default()
+    }
+}
+
+pub(super) fn over(response: Response) -> Fact {
+    Fact::Over(Box::new(response))
+}
+
+pub(super) fn answer(blocks: &[Block], stop_reason: Option<StopReason>) -> Next {
+    Next::Answer {
+        message: Message::from_assistant(blocks.to_vec(), origin()),
+        stop_reason,
+        usage: Usage::default(),
+    }
+}
+
+pub(super) fn deliver(results: &[ToolResult]) -> Next {
+    Next::Deliver {
+        results: results.to_vec(),
+        then: Vec::new(),
+    }
+}
+
+pub(super) fn failed(problem: &str) -> Next {
+    Next::Finish(Ending::Failed {
+        problem: problem.into(),
+        hint: None,
+    })
+}
+
+/// Streams the blocks, ends the answer and hands in a result for every call that was executed.
+pub(super) fn give(turn: &mut Turn, blocks: &[Block], stop_reason: StopReason) -> Vec<Next> {
+    let mut nexts = Vec::new();
+    for block in blocks {
+        nexts.extend(turn.handle(ended(block.clone())));
+    }
+    let called = nexts.iter().filter_map(|next| match next {
+        Next::Execute(call) => Some(result(&call.id.0)),
+        _ => None,
+    });
+    let results = called.collect();
+    nexts.extend(turn.handle(over(whole(blocks, stop_reason))));
+    nexts.extend(turn.handle(Fact::Drained(results)));
+    nexts
+}
+
+pub(super) fn endings(nexts: &[Next]) -> Vec<&Ending> {
+    let endings = nexts.iter().filter_map(|next| match next {
+        Next::Finish(ending) => Some(ending),
+        _ => None,
+    });
+    endings.collect()
+}
+
+#[test]
+fn an_answer_without_calls_is_the_end() {
+    let mut turn = turn();
+    assert_eq!(turn.handle(written("Hel")), [Next::ShowText("Hel".into())]);
+    assert_eq!(turn.handle(ended(text("Hello"))), []);
+    let blocks = [text("Hello")];
+    assert_eq!(
+        turn.handle(over(whole(&blocks, StopReason::EndTurn))),
+        [Next::Drain]
+    );
+    assert_eq!(
+        turn.handle(Fact::Drained(Vec::new())),
+        [
+            answer(&blocks, Some(StopReason::EndTurn)),
+            Next::Finish(Ending::Done)
+        ]
+    );
+    let summary = turn.summary(Ending::Done, Duration::ZERO);
+    assert_eq!((summary.text.as_str(), summary.responses), ("Hello", 1));
+}
+
+#[test]
+fn a_call_is_handed_over_when_its_block_ends() {
+    let mut turn = turn();
+    let (id, name) = ("a".into(), "Read".into());
+    let started = StreamEvent::ToolStarted { id, name };
+    let shown = turn.handle(Fact::Streamed(started));
+    assert!(matches!(shown[..], [Next::ShowInputStarted { .. }]));
+    assert_eq!(turn.handle(ended(call("a"))), [execute("a")]);
+}
+
+#[test]
+fn the_content_decides_whether_the_loop_goes_on_never_the_stop_reason() {
+    for reason in [StopReason::EndTurn, StopReason::Unknown("tired".into())] {
+        let nexts = give(&mut turn(), &[call("a")], reason.clone());
+        let expected = [
+            execute("a"),
+            Next::Drain,
+            answer(&[call("a")], Some(reason)),
+            deliver(&[result("a")]),
+            Next::Request,
+        ];
+        assert_eq!(nexts, expected);
+    }
+    let nexts = give(&mut turn(), &[text("done")], StopReason::ToolUse);
+    assert_eq!(endings(&nexts), [&Ending::Done]);
+}
+
+#[test]
+fn results_are_delivered_in_the_order_of_the_blocks() {
+    let mut turn = turn();
+    let blocks = [text("so"), call("a"), call("b"), call("c")];
+    for block in &blocks {
+        turn.handle(ended(block.clone()));
+    }
+    turn.handle(over(whole(&blocks, StopReason::ToolUse)));
+    let nexts = turn.handle(Fact::Drained(vec![result("c"), result("a"), result("b")]));
+    assert_eq!(nexts[1], deliver(&[result("a"), result("b"), result("c")]));
+}
+
+#[test]
+fn a_call_that_ran_but_is_missing_in_the_answer_is_put_into_it() {
+    let mut turn = turn();
+    turn.handle(ended(call("a")));
+    turn.handle(over(whole(&[text("hm")], StopReason::EndTurn)));
+    assert_eq!(
+        turn.handle(Fact::Drained(vec![result("a")])),
+        [
+            answer(&[text("hm"), call("a")], Some(StopReason::EndTurn)),
+            deliver(&[result("a")]),
+            Next::Request
+        ]
+    );
+}
+
+#[test]
+fn a_stream_that_breaks_before_a_call_is_asked_for_again() {
+    let mut turn = turn();
+    turn.handle(written("Let me"));
+    turn.handle(ended(half_call("a", "{\"file")));
+    let nexts = turn.handle(over(broken(true)));
+    let [
+        Next::Discard,
+        Next::Retry {
+            problem,
+            wait,
+            attempt: 1,
+        },
+    ] = &nexts[..]
+    else {
+        panic!("a retry, not {nexts:?}");
+    };
+    assert_eq!(
+        problem,
+        "the connection to the provider broke off: unexpected end"
+    );
+    assert!((Duration::from_millis(750)..=Duration::from_secs(1)).contains(wait));
+    let nexts = give(&mut turn, &[text("Hello")], StopReason::EndTurn);
+    let blocks = [text("Hello")];
+    assert!(
+        nexts.contains(&answer(&blocks, Some(StopReason::EndTurn))),
+        "nothing is doubled"
+    );
+}
+
+#[test]
+fn a_stream_that_breaks_after_a_call_keeps_what_is_complete_and_goes_on() {
+    let mut turn = turn();
+    turn.handle(ended(text("I read")));
+    turn.handle(ended(call("a")));
+    turn.handle(written("and then"));
+    assert_eq!(turn.handle(over(broken(true))), [Next::Drain]);
+    let nexts = turn.handle(Fact::Drained(vec![result("a")]));
+    assert_eq!(
+        nexts[..2],
+        [
+            answer(&[text("I read"), call("a")], None),
+            deliver(&[result("a")]),
+        ]
+    );
+    let problem = "the connection to the provider broke off: unexpected end";
+    assert!(
+        matches!(&nexts[2..], [Next::Retry { problem: said, attempt: 1, .. }] if said == problem),
+        "it is said why, and waited: {nexts:?}"
+    );
+}
+
+#[test]
+fn answers_that_keep_breaking_after_a_call_end_the_run() {
+    let mut turn = turn();
+    let mut last = Vec::new();
+    for id in ["a", "b", "c"] {
+        turn.handle(ended(call(id)));
+        turn.handle(over(broken(true)));
+        last = turn.handle(Fact::Drained(vec![result(id)]));
+    }
+    assert_eq!(
+        last[1..],
+        [
+            deliver(&[result("c")]),
+            failed("the connection to the provider broke off: unexpected end")
+        ]
+    );
+}
+
+#[test]
+fn a_final_error_of_a_stream_ends_the_run_with_the_results_delivered() {
+    let mut turn = turn();
+    turn.handle(ended(call("a")));
+    turn.handle(over(broken(false)));
+    assert_eq!(
+        turn.handle(Fact::Drained(vec![result("a")]))[1..],
+        [
+            deliver(&[result("a")]),
+            failed("the connection to the provider broke off: unexpected end")
+        ]
+    );
+    let nexts = limited(Limits::default()).handle(over(broken(false)));
+    assert_eq!(
+        nexts,
+        [
+            Next::Discard,
+            failed("the connection to the provider broke off: unexpected end")
+        ]
+    );
+}
+
+#[test]
+fn a_request_is_given_up_after_its_tries_and_an_answer_resets_them() {
+    let mut turn = turn();
+    let passing = || {
+        Fact::Failed(ProviderError {
+            kind: ProviderErrorKind::Retry {
+                after: Some(Duration::from_secs(9)),
+            },
+            message: "overloaded".into(),
+            hint: Some("wait".into()),
+        })
+    };
+    let retry = |attempt| Next::Retry {
+        problem: "overloaded".into(),
+        wait: Duration::from_secs(9),
+        attempt,
+    };
+    assert_eq!(turn.handle(passing()), [retry(1)]);
+    assert_eq!(turn.handle(passing()), [retry(2)]);
+    give(&mut turn, &[call("a")], StopReason::ToolUse);
+    assert_eq!(turn.handle(passing()), [retry(1)]);
+    turn.handle(passing());
+    let ending = Ending::Failed {
+        problem: "overloaded".into(),
+        hint: Some("wait".into()),
+    };
+    assert_eq!(turn.handle(passing()), [Next::Finish(ending)]);
+    assert_eq!(turn.handle(passing()), [], "what is over stays over");
+}
+
+#[test]
+fn a_final_error_is_not_retried() {
+    for kind in [ProviderErrorKind::Final, ProviderErrorKind::ContextFull] {
+        let error = ProviderError {
+            kind,
+            message: "no such model".into(),
+            hint: None,
+        };
+        assert_eq!(
+            turn().handle(Fact::Failed(error)),
+            [failed("no such model")]
+        );
+    }
+}
+
+#[test]
+fn a_call_cut_off_by_max_tokens_is_not_executed_and_the_loop_goes_on() {
+    let block = half_call("a", "{\"content\":\"abc");
+    let nexts = give(
+        &mut turn(),
+        std::slice::from_ref(&block),
+        StopReason::MaxTokens,
+    );
+    let told = ToolResult::error(
+        "a".into(),
+        "Write was not executed: the answer reached its length limit inside the call's input. Make the call again with \
+         a smaller input, in several steps if need be",
+    );
+    assert_eq!(
+        nexts,
+        [
+            Next::Drain,
+            Next::Settle(told.clone()),
+            answer(&[block], Some(StopReason::MaxTokens)),
+            deliver(&[told]),
+            Next::Request
+        ]
+    );
+}
+
+#[test]
+fn an_input_that_is_no_object_is_shown_to_the_model() {
+    let told = |block| {
+        let nexts = give(&mut turn(), &[block], StopReason::ToolUse);
+        match &nexts[1] {
+            Next::Settle(result) => result.as_text(),
+            other => panic!("settled, not {other:?}"),
+        }
+    };
+    assert_eq!(
+        told(half_call("a", "[1]")),
+        "<tool_use_error>Write was not executed: its input is not a JSON object. What came begins with: \
+         [1]</tool_use_error>"
+    );
+    let without_raw = told(call_with("a", json!(3)));
+    assert!(without_raw.contains("not a JSON object"), "{without_raw}");
+}
+
+#[test]
+fn the_same_call_is_told_at_the_third_time_and_ends_the_run_at_the_fifth() {
+    let mut turn = turn();
+    let same = |id: &str| call_with(id, json!({"file_path": "x"}));
+    let mut told = Vec::new();
+    let mut last = Vec::new();
+    for id in ["a", "b", "c", "d", "e"] {
+        last = give(&mut turn, &[same(id)], StopReason::ToolUse);
+        told.push(
+            last.iter()
+                .any(|next| matches!(next, Next::Deliver { then, .. } if !then.is_empty())),
+        );
+    }
+    assert_eq!(told, [false, false, true, true, true]);
+    assert!(!last.iter().any(|next| matches!(next, Next::Execute(_))));
+    assert!(last.iter().any(|next| matches!(next, Next::Settle(_))));
+    let ending = Ending::Failed {
+        problem: "the model made the same Read call 5 times in a row".into(),
+        hint: Some("say what it should do instead, and go on with --continue".into()),
+    };
+    assert_eq!(endings(&last), [&ending]);
+}
+
+#[test]
+fn five_same_calls_in_one_answer_end_the_run_whatever_follows_them() {
+    let mut blocks: Vec<Block> = ["a", "b", "c", "d", "e"]
+        .map(|id| call_with(id, json!({"file_path": "x"})))
+        .to_vec();
+    blocks.push(call("other"));
+    let nexts = give(&mut turn(), &blocks, StopReason::ToolUse);
+    assert!(
+        matches!(endings(&nexts)[..], [Ending::Failed { .. }]),
+        "{nexts:#?}"
+    );
+}
+
+#[test]
+fn another_call_in_between_starts_the_count_anew() {
+    let mut turn = turn();
+    let same = |id: &str| call_with(id, json!({"file_path": "x"}));
+    for round in 0..4 {
+        let blocks = [
+            same(&format!("{round}a")),
+            same(&format!("{round}b")),
+            call("y"),
+        ];
+        let nexts = give(&mut turn, &blocks, StopReason::ToolUse);
+        assert_eq!(nexts.last(), Some(&Next::Request));
+        assert!(
+            !nexts
+                .iter()
+                .any(|next| matches!(next, Next::Deliver { then, .. } if !then.is_empty()))
+        );
+    }
+}

@@ -1,0 +1,69 @@
+//! Where the program keeps its files.
+
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dirs {
+    /// Settings, memory, themes, keys.
+    pub config: PathBuf,
+    /// Sessions, checkpoints, large results, logs.
+    pub data: PathBuf,
+    pub home: PathBuf,
+}
+
+impl Dirs {
+    /// The platform's directories, unless `AGENT_TUI_CONFIG_DIR` and `AGENT_TUI_DATA_DIR` say otherwise. Without a home the
+    /// program still starts: with no configuration, because what lies in a place that all can write to could be anyone's,
+    /// and with a directory for temporary files for its data.
+    pub fn find() -> Self {
+        let platform = directories::ProjectDirs::from("", "", "agent-tui");
+        let choose = |variable: &str, standard: Option<PathBuf>, otherwise: PathBuf| {
+            let chosen = std::env::var_os(variable)
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from);
+            let path = chosen.or(standard).unwrap_or(otherwise);
+            std::path::absolute(&path).unwrap_or(path)
+        };
+        let user = rustix::process::getuid().as_raw();
+        let temporary = std::env::temp_dir().join(format!("agent-tui-{user}"));
+        let nowhere = PathBuf::from("/dev/null/agent-tui");
+        let (config, data) = platform
+            .map(|dirs| (dirs.config_dir().to_owned(), dirs.data_dir().to_owned()))
+            .unzip();
+        Self {
+            config: choose("AGENT_TUI_CONFIG_DIR", config, nowhere),
+            data: choose("AGENT_TUI_DATA_DIR", data, temporary.clone()),
+            home: directories::BaseDirs::new().map_or(temporary, |dirs| dirs.home_dir().to_owned()),
+        }
+    }
+
+    pub fn sessions(&self) -> PathBuf {
+        self.data.join("sessions")
+    }
+
+    pub fn results(&self) -> PathBuf {
+        self.data.join("results")
+    }
+
+    pub fn checkpoints(&self) -> PathBuf {
+        self.data.join("checkpoints")
+    }
+
+    pub fn logs(&self) -> PathBuf {
+        self.data.join("logs")
+    }
+}
+
+/// Creates a directory, with its parents, that only its owner may enter. One that is somebody else's is refused.
+pub fn create_private_dir(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+    let data = std::fs::metadata(path)?;
+    if data.uid() != rustix::process::getuid().as_raw() {
+        let problem = format!("`{}` belongs to somebody else", path.display());
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, problem));
+    }
+    Ok(())
+}
