@@ -1,0 +1,179 @@
+//! From arguments to a running agent.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::args::Args;
+use super::place::Place;
+use super::{UsageError, prompt, session};
+use crate::agent::context::{Git, Surroundings, system_prompt};
+use crate::agent::{self, limits};
+use crate::config::Settings;
+use crate::config::settings::Price;
+use crate::executor::{self, Asking, Context};
+use crate::headless;
+use crate::provider::choose::{self, Choice, Wanted, Wish};
+use crate::provider::retry;
+use crate::session::Record;
+use crate::tools::bash::groups::Groups;
+use crate::tools::files::{Checkpoints, Ledger};
+use crate::tools::{DescribeCx, Environment};
+
+/// How long an answer may be, unless the settings say otherwise.
+const MAX_OUTPUT_TOKENS: u32 = 32_000;
+
+/// `agent-tui -p`.
+pub fn headless(args: &Args) -> Result<u8, UsageError> {
+    let prompt = prompt::read(args)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| {
+            UsageError::new(format!("the program cannot start its threads: {error}"))
+        })?;
+    let code = runtime.block_on(async {
+        let place = Place::find(args)?;
+        let run = headless::Run {
+            format: args.output_format,
+            prompt,
+            cwd: place.workspace.clone(),
+            mode: place.mode(args),
+        };
+        let agent = agent::spawn(setup(args, place, Asking::Nobody).await?);
+        let exit = headless::run(agent, run).await;
+        exit.map(headless::Exit::code)
+            .map_err(|error| UsageError::new(format!("signals cannot be listened to: {error}")))
+    });
+    // A tool that does not listen must not keep the program alive.
+    runtime.shutdown_background();
+    code
+}
+
+async fn setup(args: &Args, mut place: Place, asking: Asking) -> Result<agent::Setup, UsageError> {
+    // Git takes its time; the rest is done meanwhile.
+    let git = Git::ask(&place.workspace);
+    let Choice { provider, model } = choose(args, &place.settings).await?;
+    let session = session::open(args, &place)?;
+    let results_dir = place.dirs.results().join(&session.id.0);
+    place.allow_reading(&results_dir)?;
+    let around = Surroundings {
+        workspace: place.workspace.clone(),
+        config_dir: place.dirs.config.clone(),
+        provider: provider.name().to_owned(),
+        model: model.clone(),
+    };
+    let registry = place.registry(args);
+    let about = DescribeCx {
+        workspace: place.workspace.clone(),
+        model: model.clone(),
+    };
+    let tools = registry.definitions(&about);
+    let preparing = registry.clone();
+    tokio::task::spawn_blocking(move || preparing.prepare());
+    let env = Arc::new(environment(&place, results_dir));
+    let (rules, mode) = (place.settings.rules.clone(), place.mode(args));
+    let mut context = Context::new(registry, rules, mode, asking, place.places(args), env);
+    context.interrupt_overrides = place
+        .settings
+        .interrupt_behavior
+        .clone()
+        .into_iter()
+        .collect();
+    if let Some(cwd) = session.cwd {
+        context.set_cwd(cwd);
+    }
+    let mut log = session.log;
+    let begun = Record::Run {
+        provider: provider.name().to_owned(),
+        model: model.clone(),
+    };
+    // A log that cannot be written says so with its first record of substance.
+    let _ = log.write(begun);
+    let settings = &place.settings;
+    Ok(agent::Setup {
+        system: system_prompt(&around, git).await,
+        limits: limits(args, settings, &model),
+        policy: policy(settings),
+        retry: retry::Policy {
+            tries: settings.retries.unwrap_or(retry::Policy::default().tries),
+            ..retry::Policy::default()
+        },
+        max_output_tokens: settings.max_output_tokens.unwrap_or(MAX_OUTPUT_TOKENS),
+        provider,
+        model,
+        tools,
+        context: Arc::new(context),
+        session: session.id,
+        log,
+        history: session.history,
+        notices: settings
+            .warnings
+            .iter()
+            .cloned()
+            .chain(session.notices)
+            .collect(),
+    })
+}
+
+async fn choose(args: &Args, settings: &Settings) -> Result<Choice, UsageError> {
+    let wanted = Wanted {
+        flags: Wish {
+            provider: args.provider.clone(),
+            model: args.model.clone(),
+            base_url: args.base_url.clone(),
+        },
+        settings: Wish {
+            provider: settings.provider.clone(),
+            model: settings.model.clone(),
+            base_url: settings.base_url.clone(),
+        },
+        stall: settings.stall_seconds.map(Duration::from_secs),
+    };
+    choose::choose(wanted).await.map_err(|error| {
+        let usage = UsageError::new(error.problem);
+        match error.hint {
+            Some(hint) => usage.hint(hint),
+            None => usage,
+        }
+    })
+}
+
+fn environment(place: &Place, results_dir: PathBuf) -> Environment {
+    Environment {
+        workspace: place.workspace.clone(),
+        results_dir,
+        ledger: Ledger::default(),
+        checkpoints: Checkpoints::new(place.dirs.checkpoints()),
+        groups: Groups::default(),
+    }
+}
+
+fn policy(settings: &Settings) -> executor::Policy {
+    let standard = executor::Policy::default();
+    executor::Policy {
+        limit: settings.max_tool_concurrency.unwrap_or(standard.limit),
+        while_streaming: settings
+            .streaming_execution
+            .unwrap_or(standard.while_streaming),
+        on_bash_error: settings.on_bash_error.unwrap_or(standard.on_bash_error),
+    }
+}
+
+fn limits(args: &Args, settings: &Settings, model: &str) -> limits::Limits {
+    let price = settings.prices.get(model).copied();
+    limits::Limits {
+        calls_wait: settings.streaming_execution == Some(false),
+        max_turns: args.max_turns.or(settings.max_turns),
+        max_tokens: settings.max_tokens,
+        max_cost: settings
+            .max_cost
+            .zip(price)
+            .map(|(most, Price { input, output })| limits::Cost {
+                most,
+                input,
+                output,
+            }),
+    }
+}

@@ -1,0 +1,86 @@
+//! The command line: arguments in, something launched, an exit code out.
+//!
+//! Exit codes: 0 done, 1 the run failed, 2 wrong usage or unreadable configuration, 130 interrupted.
+
+mod args;
+mod debug;
+mod launch;
+mod permissions;
+mod place;
+mod prompt;
+mod session;
+mod tools;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use self::args::{Args, Subcommand};
+
+/// What went wrong before anything ran, with what to do about it.
+#[derive(Debug, thiserror::Error)]
+#[error("{problem}")]
+pub struct UsageError {
+    problem: String,
+    hint: Option<String>,
+}
+
+impl UsageError {
+    fn new(problem: impl Into<String>) -> Self {
+        Self {
+            problem: problem.into(),
+            hint: None,
+        }
+    }
+
+    fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+pub fn main() -> ExitCode {
+    debug::quiet_panics();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => {
+            let code = error.exit_code();
+            // Help for a reader that is gone helps nobody.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(code).unwrap_or(2));
+        }
+    };
+    match run(&args) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            let mut stderr = io::stderr();
+            let _ = writeln!(stderr, "error: {}", error.problem);
+            if let Some(hint) = error.hint {
+                let _ = writeln!(stderr, "hint: {hint}");
+            }
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(args: &Args) -> Result<u8, UsageError> {
+    if args.debug {
+        debug::log_to_file()?;
+    }
+    match &args.command {
+        Some(Subcommand::Tools { json }) => tools::run(args, *json),
+        Some(Subcommand::Permissions { command }) => permissions::run(args, command),
+        None if args.print.is_some() => launch::headless(args),
+        None => Err(UsageError::new("this version has no screen yet")
+            .hint("give it a request with -p: `agent-tui -p \"search TODO in *.rs\"`; see `agent-tui --help`")),
+    }
+}
+
+/// Prints a line of a subcommand's output. False once nobody reads it any more.
+fn print_line(text: &str) -> bool {
+    let mut stdout = io::stdout();
+    writeln!(stdout, "{text}")
+        .and_then(|()| stdout.flush())
+        .is_ok()
+}

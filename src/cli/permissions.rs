@@ -1,0 +1,73 @@
+//! `agent-tui permissions`: asks the permission engine without running anything.
+
+use std::io::{self, BufRead};
+
+use super::args::{Args, PermissionsCommand};
+use super::place::Place;
+use super::{UsageError, print_line};
+use crate::permissions::{Asked, RealLinks, World, check, decide};
+
+pub fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, UsageError> {
+    match command {
+        PermissionsCommand::Check { batch: true, .. } => each_line(check::check_case),
+        PermissionsCommand::Classify { batch: true, .. } => each_line(check::classify_case),
+        PermissionsCommand::Classify { shell, .. } => {
+            let case = serde_json::json!({ "command": shell });
+            print_line(&check::classify_case(&case.to_string()));
+            Ok(0)
+        }
+        PermissionsCommand::Check {
+            mode,
+            cwd,
+            tool,
+            input,
+            ..
+        } => {
+            let place = Place::find(args)?;
+            let input = serde_json::from_str(input.as_deref().unwrap_or("{}"))
+                .map_err(|error| UsageError::new(format!("the input is not JSON: {error}")))?;
+            let tool = tool.as_deref().unwrap_or_default();
+            let known = place
+                .registry(args)
+                .find(tool)
+                .map(|tool| (tool.spec().level, tool.facts(&input).read_only));
+            let (level, read_only) = known.unwrap_or((crate::protocol::Level::Confirm, false));
+            let asked = Asked {
+                tool,
+                input: &input,
+                level,
+                read_only,
+            };
+            let mode = mode
+                .or(args.permission_mode)
+                .map(|mode| mode.0)
+                .or(place.settings.mode)
+                .unwrap_or_default();
+            let world = World {
+                cwd: cwd.clone().unwrap_or(place.workspace),
+                home: place.dirs.home,
+                shell_dir: None,
+                additional_directories: args.add_dir.clone(),
+                config_dir: Some(place.dirs.config),
+                links: &RealLinks,
+            };
+            let verdict = decide(&asked, &place.settings.rules, mode, &world);
+            print_line(&check::answer(&verdict).to_string());
+            Ok(0)
+        }
+    }
+}
+
+fn each_line(answer: impl Fn(&str) -> String) -> Result<u8, UsageError> {
+    for line in io::stdin().lock().lines() {
+        let line = line
+            .map_err(|error| UsageError::new(format!("standard input cannot be read: {error}")))?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        if !print_line(&answer(&line)) {
+            break;
+        }
+    }
+    Ok(0)
+}

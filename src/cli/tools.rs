@@ -1,0 +1,24 @@
+//! `agent-tui tools`: what the model would be offered.
+
+use super::args::Args;
+use super::place::Place;
+use super::{UsageError, print_line};
+
+pub fn run(args: &Args, json: bool) -> Result<u8, UsageError> {
+    let place = Place::find(args)?;
+    let definitions = place.registry(args).definitions(&place.describe(args));
+    if json {
+        let text = serde_json::to_string_pretty(&definitions).map_err(|error| {
+            UsageError::new(format!("the tools cannot be written as JSON: {error}"))
+        })?;
+        print_line(&text);
+        return Ok(0);
+    }
+    for tool in definitions {
+        let summary = tool.description.lines().next().unwrap_or_default();
+        if !print_line(&format!("{:<8} {summary}", tool.name)) {
+            break;
+        }
+    }
+    Ok(0)
+}

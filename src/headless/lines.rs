@@ -1,0 +1,147 @@
+//! The lines of `--output-format stream-json` (SPEC section 12). Pure: an event in, a JSON value out.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::protocol::event::SessionOpened;
+use crate::protocol::{CallId, Ending, Mode, Phase, ToolState, TurnEvent, TurnSummary};
+
+pub fn init(opened: &SessionOpened, cwd: &Path, mode: Mode) -> Value {
+    json!({
+        "type": "system",
+        "subtype": "init",
+        "session_id": opened.session,
+        "model": opened.model,
+        "provider": opened.provider,
+        "cwd": cwd,
+        "tools": opened.tools,
+        "permission_mode": mode.name(),
+    })
+}
+
+/// The line of an event, for those that have one.
+pub fn turn(event: &TurnEvent, session: &str) -> Option<Value> {
+    let mut line = match event {
+        TurnEvent::Answered {
+            message,
+            stop_reason,
+            usage,
+        } => json!({
+            "type": "assistant",
+            "message": {
+                "role": message.role,
+                "content": message.content,
+                "stop_reason": stop_reason,
+                "usage": usage,
+            },
+        }),
+        TurnEvent::Delivered(message) => json!({
+            "type": "user",
+            "message": { "role": message.role, "content": message.content },
+        }),
+        TurnEvent::Tool {
+            call,
+            name,
+            at,
+            state,
+        } => tool(call, name, at.as_millis(), state),
+        TurnEvent::Retrying {
+            problem,
+            attempt,
+            wait,
+        } => json!({
+            "type": "system",
+            "subtype": "retry",
+            "problem": problem,
+            "attempt": attempt,
+            "wait_ms": millis(wait.as_millis()),
+        }),
+        TurnEvent::Saved(saved) => json!({
+            "type": "system",
+            "subtype": "overlap",
+            "saved_ms": millis(saved.as_millis()),
+        }),
+        TurnEvent::Prompted(_)
+        | TurnEvent::Requested { .. }
+        | TurnEvent::Text(_)
+        | TurnEvent::Thinking(_)
+        | TurnEvent::ToolInputStarted { .. }
+        | TurnEvent::ToolInput { .. }
+        | TurnEvent::Asked(_)
+        | TurnEvent::Finished(_) => return None,
+    };
+    line["session_id"] = json!(session);
+    Some(line)
+}
+
+pub fn result(summary: &TurnSummary, session: &str) -> Value {
+    let (subtype, text) = match &summary.ending {
+        Ending::Done => ("success", summary.text.clone()),
+        Ending::MaxTurns => ("error_max_turns", summary.text.clone()),
+        Ending::Interrupted => ("interrupted", summary.text.clone()),
+        Ending::Failed { problem, hint } => {
+            let hint = hint.as_ref().map(|hint| format!("\n{hint}"));
+            (
+                "error_during_execution",
+                format!("{problem}{}", hint.unwrap_or_default()),
+            )
+        }
+    };
+    let denials: Vec<Value> = summary
+        .denials
+        .iter()
+        .map(|denial| {
+            json!({
+                "tool_use_id": denial.call,
+                "tool_name": denial.tool,
+                "tool_input": denial.input,
+                "reason": denial.reason,
+            })
+        })
+        .collect();
+    json!({
+        "type": "result",
+        "subtype": subtype,
+        "is_error": summary.ending != Ending::Done,
+        "result": text,
+        "num_turns": summary.responses,
+        "duration_ms": millis(summary.took.as_millis()),
+        "usage": summary.usage,
+        "permission_denials": denials,
+        "session_id": session,
+    })
+}
+
+fn tool(call: &CallId, name: &str, at_ms: u128, state: &ToolState) -> Value {
+    let mut line = json!({
+        "type": "tool",
+        "tool_use_id": call,
+        "name": name,
+        "state": "progress",
+        "at_ms": millis(at_ms),
+    });
+    match state {
+        ToolState::Queued { input } => {
+            line["state"] = json!("queued");
+            line["input"] = input.clone();
+        }
+        // A call is `executing` once; how far it has come after that is progress.
+        ToolState::Executing {
+            phase: Phase::Validating,
+        } => line["state"] = json!("executing"),
+        ToolState::Executing { phase } => line["phase"] = json!(phase),
+        ToolState::Progress { text } => line["text"] = json!(text),
+        ToolState::Completed { result, ran } => {
+            line["state"] = json!("completed");
+            line["is_error"] = json!(result.is_error);
+            line["ran_ms"] = json!(millis(ran.as_millis()));
+        }
+        ToolState::Yielded => line["state"] = json!("yielded"),
+    }
+    line
+}
+
+fn millis(value: u128) -> u64 {
+    u64::try_from(value).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,283 @@
+//! `-p`: the same agent without a screen. Reads the same events, and prints them as text, json or stream-json.
+
+mod lines;
+mod output;
+mod signals;
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+
+use self::output::Output;
+use self::signals::{Signal, Signals};
+use crate::agent::AgentHandle;
+use crate::protocol::{AgentEvent, Block, Command, Ending, Mode, TurnEvent, TurnSummary};
+
+/// How long the agent has to end what runs once nobody waits for it any more. Longer than a call's own grace.
+const LAST_GRACE: Duration = Duration::from_secs(6);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum OutputFormat {
+    Text,
+    Json,
+    StreamJson,
+}
+
+pub struct Run {
+    pub format: OutputFormat,
+    pub prompt: String,
+    pub cwd: std::path::PathBuf,
+    pub mode: Mode,
+}
+
+/// How the run ended, for the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    Done,
+    Failed,
+    Interrupted,
+    /// Nobody reads the output any more.
+    Deserted,
+    Ended(Signal),
+}
+
+impl Exit {
+    pub fn code(self) -> u8 {
+        match self {
+            Exit::Done | Exit::Deserted => 0,
+            Exit::Failed => 1,
+            Exit::Interrupted => 130,
+            Exit::Ended(signal) => signal.exit_code(),
+        }
+    }
+}
+
+/// Sends the prompt, prints what comes, and waits until nothing runs any more.
+pub async fn run(mut agent: AgentHandle, run: Run) -> io::Result<Exit> {
+    let mut signals = Signals::listen()?;
+    let mut printer = Printer::new(run);
+    printer.submit(&agent);
+    let mut patience = Patience::default();
+    let exit = loop {
+        tokio::select! {
+            biased;
+            signal = signals.next() => {
+                if let Some(exit) = patience.spend(signal, &agent) {
+                    break exit;
+                }
+            }
+            () = patience.over() => break patience.exit(Exit::Failed),
+            came = next_event(&mut printer.output, &mut agent.events) => match came {
+                Came::NobodyReads => break Exit::Deserted,
+                Came::AgentEnded => break internal_error(),
+                Came::Event(event) => if let Some(exit) = printer.print(*event) {
+                    break patience.exit(exit);
+                },
+            },
+        }
+    };
+    let written = printer.output.finish().await;
+    leave(agent, exit).await;
+    Ok(match written {
+        Err(error) if matches!(exit, Exit::Done | Exit::Deserted) => write_failed(&error),
+        Ok(()) | Err(_) => exit,
+    })
+}
+
+/// What there is to do next.
+enum Came {
+    Event(Box<AgentEvent>),
+    AgentEnded,
+    /// The reader has gone, or the writer has failed and says why at the end.
+    NobodyReads,
+}
+
+/// The next event, once there is room to print it. Cancel-safe.
+async fn next_event(output: &mut Output, events: &mut mpsc::Receiver<AgentEvent>) -> Came {
+    let Output {
+        lines, deserted, ..
+    } = output;
+    let event = async {
+        if !output::has_room(lines.as_ref()).await {
+            return Came::NobodyReads;
+        }
+        let event = events.recv().await;
+        event.map_or(Came::AgentEnded, |event| Came::Event(Box::new(event)))
+    };
+    tokio::select! {
+        biased;
+        Ok(()) = deserted => Came::NobodyReads,
+        came = event => came,
+    }
+}
+
+/// Lets the agent stop what runs. It is gone when its events end.
+async fn leave(agent: AgentHandle, exit: Exit) {
+    let AgentHandle {
+        commands,
+        mut events,
+        session,
+        groups,
+    } = agent;
+    if exit != Exit::Done {
+        let _ = commands.send(Command::Interrupt);
+        let _ = commands.send(Command::Interrupt);
+    }
+    drop(commands);
+    let gone = async { while events.recv().await.is_some() {} };
+    let _ = tokio::time::timeout(LAST_GRACE, gone).await;
+    session.cancel();
+    groups.end().await;
+}
+
+/// What the signals have asked for so far.
+#[derive(Default)]
+struct Patience {
+    interrupts: u32,
+    end: Option<(Signal, Instant)>,
+}
+
+impl Patience {
+    /// Passes a signal on to the agent; an exit once there is no more to wait for.
+    fn spend(&mut self, signal: Signal, agent: &AgentHandle) -> Option<Exit> {
+        let _ = agent.commands.send(Command::Interrupt);
+        match signal {
+            Signal::Interrupt => {
+                self.interrupts += 1;
+                (self.interrupts > 2).then_some(Exit::Interrupted)
+            }
+            Signal::Terminate | Signal::HangUp | Signal::Quit if self.end.is_some() => {
+                Some(Exit::Ended(signal))
+            }
+            Signal::Terminate | Signal::HangUp | Signal::Quit => {
+                let _ = agent.commands.send(Command::Interrupt);
+                self.end = Some((signal, Instant::now() + LAST_GRACE));
+                None
+            }
+        }
+    }
+
+    async fn over(&self) {
+        match self.end {
+            Some((_, at)) => sleep_until(at).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    fn exit(&self, otherwise: Exit) -> Exit {
+        self.end
+            .map_or(otherwise, |(signal, _)| Exit::Ended(signal))
+    }
+}
+
+struct Printer {
+    run: Run,
+    session: String,
+    output: Output,
+}
+
+impl Printer {
+    fn new(run: Run) -> Self {
+        Self {
+            run,
+            session: String::new(),
+            output: Output::start(),
+        }
+    }
+
+    fn submit(&mut self, agent: &AgentHandle) {
+        let prompt = std::mem::take(&mut self.run.prompt);
+        let _ = agent
+            .commands
+            .send(Command::Submit(vec![Block::text(prompt)]));
+    }
+
+    fn print(&mut self, event: AgentEvent) -> Option<Exit> {
+        let streams = self.run.format == OutputFormat::StreamJson;
+        match event {
+            AgentEvent::Opened(opened) => {
+                self.session.clone_from(&opened.session.0);
+                if streams {
+                    self.output
+                        .line(lines::init(&opened, &self.run.cwd, self.run.mode).to_string());
+                }
+            }
+            AgentEvent::Notice(text) => say(&format!("note: {text}")),
+            AgentEvent::Turn(_, TurnEvent::Finished(summary)) => {
+                return Some(self.finish(&summary));
+            }
+            AgentEvent::Turn(_, TurnEvent::Retrying { problem, wait, .. }) if !streams => {
+                say(&format!(
+                    "note: {problem}; trying again in {:.1} s",
+                    wait.as_secs_f64()
+                ));
+            }
+            AgentEvent::Turn(_, event) => {
+                if streams && let Some(line) = lines::turn(&event, &self.session) {
+                    self.output.line(line.to_string());
+                }
+            }
+        }
+        None
+    }
+
+    fn finish(&mut self, summary: &TurnSummary) -> Exit {
+        match self.run.format {
+            OutputFormat::Text => {
+                let text = summary.text.trim_end();
+                if !text.is_empty() {
+                    self.output.line(text.to_owned());
+                }
+                explain(&summary.ending);
+            }
+            OutputFormat::Json | OutputFormat::StreamJson => {
+                self.output
+                    .line(lines::result(summary, &self.session).to_string());
+            }
+        }
+        match summary.ending {
+            Ending::Done => Exit::Done,
+            Ending::Interrupted => Exit::Interrupted,
+            Ending::MaxTurns | Ending::Failed { .. } => Exit::Failed,
+        }
+    }
+}
+
+fn write_failed(error: &io::Error) -> Exit {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        return Exit::Deserted;
+    }
+    say(&format!("error: the output cannot be written: {error}"));
+    Exit::Failed
+}
+
+fn internal_error() -> Exit {
+    say("error: internal error; the conversation so far is in the session's log");
+    say("hint: go on with --continue; --debug writes down what happened");
+    Exit::Failed
+}
+
+fn explain(ending: &Ending) {
+    match ending {
+        Ending::Done => {}
+        Ending::MaxTurns => {
+            say("error: the run reached --max-turns before the model was done");
+            say("hint: go on with `agent-tui -p --continue \"go on\"`, or give it more turns");
+        }
+        Ending::Interrupted => say("interrupted"),
+        Ending::Failed { problem, hint } => {
+            say(&format!("error: {problem}"));
+            if let Some(hint) = hint {
+                say(&format!("hint: {hint}"));
+            }
+        }
+    }
+}
+
+/// Says something to the person beside the output.
+pub fn say(text: &str) {
+    // Nobody may be listening there either.
+    let _ = writeln!(io::stderr(), "{text}");
+}

@@ -1,0 +1,82 @@
+//! Standard output, written by a thread of its own: a reader that does not read must not keep signals from being heard.
+
+use std::io::{self, Write};
+use std::thread::JoinHandle;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use tokio::sync::{mpsc, oneshot};
+
+/// How many lines may wait for the reader before the run waits for it, too.
+const LINES: usize = 256;
+
+pub struct Output {
+    pub lines: Option<mpsc::Sender<String>>,
+    writer: Option<JoinHandle<io::Result<()>>>,
+    /// Comes when the reader has gone.
+    pub deserted: oneshot::Receiver<()>,
+}
+
+impl Output {
+    pub fn start() -> Self {
+        let (lines, queue) = mpsc::channel(LINES);
+        let writer = std::thread::spawn(move || write(queue));
+        let (gone, deserted) = oneshot::channel();
+        std::thread::spawn(move || {
+            wait_for_the_end_of_the_reader();
+            let _ = gone.send(());
+        });
+        Self {
+            lines: Some(lines),
+            writer: Some(writer),
+            deserted,
+        }
+    }
+
+    pub fn line(&mut self, text: String) {
+        if let Some(lines) = &self.lines {
+            // There is room, or the writer has failed and says so at the end.
+            let _ = lines.try_send(text);
+        }
+    }
+
+    /// Waits until everything is written.
+    pub async fn finish(&mut self) -> io::Result<()> {
+        self.lines = None;
+        let Some(writer) = self.writer.take() else {
+            return Ok(());
+        };
+        let joined = tokio::task::spawn_blocking(move || writer.join()).await;
+        joined.ok().and_then(Result::ok).unwrap_or(Ok(()))
+    }
+}
+
+/// Comes once there is room for another line: true, or false when the writer has ended.
+pub async fn has_room(lines: Option<&mpsc::Sender<String>>) -> bool {
+    match lines {
+        Some(lines) => lines.reserve().await.is_ok(),
+        None => false,
+    }
+}
+
+fn write(mut queue: mpsc::Receiver<String>) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    while let Some(line) = queue.blocking_recv() {
+        out.write_all(line.as_bytes())?;
+        out.write_all(b"\n")?;
+        out.flush()?;
+    }
+    Ok(())
+}
+
+/// Sleeps until nobody reads the output any more: for ever, when it is a file.
+fn wait_for_the_end_of_the_reader() {
+    let stdout = io::stdout();
+    let mut watched = [PollFd::new(&stdout, PollFlags::empty())];
+    loop {
+        // Errors and hang-ups are reported without being asked for.
+        match poll(&mut watched, None) {
+            Err(rustix::io::Errno::INTR) => {}
+            Ok(_) | Err(_) => return,
+        }
+    }
+}
