@@ -1,0 +1,327 @@
+//! `-p` as scripts use it: formats, exit codes, pipes, bad input.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::support::wire::{bash, text};
+use crate::support::{Program, Server, Wire};
+
+#[test]
+fn text_is_the_answer_and_nothing_else() {
+    let program = Program::new();
+    let server = Server::start([Wire::Anthropic.reply(&[text("Just this.")])]);
+    let output = program.ask(&server, Wire::Anthropic, &["-p", "hi"]);
+    assert_eq!(
+        (output.code, output.stdout.as_str(), output.stderr.as_str()),
+        (Some(0), "Just this.\n", "")
+    );
+}
+
+#[test]
+fn json_is_one_object() {
+    let program = Program::new();
+    let server = Server::start([Wire::Anthropic.reply(&[text("Just this.")])]);
+    let output = program.ask(
+        &server,
+        Wire::Anthropic,
+        &["-p", "hi", "--output-format", "json"],
+    );
+    assert_eq!(output.stdout.lines().count(), 1);
+    let mut result = output.result();
+    assert!(result["duration_ms"].take().is_u64() && result["session_id"].take().is_string());
+    let expected = json!({
+        "type": "result", "subtype": "success", "is_error": false, "result": "Just this.", "num_turns": 1,
+        "duration_ms": null,
+        "usage": {"input_tokens": 10, "output_tokens": 7, "cache_read_input_tokens": null,
+            "cache_creation_input_tokens": null, "reasoning_tokens": null},
+        "permission_denials": [], "session_id": null,
+    });
+    assert_eq!(result, expected);
+}
+
+#[test]
+fn piped_input_is_appended_to_the_prompt() {
+    let program = Program::new();
+    let server = Server::start([
+        Wire::OpenAi.reply(&[text("read")]),
+        Wire::OpenAi.reply(&[text("read")]),
+    ]);
+    let url = Wire::OpenAi.base_url(&server.url());
+    let base = ["--provider", "openai", "--base-url", &url, "-p"];
+    let output = program.run_with_input(&[&base[..], &["explain"]].concat(), b"the error");
+    assert_eq!(output.code, Some(0), "{output:?}");
+    program.run_with_input(&base, b"only this");
+    let prompts: Vec<String> = server.bodies().iter().map(last_text).collect();
+    assert_eq!(prompts, ["explain\n\nthe error", "only this"]);
+}
+
+fn last_text(body: &Value) -> String {
+    let messages = body["messages"].as_array().expect("messages");
+    let content = &messages.last().expect("one")["content"];
+    content
+        .as_str()
+        .or(content[0]["text"].as_str())
+        .expect("text")
+        .to_owned()
+}
+
+#[test]
+fn a_prompt_of_five_megabytes_arrives_whole() {
+    let program = Program::new();
+    let server = Server::start([Wire::Anthropic.reply(&[text("long")])]);
+    let url = server.url();
+    let long = "0123456789abcdef".repeat(5 * 65_536);
+    let arguments = ["-p", "--provider", "anthropic", "--base-url", &url];
+    let output = program.run_with_input(&arguments, long.as_bytes());
+    assert_eq!(output.stdout, "long\n", "{}", output.stderr);
+    assert_eq!(last_text(&server.bodies()[0]), long);
+}
+
+#[test]
+fn a_closed_stdout_ends_the_run_quietly() {
+    let program = Program::new();
+    let wire = Wire::Anthropic;
+    let replies: Vec<_> = (0..50)
+        .map(|at| wire.reply(&[bash(&format!("c{at}"), &format!("echo {at}"))]))
+        .collect();
+    let server = Server::start(replies);
+    let arguments = [
+        "-p",
+        "go",
+        "--output-format",
+        "stream-json",
+        "--permission-mode",
+        "bypassPermissions",
+    ];
+    let mut child = program.start(&server, wire, &arguments);
+    {
+        let mut first = String::new();
+        BufReader::new(child.stdout.take().expect("a pipe"))
+            .read_line(&mut first)
+            .expect("a line");
+        assert!(first.contains("init"));
+    }
+    let status = child.wait().expect("it ends");
+    let mut said = String::new();
+    child
+        .stderr
+        .take()
+        .expect("a pipe")
+        .read_to_string(&mut said)
+        .expect("text");
+    assert_eq!((status.code(), said.as_str()), (Some(0), ""));
+    assert!(
+        server.bodies().len() < 50,
+        "the run has ended before its script"
+    );
+}
+
+#[test]
+fn wrong_usage_is_explained_and_exits_with_2() {
+    let program = Program::new();
+    let bad_settings = program
+        .put("bad.json", "{\n  \"model\": 7\n}")
+        .display()
+        .to_string();
+    let broken_settings = program
+        .put("broken.json", "{\n  \"model\" \"x\"\n}")
+        .display()
+        .to_string();
+    let bad_script = program
+        .put("bad.toml", "[[turn]]\ntxet = 'x'\n")
+        .display()
+        .to_string();
+    let bad_script = format!("script:{bad_script}");
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["-p"], &["there is no prompt", "hint:"]),
+        (
+            &["-p", "x", "--provider", "nobody"],
+            &["no provider `nobody`", "anthropic, openai"],
+        ),
+        (
+            &["-p", "x", "--output-format", "xml"],
+            &["xml", "stream-json"],
+        ),
+        (
+            &["-p", "x", "--permission-mode", "yolo"],
+            &["yolo", "acceptEdits"],
+        ),
+        (
+            &["-p", "x", "--settings", "missing.json"],
+            &["missing.json", "cannot be read"],
+        ),
+        (
+            &["-p", "x", "--settings", &bad_settings],
+            &["bad.json", "line 2", "column"],
+        ),
+        (
+            &["-p", "x", "--settings", &broken_settings],
+            &["broken.json", "line 2, column 11"],
+        ),
+        (
+            &["-p", "x", "--add-dir", "nowhere"],
+            &["nowhere", "not a directory"],
+        ),
+        (&["-p", "x", "--allow", "Bash("], &["Bash(", "rule"]),
+        (&["-p", "x", "--continue"], &["no session"]),
+        (
+            &["-p", "x", "--resume", "nothing"],
+            &["no session `nothing`"],
+        ),
+        (&["-p", "x", "--fork"], &["--fork goes with"]),
+        (&["-p", "x", "--max-turns", "0"], &["--max-turns"]),
+        (
+            &["-p", "x", "--provider", "openai", "--base-url", "ftp://x"],
+            &["`ftp://x` is not a URL"],
+        ),
+        (
+            &["-p", "x", "--provider", &bad_script],
+            &["bad.toml:2:1", "txet"],
+        ),
+        (&["--no-such-flag"], &["--no-such-flag"]),
+    ];
+    for (arguments, words) in cases {
+        let output = program.run(arguments);
+        assert_eq!(output.code, Some(2), "{arguments:?}: {output:?}");
+        assert_eq!(output.stdout, "", "{arguments:?}");
+        for word in *words {
+            assert!(
+                output.stderr.contains(word),
+                "{arguments:?} lacks {word:?}: {}",
+                output.stderr
+            );
+        }
+        assert!(!output.stderr.contains("panicked"), "{}", output.stderr);
+    }
+}
+
+#[test]
+fn the_built_in_model_works_without_key_and_network() {
+    let program = Program::new();
+    program.put("src/a.rs", "fn main() {} // TODO: one\n");
+    program.put("src/b.txt", "TODO: not here\n");
+    let output = program.run(&["-p", "search TODO in *.rs", "--provider", "builtin"]);
+    assert_eq!(output.code, Some(0), "{output:?}");
+    assert!(
+        output.stdout.contains("a.rs") && output.stdout.contains("TODO: one"),
+        "{}",
+        output.stdout
+    );
+    assert!(!output.stdout.contains("not here"), "{}", output.stdout);
+}
+
+#[test]
+fn the_built_in_model_edits_files_through_the_same_pipeline() {
+    let program = Program::new();
+    program.put("a.txt", "one two\n");
+    let edit = ["-p", "edit a.txt: one => three", "--provider", "builtin"];
+    let output = program.run(&edit);
+    assert_eq!(
+        program.read("a.txt"),
+        "one two\n",
+        "nobody has allowed it: {output:?}"
+    );
+    let output = program.run(&[&edit[..], &["--permission-mode", "acceptEdits"]].concat());
+    assert_eq!(program.read("a.txt"), "three two\n", "{output:?}");
+    let output = program.run(&[
+        "-p",
+        "replace two with four in *.txt then run cat a.txt",
+        "--provider",
+        "builtin",
+        "--permission-mode",
+        "bypassPermissions",
+    ]);
+    assert!(output.stdout.contains("three four"), "{output:?}");
+}
+
+#[test]
+fn tools_json_is_the_array_that_is_sent() {
+    let program = Program::new();
+    let server = Server::start([Wire::Anthropic.reply(&[text("ok")])]);
+    program.ask(&server, Wire::Anthropic, &["-p", "hi"]);
+    let output = program.run(&["tools", "--json"]);
+    let listed: Value = serde_json::from_str(&output.stdout).expect("JSON");
+    let mut sent = server.bodies()[0]["tools"].clone();
+    for tool in sent.as_array_mut().expect("tools") {
+        tool.as_object_mut()
+            .expect("an object")
+            .remove("cache_control");
+    }
+    assert_eq!(listed, sent);
+    for tool in listed.as_array().expect("tools") {
+        let schema = &tool["input_schema"];
+        assert_eq!(schema["type"], "object", "{tool}");
+        assert_eq!(schema["additionalProperties"], false, "{tool}");
+        assert!(!tool["description"].as_str().expect("text").is_empty());
+    }
+}
+
+#[test]
+fn keys_do_not_reach_commands_logs_or_sessions() {
+    let program = Program::new();
+    let wire = Wire::Anthropic;
+    let server = Server::start([wire.reply(&[bash("c1", "env")]), wire.reply(&[text("ok")])]);
+    program.ask(
+        &server,
+        wire,
+        &[
+            "-p",
+            "go",
+            "--debug",
+            "--permission-mode",
+            "bypassPermissions",
+        ],
+    );
+    assert!(wire.results(&server.bodies()[1])[0].1.contains("PATH="));
+    for file in crate::support::program::files_below(&program.data()) {
+        let content = std::fs::read(&file).expect("readable");
+        assert!(
+            !String::from_utf8_lossy(&content).contains("sk-secret"),
+            "{}",
+            file.display()
+        );
+    }
+    let key = server.received()[0].header("x-api-key").map(str::to_owned);
+    assert_eq!(key.as_deref(), Some("sk-secret-a"), "the provider has it");
+}
+
+#[test]
+fn a_settings_file_of_an_untrusted_project_can_only_tighten() {
+    let program = Program::new();
+    let rules = r#"{"permissions": {"allow": ["Bash(touch made)"], "deny": ["Read(secret.txt)"]}, "model": "other"}"#;
+    program.put(".agent-tui/settings.json", rules);
+    program.put("secret.txt", "s3cret");
+    let wire = Wire::Anthropic;
+    let parts = [
+        bash("c1", "touch made"),
+        crate::support::wire::call("c2", "Read", json!({"file_path": "secret.txt"})),
+    ];
+    let server = Server::start([wire.reply(&parts), wire.reply(&[text("ok")])]);
+    program.ask(&server, wire, &["-p", "go"]);
+    assert!(
+        !program.path("made").exists(),
+        "its allow rule does not count"
+    );
+    assert!(
+        !server.bodies()[1].to_string().contains("s3cret"),
+        "its deny rule does"
+    );
+
+    let server = Server::start([wire.reply(&parts), wire.reply(&[text("ok")])]);
+    program.ask(&server, wire, &["-p", "go", "--trust"]);
+    assert!(program.path("made").exists(), "a trusted one's does");
+}
+
+#[test]
+fn it_runs_without_a_home() {
+    let program = Program::new();
+    let mut command = program.command(&["-p", "find *.none", "--provider", "builtin"]);
+    command
+        .env_remove("HOME")
+        .env_remove("AGENT_TUI_CONFIG_DIR")
+        .stdin(Stdio::null());
+    let output = crate::support::program::finish(command.spawn().expect("it starts"));
+    assert_eq!(output.code, Some(0), "{output:?}");
+}

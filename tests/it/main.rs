@@ -1,0 +1,11 @@
+//! The whole program, from outside: the built binary, real files, real processes, a scripted server on loopback.
+
+mod support;
+
+mod conversation;
+mod headless;
+mod resume;
+mod retries;
+mod streaming;
+mod tidy;
+mod tools;
