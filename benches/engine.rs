@@ -1,0 +1,361 @@
+//! The figures of the engine, each against its bar: `cargo bench --bench engine`. Exits with 1 if one is missed.
+//!
+//! Latencies are medians. What starts processes or uses loopback is measured on the built program, from outside.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::cast_precision_loss,
+    reason = "a bench prints its figures"
+)]
+
+#[path = "../tests/it/support/server.rs"]
+#[expect(dead_code, reason = "the bench needs a part of what the tests need")]
+mod server;
+#[path = "../tests/it/support/wire.rs"]
+#[expect(dead_code, reason = "the bench needs a part of what the tests need")]
+mod wire;
+
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use agent_tui::agent::{self, limits::Limits};
+use agent_tui::executor::{Asking, Context, Places, Policy};
+use agent_tui::permissions::Rules;
+use agent_tui::protocol::{AgentEvent, Block, Command as Ask, Mode, SessionId, TurnEvent};
+use agent_tui::provider::script::Script;
+use agent_tui::provider::{Decoder, anthropic, retry, sse};
+use agent_tui::session::Log;
+use agent_tui::tools::bash::groups::Groups;
+use agent_tui::tools::files::{Checkpoints, Ledger};
+use agent_tui::tools::registry::Registry;
+use agent_tui::tools::{DescribeCx, Environment};
+use server::{Piece, Reply, Server};
+use wire::{Wire, bash, text};
+
+const ROUNDS: usize = 21;
+
+fn main() -> ExitCode {
+    let figures = [
+        reader_throughput(),
+        decoder_throughput(),
+        cost_of_a_turn(),
+        exec_to_request(),
+        block_end_to_command(),
+        turn_with_overlap(),
+    ];
+    let mut missed = 0;
+    for figure in &figures {
+        println!("{figure}");
+        missed += usize::from(!figure.holds());
+    }
+    if missed == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+/// A measured value and the bar it has to stay on one side of.
+struct Figure {
+    what: &'static str,
+    value: f64,
+    unit: &'static str,
+    bar: Bar,
+}
+
+enum Bar {
+    AtMost(f64),
+    AtLeast(f64),
+}
+
+impl Figure {
+    fn holds(&self) -> bool {
+        match self.bar {
+            Bar::AtMost(most) => self.value <= most,
+            Bar::AtLeast(least) => self.value >= least,
+        }
+    }
+}
+
+impl std::fmt::Display for Figure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (sign, bar) = match self.bar {
+            Bar::AtMost(bar) => ("≤", bar),
+            Bar::AtLeast(bar) => ("≥", bar),
+        };
+        let verdict = if self.holds() { "ok" } else { "MISSED" };
+        write!(
+            f,
+            "{:<58} {:>9.2} {:<4} ({sign} {bar}) {verdict}",
+            self.what, self.value, self.unit
+        )
+    }
+}
+
+/// An Anthropic stream of many small deltas, as models send them.
+fn long_stream() -> Vec<u8> {
+    let delta = serde_json::json!({"type": "content_block_delta", "index": 0,
+        "delta": {"type": "text_delta", "text": " walks each node"}});
+    let one = wire::event(&delta);
+    let start = serde_json::json!({"type": "content_block_start", "index": 0,
+        "content_block": {"type": "text", "text": ""}});
+    let mut stream = Wire::Anthropic.head() + &wire::event(&start);
+    while stream.len() < 32 << 20 {
+        stream.push_str(&one);
+    }
+    stream.into_bytes()
+}
+
+fn megabytes_per_second(bytes: usize, mut work: impl FnMut()) -> f64 {
+    let mut best = f64::MAX;
+    for _ in 0..3 {
+        let since = Instant::now();
+        work();
+        best = best.min(since.elapsed().as_secs_f64());
+    }
+    bytes as f64 / 1e6 / best
+}
+
+fn reader_throughput() -> Figure {
+    let stream = long_stream();
+    let value = megabytes_per_second(stream.len(), || {
+        let (mut reader, mut frames) = (sse::Reader::default(), 0_usize);
+        for chunk in stream.chunks(16 << 10) {
+            reader
+                .push(chunk, &mut |_| frames += 1)
+                .expect("short lines");
+        }
+        assert!(frames > 100_000);
+    });
+    Figure {
+        what: "SSE reader, one core",
+        value,
+        unit: "MB/s",
+        bar: Bar::AtLeast(300.0),
+    }
+}
+
+fn decoder_throughput() -> Figure {
+    let stream = long_stream();
+    let value = megabytes_per_second(stream.len(), || {
+        let (mut reader, mut decoder) = (sse::Reader::default(), anthropic::Decoder::default());
+        let mut events = Vec::new();
+        for chunk in stream.chunks(16 << 10) {
+            let read = reader.push(chunk, &mut |frame| decoder.frame(&frame, &mut events));
+            read.expect("short lines");
+            events.clear();
+        }
+    });
+    Figure {
+        what: "SSE reader and Anthropic decoder, one core",
+        value,
+        unit: "MB/s",
+        bar: Bar::AtLeast(100.0),
+    }
+}
+
+/// The loop's own cost of a turn: a call of Read on a small file, no process, no network, the log written.
+fn cost_of_a_turn() -> Figure {
+    const TURNS: usize = 400;
+    let home = tempfile::tempdir().expect("a directory");
+    let mut script = String::new();
+    for turn in 0..TURNS {
+        let path = home.path().join(format!("{turn}.txt"));
+        std::fs::write(&path, "one\ntwo\n").expect("written");
+        let step = serde_json::json!({"call": "Read", "input": {"file_path": path}});
+        script.push_str(&serde_json::json!({"text": "Reading.", "steps": [step]}).to_string());
+        script.push('\n');
+    }
+    script.push_str("{\"text\": \"Over.\"}\n");
+    let script_path = home.path().join("script.jsonl");
+    std::fs::write(&script_path, script).expect("written");
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let took = runtime.block_on(run_script(home.path(), &script_path));
+    let value = took.as_secs_f64() * 1000.0 / TURNS as f64;
+    Figure {
+        what: "the loop's own cost of a turn (mean of 400)",
+        value,
+        unit: "ms",
+        bar: Bar::AtMost(1.0),
+    }
+}
+
+async fn run_script(home: &Path, script: &Path) -> Duration {
+    let env = Environment {
+        workspace: home.to_owned(),
+        results_dir: home.join("results"),
+        ledger: Ledger::default(),
+        checkpoints: Checkpoints::new(home.join("checkpoints")),
+        groups: Groups::default(),
+    };
+    let registry = Registry::built_in();
+    let tools = registry.definitions(&DescribeCx::default());
+    let places = Places {
+        workspace: home.to_owned(),
+        ..Places::default()
+    };
+    let context = Context::new(
+        registry,
+        Rules::default(),
+        Mode::BypassPermissions,
+        Asking::Nobody,
+        places,
+        Arc::new(env),
+    );
+    let mut agent = agent::spawn(agent::Setup {
+        provider: Arc::new(Script::load(script).expect("a script")),
+        model: "script".into(),
+        system: Vec::new(),
+        tools,
+        context: Arc::new(context),
+        policy: Policy::default(),
+        limits: Limits::default(),
+        retry: retry::Policy::default(),
+        max_output_tokens: 1000,
+        session: SessionId("bench".into()),
+        log: Log::create(&home.join("log.jsonl")).expect("a log"),
+        history: Vec::new(),
+        notices: Vec::new(),
+    });
+    let since = Instant::now();
+    agent
+        .commands
+        .send(Ask::Submit(vec![Block::text("go")]))
+        .expect("it listens");
+    while let Some(event) = agent.events.recv().await {
+        if matches!(event, AgentEvent::Turn(_, TurnEvent::Finished(_))) {
+            break;
+        }
+    }
+    since.elapsed()
+}
+
+/// A home for the program, and its command line.
+struct Home(tempfile::TempDir);
+
+impl Home {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a directory"))
+    }
+
+    fn command(&self, server: &Server) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_agent-tui"));
+        command
+            .args([
+                "-p",
+                "go",
+                "--provider",
+                "anthropic",
+                "--model",
+                "m",
+                "--permission-mode",
+                "bypassPermissions",
+            ])
+            .args(["--base-url", &server.url()])
+            .current_dir(self.0.path())
+            .env("AGENT_TUI_CONFIG_DIR", self.0.path().join("config"))
+            .env("AGENT_TUI_DATA_DIR", self.0.path().join("data"))
+            .env("ANTHROPIC_API_KEY", "key")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null());
+        command
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn exec_to_request() -> Figure {
+    let values = (0..ROUNDS).map(|_| {
+        let home = Home::new();
+        let server = Server::start([Wire::Anthropic.reply(&[text("ok")])]);
+        let since = Instant::now();
+        let mut child = home.command(&server).spawn().expect("it starts");
+        server.wait_for(1);
+        let took = since.elapsed();
+        child.wait().expect("it ends");
+        took.as_secs_f64() * 1000.0
+    });
+    let value = median(values.collect());
+    Figure {
+        what: "-p: exec to the request at the server",
+        value,
+        unit: "ms",
+        bar: Bar::AtMost(8.0),
+    }
+}
+
+/// From the block's last byte leaving the server to the command's first act, the start of the shell included.
+fn block_end_to_command() -> Figure {
+    let values = (0..ROUNDS).map(|_| {
+        let home = Home::new();
+        let mark = home.0.path().join("mark");
+        let part = bash("c1", "echo $EPOCHREALTIME >| mark.new && mv mark.new mark");
+        let sent: Arc<Mutex<Option<SystemTime>>> = Arc::default();
+        let (stamp, seen) = (sent.clone(), mark.clone());
+        let wire = Wire::Anthropic;
+        let server = Server::start([
+            Reply::pieces(vec![
+                Piece::Bytes(wire.head().into_bytes()),
+                // The program is warm: it has read the head and waits for more.
+                Piece::Pause(Duration::from_millis(50)),
+                Piece::until(move || {
+                    *stamp.lock().expect("unpoisoned") = Some(SystemTime::now());
+                    true
+                }),
+                Piece::Bytes(wire.part(0, &part).into_bytes()),
+                Piece::until(move || seen.exists()),
+                Piece::Bytes(wire.tail(&[part]).into_bytes()),
+            ]),
+            wire.reply(&[text("ok")]),
+        ]);
+        home.command(&server).status().expect("it runs");
+        let sent = sent.lock().expect("unpoisoned").expect("sent");
+        let sent = sent
+            .duration_since(UNIX_EPOCH)
+            .expect("after 1970")
+            .as_secs_f64();
+        let ran: f64 = std::fs::read_to_string(mark)
+            .expect("a mark")
+            .trim()
+            .replace(',', ".")
+            .parse()
+            .expect("a time");
+        (ran - sent) * 1000.0
+    });
+    let value = median(values.collect());
+    Figure {
+        what: "tool_use block's end to the command running in its shell",
+        value,
+        unit: "ms",
+        bar: Bar::AtMost(8.0),
+    }
+}
+
+/// A command of 1 s whose block ends 1 s before the stream does: a turn of 1 s, not of 2.
+fn turn_with_overlap() -> Figure {
+    let home = Home::new();
+    let wire = Wire::Anthropic;
+    let part = bash("c1", "sleep 1");
+    let server = Server::start([
+        Reply::pieces(vec![
+            Piece::Bytes((wire.head() + &wire.part(0, &part)).into_bytes()),
+            Piece::Pause(Duration::from_secs(1)),
+            Piece::Bytes(wire.tail(&[part]).into_bytes()),
+        ]),
+        wire.reply(&[text("ok")]),
+    ]);
+    let since = Instant::now();
+    home.command(&server).status().expect("it runs");
+    let value = since.elapsed().as_secs_f64() * 1000.0;
+    Figure {
+        what: "a turn of max(stream 1 s, tool 1 s)",
+        value,
+        unit: "ms",
+        bar: Bar::AtMost(1100.0),
+    }
+}
