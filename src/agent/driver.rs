@@ -225,7 +225,7 @@ impl Agent {
                 }
                 Next::Discard => self.journal.record(Record::Discarded),
                 Next::Warn(text) => self.journal.notice(text),
-                Next::Settle(result) => self.journal.record(Record::Result { result }),
+                Next::Settle { call, result } => self.journal.settle(call, result),
                 Next::Answer {
                     message,
                     stop_reason,

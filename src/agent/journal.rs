@@ -8,7 +8,9 @@ use tokio::time::Instant;
 use crate::executor::{Happened, Witness};
 use crate::permissions::{Decision, Verdict};
 use crate::protocol::event::Denial;
-use crate::protocol::{AgentEvent, CallId, Phase, ToolCall, ToolState, TurnEvent, TurnId};
+use crate::protocol::{
+    AgentEvent, CallId, Phase, ToolCall, ToolResult, ToolState, ToolUse, TurnEvent, TurnId,
+};
 use crate::session::{Log, Record};
 
 /// The log, and the events that wait to be told.
@@ -75,6 +77,26 @@ impl Journal {
 
     pub fn tell_agent(&mut self, event: AgentEvent) {
         self.waiting.push_back(event);
+    }
+
+    /// A call that was never handed to the executor is tracked like any other: queued, completed, yielded.
+    pub fn settle(&mut self, call: ToolUse, result: ToolResult) {
+        let ToolUse {
+            id, name, input, ..
+        } = call;
+        let queued = ToolCall {
+            id: id.clone(),
+            name,
+            input: input.clone(),
+        };
+        self.calls.insert(id.clone(), queued);
+        self.tool(id.clone(), ToolState::Queued { input });
+        self.see(Happened::Completed {
+            call: id.clone(),
+            result,
+            ran: Duration::ZERO,
+        });
+        self.tool(id, ToolState::Yielded);
     }
 
     pub fn text(&mut self, more: &str) {

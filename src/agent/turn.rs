@@ -55,7 +55,10 @@ pub enum Next {
     /// A person should know this.
     Warn(String),
     /// A call that was never run has this result.
-    Settle(ToolResult),
+    Settle {
+        call: ToolUse,
+        result: ToolResult,
+    },
     /// The answer goes into the history.
     Answer {
         message: Message,
@@ -353,7 +356,10 @@ impl Turn {
             }
             let result = by_id.remove(&call.id).unwrap_or_else(|| {
                 let result = not_run(call, whole.stop_reason.as_ref());
-                nexts.push(Next::Settle(result.clone()));
+                nexts.push(Next::Settle {
+                    call: call.clone(),
+                    result: result.clone(),
+                });
                 result
             });
             ordered.push(result);

@@ -128,7 +128,7 @@ impl Rig {
                 | Next::Keep(_)
                 | Next::Discard
                 | Next::Warn(_)
-                | Next::Settle(_) => {}
+                | Next::Settle { .. } => {}
             }
             self.last = Some(next);
         }

@@ -374,6 +374,9 @@ fn a_call_cut_off_by_max_tokens_is_not_executed_and_the_loop_goes_on() {
         std::slice::from_ref(&block),
         StopReason::MaxTokens,
     );
+    let Block::ToolUse(broken_call) = block.clone() else {
+        panic!("a call, not {block:?}");
+    };
     let told = ToolResult::error(
         "a".into(),
         "Write was not executed: the answer reached its length limit inside the call's input. Make the call again with \
@@ -383,7 +386,10 @@ fn a_call_cut_off_by_max_tokens_is_not_executed_and_the_loop_goes_on() {
         nexts,
         [
             Next::Drain,
-            Next::Settle(told.clone()),
+            Next::Settle {
+                call: broken_call,
+                result: told.clone(),
+            },
             answer(&[block], Some(StopReason::MaxTokens)),
             deliver(&[told]),
             Next::Request
@@ -396,7 +402,7 @@ fn an_input_that_is_no_object_is_shown_to_the_model() {
     let told = |block| {
         let nexts = give(&mut turn(), &[block], StopReason::ToolUse);
         match &nexts[1] {
-            Next::Settle(result) => result.as_text(),
+            Next::Settle { result, .. } => result.as_text(),
             other => panic!("settled, not {other:?}"),
         }
     };
@@ -424,7 +430,7 @@ fn the_same_call_is_told_at_the_third_time_and_ends_the_run_at_the_fifth() {
     }
     assert_eq!(told, [false, false, true, true, true]);
     assert!(!last.iter().any(|next| matches!(next, Next::Execute(_))));
-    assert!(last.iter().any(|next| matches!(next, Next::Settle(_))));
+    assert!(last.iter().any(|next| matches!(next, Next::Settle { .. })));
     let ending = Ending::Failed {
         problem: "the model made the same Read call 5 times in a row".into(),
         hint: Some("say what it should do instead, and go on with --continue".into()),

@@ -101,6 +101,32 @@ fn an_interrupt_kills_grandchildren_even_those_that_ignore_it() {
 }
 
 #[test]
+fn a_process_that_left_the_group_is_found_and_ended() {
+    let program = Program::new();
+    let slow = call(
+        "c1",
+        "Bash",
+        json!({"command": "setsid sleep 85.5 & setsid -f sleep 85.25; sleep 85.75", "timeout": 300}),
+    );
+    let (results, _) = results_of(&program, &[slow]);
+    assert!(
+        results[0].contains("still running after 300 ms"),
+        "{}",
+        results[0]
+    );
+    for words in ["sleep 85.5", "sleep 85.25", "sleep 85.75"] {
+        wait_until_gone(words);
+    }
+    let (results, _) = results_of(&program, &[bash("c1", "setsid -f sleep 84.5; echo left")]);
+    assert!(
+        results[0].starts_with("left\n(The command left processes running"),
+        "{}",
+        results[0]
+    );
+    wait_until_gone("sleep 84.5");
+}
+
+#[test]
 fn endless_output_neither_fills_memory_nor_stalls() {
     for (command, tail) in [("yes", "y"), ("cat /dev/zero", "")] {
         let program = Program::new();

@@ -9,7 +9,8 @@ use tokio::net::unix::pipe;
 use tokio::time::{Instant, sleep};
 
 use super::capture::Capture;
-use super::shell::{Group, Parts, Shell, read_some};
+use super::group::Group;
+use super::shell::{Parts, Shell, read_some};
 
 /// How long the groups have to end by themselves when the program does.
 const LAST_GRACE: Duration = Duration::from_millis(500);
@@ -104,7 +105,7 @@ impl Groups {
     /// A group that is gone must be forgotten: its number may come to mean somebody else's processes.
     fn forget_dead(&self) {
         self.lock().retain_mut(|kept| {
-            let alive = kept.group.is_alive();
+            let alive = kept.group.is_alive() || kept.group.has_stragglers();
             if !alive {
                 kept.group.disarm();
             }

@@ -4,9 +4,11 @@
 //! outlive their call, so that none outlives the program.
 
 pub mod capture;
+pub mod group;
 pub mod groups;
 pub mod shell;
 mod status;
+mod stragglers;
 
 #[cfg(test)]
 mod tests;
@@ -113,7 +115,9 @@ impl Tool for Bash {
                 ..ToolOutput::default()
             });
         }
-        let mut concluded = conclude(&input, ended, text, left);
+        let moved = changes.iter().any(|ContextChange::Cwd(cwd)| *cwd != cx.cwd);
+        let answered = status::one_is_an_answer(&input.command, moved);
+        let mut concluded = conclude(ended, answered, text, left);
         match &mut concluded {
             Ok(output) => output.changes = changes,
             Err(error) => error.changes = changes,
@@ -123,8 +127,8 @@ impl Tool for Bash {
 }
 
 fn conclude(
-    input: &Input,
     ended: Ended,
+    one_is_an_answer: bool,
     mut output: String,
     left: Option<String>,
 ) -> Result<ToolOutput, ToolError> {
@@ -149,7 +153,7 @@ fn conclude(
             }
             Ok(ToolOutput::text(output))
         }
-        Ended::Exited(1) if status::one_is_an_answer(&input.command) => {
+        Ended::Exited(1) if one_is_an_answer => {
             add_line(&mut output, "(exit code 1)");
             Ok(ToolOutput::text(output))
         }

@@ -8,14 +8,16 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessSession};
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use rustix::process::{Pid, Signal};
 use tempfile::{NamedTempFile, TempPath};
 use tokio::net::unix::pipe;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::capture::Capture;
+use super::group::Group;
 use super::groups::Groups;
+use super::stragglers;
 use crate::tools::Progress;
 
 /// How long a command has to end by itself once it was told to.
@@ -68,12 +70,6 @@ pub enum Ended {
     Lost(io::Error),
 }
 
-/// The process group of a command. Dropped while armed, it is killed.
-#[derive(Debug)]
-pub struct Group {
-    leader: Option<Pid>,
-}
-
 impl Shell {
     /// Starts `command` in `cwd`, with stdin closed, no terminal, and stdout and stderr in one pipe.
     pub fn start(command: &str, cwd: &Path, follow_cd: bool) -> io::Result<Self> {
@@ -108,6 +104,8 @@ impl Shell {
             .env("GIT_PAGER", "cat")
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("TERM", "dumb");
+        let mark = stragglers::new_mark();
+        process.env(stragglers::VARIABLE, &mark);
         for variable in SECRET_VARIABLES {
             process.env_remove(variable);
         }
@@ -124,7 +122,7 @@ impl Shell {
         let output = pipe::Receiver::from_owned_fd(reader.into())?;
         Ok(Self {
             child,
-            group: Group { leader },
+            group: Group::new(leader, mark),
             output,
             output_open: true,
             directory,
@@ -234,25 +232,23 @@ impl Shell {
             self.group.signal(Signal::KILL);
             let _ = timeout(TERM_GRACE, self.child.wait()).await;
         }
-        self.group.disarm();
+        self.group.take().end();
     }
 
     /// What the shell left running goes to `groups`, which ends it with the program; says so in words for the model.
     pub fn hand_over(&mut self, groups: &Groups, command: &str) -> Option<String> {
-        let leader = self.group.leader.filter(|_| self.group.is_alive());
-        self.group.disarm();
-        let leader = leader?;
-        groups.keep(
-            Group {
-                leader: Some(leader),
-            },
-            command,
-            self.output_open.then(|| self.take_output()).flatten(),
-        );
+        let mut group = self.group.take();
+        // Who left the group is only looked for when somebody still holds the output open.
+        let survives = group.is_alive() || (self.output_open && group.has_stragglers());
+        if !survives {
+            group.disarm();
+            return None;
+        }
+        let said = group.in_words();
+        let output = self.output_open.then(|| self.take_output()).flatten();
+        groups.keep(group, command, output);
         Some(format!(
-            "(The command left processes running in the background, process group {}. They are stopped when the \
-             program ends.)",
-            leader.as_raw_nonzero()
+            "(The command left processes running in the background: {said}. They are stopped when the program ends.)"
         ))
     }
 
@@ -277,39 +273,6 @@ impl Shell {
         let spare = pipe::Receiver::from_owned_fd(spare.into()).ok()?;
         self.output_open = false;
         Some(std::mem::replace(&mut self.output, spare))
-    }
-}
-
-impl Group {
-    pub fn signal(&self, signal: Signal) {
-        if let Some(leader) = self.leader {
-            // A group that is gone already needs no signal.
-            let _ = kill_process_group(leader, signal);
-        }
-    }
-
-    pub fn is_alive(&self) -> bool {
-        self.leader
-            .is_some_and(|leader| test_kill_process_group(leader).is_ok())
-    }
-
-    /// Whether the two are the same group.
-    pub fn is_led_by(&self, leader: Option<Pid>) -> bool {
-        self.leader.is_some() && self.leader == leader
-    }
-
-    pub fn leader(&self) -> Option<Pid> {
-        self.leader
-    }
-
-    pub fn disarm(&mut self) {
-        self.leader = None;
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        self.signal(Signal::KILL);
     }
 }
 

@@ -1,0 +1,96 @@
+//! The process group of a command, with those who have left it.
+
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+
+use super::stragglers;
+
+/// Dropped while it stands for anything, it is killed.
+#[derive(Debug, Default)]
+pub struct Group {
+    leader: Option<Pid>,
+    mark: Option<String>,
+}
+
+impl Group {
+    pub fn new(leader: Option<Pid>, mark: String) -> Self {
+        Self {
+            leader,
+            mark: Some(mark),
+        }
+    }
+
+    /// Hands the group over; what is left behind stands for nothing.
+    #[must_use]
+    pub fn take(&mut self) -> Self {
+        std::mem::take(self)
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        if let Some(leader) = self.leader {
+            // A group that is gone already needs no signal.
+            let _ = kill_process_group(leader, signal);
+        }
+    }
+
+    pub fn is_alive(&self) -> bool {
+        self.leader
+            .is_some_and(|leader| test_kill_process_group(leader).is_ok())
+    }
+
+    /// Whether processes of the command live on outside of the group.
+    pub fn has_stragglers(&self) -> bool {
+        self.mark
+            .as_deref()
+            .is_some_and(|mark| !stragglers::with_mark(mark).is_empty())
+    }
+
+    pub fn in_words(&self) -> String {
+        if let Some(leader) = self.leader.filter(|_| self.is_alive()) {
+            return format!("process group {}", leader.as_raw_nonzero());
+        }
+        let processes = stragglers::with_mark(self.mark.as_deref().unwrap_or_default());
+        let numbers: Vec<String> = processes
+            .iter()
+            .map(|process| process.as_raw_nonzero().to_string())
+            .collect();
+        format!("processes {}", numbers.join(", "))
+    }
+
+    /// Whether the two are the same group.
+    pub fn is_led_by(&self, leader: Option<Pid>) -> bool {
+        self.leader.is_some() && self.leader == leader
+    }
+
+    pub fn leader(&self) -> Option<Pid> {
+        self.leader
+    }
+
+    /// Forgets a group that is gone: its number may come to mean somebody else's processes.
+    pub fn disarm(&mut self) {
+        // Not by replacing it: dropping the old value would kill.
+        self.leader = None;
+        self.mark = None;
+    }
+
+    /// Kills what is left, wherever it has gone.
+    pub fn end(mut self) {
+        self.kill();
+    }
+
+    fn kill(&mut self) {
+        // A leader that is gone has left its number to others; those who carry the mark are ours in any case.
+        if self.is_alive() {
+            self.signal(Signal::KILL);
+        }
+        self.leader = None;
+        if let Some(mark) = self.mark.take() {
+            stragglers::kill(&mark);
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
