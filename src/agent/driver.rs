@@ -223,7 +223,10 @@ impl Agent {
                     exchange.waiting = Waiting::Results;
                     exchange.executor.stream_ended(&mut self.journal);
                 }
-                Next::Discard => self.journal.record(Record::Discarded),
+                Next::Discard => {
+                    exchange.executor.discard(&mut self.journal);
+                    self.journal.record(Record::Discarded);
+                }
                 Next::Warn(text) => self.journal.notice(text),
                 Next::Settle { call, result } => self.journal.settle(call, result),
                 Next::Answer {

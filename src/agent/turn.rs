@@ -173,11 +173,6 @@ impl Turn {
         }
     }
 
-    /// How often the model has answered.
-    pub fn responses(&self) -> u32 {
-        self.responses
-    }
-
     pub fn summary(&self, ending: Ending, took: Duration) -> TurnSummary {
         TurnSummary {
             ending,

@@ -169,7 +169,7 @@ fn an_interrupt_before_the_stream_ends_with_nothing_added() {
         turn.handle(Fact::Drained(Vec::new())),
         [Next::Finish(Ending::Interrupted)]
     );
-    assert_eq!(turn.responses(), 0);
+    assert_eq!(turn.summary(Ending::Done, Duration::ZERO).responses, 0);
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn an_empty_answer_is_the_end_and_leaves_no_message() {
         give(&mut turn, &[], StopReason::EndTurn),
         [Next::Drain, Next::Finish(Ending::Done)]
     );
-    assert_eq!(turn.responses(), 1);
+    assert_eq!(turn.summary(Ending::Done, Duration::ZERO).responses, 1);
 }
 
 #[test]

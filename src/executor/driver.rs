@@ -148,9 +148,9 @@ impl Executor {
         }
     }
 
-    /// True once a call of this response was handed over: from then on the response cannot be asked for again.
-    pub fn has_calls(&self) -> bool {
-        !self.calls.is_empty()
+    /// The response is thrown away: its calls stop, and none of their results counts.
+    pub fn discard(&mut self, witness: &mut dyn Witness) {
+        self.feed(Input::Discarded, witness);
     }
 
     /// The results, once they are all there.

@@ -187,15 +187,6 @@ impl Machine {
         steps
     }
 
-    /// How many calls the response has made.
-    pub fn len(&self) -> usize {
-        self.calls.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.calls.is_empty()
-    }
-
     /// True while any call has not completed.
     pub fn is_busy(&self) -> bool {
         self.calls

@@ -8,6 +8,7 @@ use crate::protocol::{CallId, InterruptBehavior, OnBashError, ToolResult};
 /// A machine, and everything it has said so far.
 struct Rig {
     machine: Machine,
+    added: usize,
     steps: Vec<Step>,
 }
 
@@ -19,6 +20,7 @@ impl Rig {
     fn with(policy: Policy) -> Self {
         Self {
             machine: Machine::new(policy),
+            added: 0,
             steps: Vec::new(),
         }
     }
@@ -32,14 +34,11 @@ impl Rig {
 
     fn add(&mut self, notation: &str) -> &mut Self {
         for letter in notation.chars() {
-            let id = self.machine_size().to_string();
+            let id = self.added.to_string();
+            self.added += 1;
             self.handle(Input::Added(CallId(id.clone()), traits(letter, &id)));
         }
         self
-    }
-
-    fn machine_size(&self) -> usize {
-        self.machine.len()
     }
 
     fn handle(&mut self, input: Input) -> &mut Self {

@@ -93,7 +93,10 @@ impl Replay {
             }
             Record::Delivered { calls, then } => self.deliver(calls, then),
             Record::End { .. } => self.close(),
-            Record::Discarded => self.open = None,
+            Record::Discarded => {
+                self.open = None;
+                self.results.clear();
+            }
             Record::Moved { cwd } => self.done.cwd = Some(cwd.clone()),
             Record::Session { cwd, .. } => self.done.workspace = Some(cwd.clone()),
             Record::Run { .. }
