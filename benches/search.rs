@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
+use agent_tui::tools::off_limits::OffLimits;
 use agent_tui::tools::tree::Stop;
 use agent_tui::tools::{glob, grep};
 use serde_json::{Value, json};
@@ -185,8 +186,18 @@ fn measure(job: &Job, tree: &Path, has_rg: bool) -> io::Result<bool> {
 fn search(ours: &Ours, tree: &Path) -> io::Result<usize> {
     let stop = Stop::default();
     let answer = match ours {
-        Ours::Grep(input) => grep::answer(&serde_json::from_value(input.clone())?, tree, &stop),
-        Ours::Glob(input) => glob::answer(&serde_json::from_value(input.clone())?, tree, &stop),
+        Ours::Grep(input) => grep::answer(
+            &serde_json::from_value(input.clone())?,
+            tree,
+            &OffLimits::default(),
+            &stop,
+        ),
+        Ours::Glob(input) => glob::answer(
+            &serde_json::from_value(input.clone())?,
+            tree,
+            &OffLimits::default(),
+            &stop,
+        ),
     };
     let text = answer.map_err(|error| io::Error::other(error.message))?;
     Ok(text.lines().count())

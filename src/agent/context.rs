@@ -15,6 +15,18 @@ const PROMPT: &str = include_str!("../../assets/prompts/system.md");
 const LONGEST_MEMORY: u64 = 1_000_000;
 /// How long the first request waits for git to say what has changed.
 const GIT_PATIENCE: Duration = Duration::from_millis(40);
+/// Words of a git configuration that may start programs.
+const GIT_RUNS: [&str; 9] = [
+    "filter",
+    "include",
+    "fsmonitor",
+    "command",
+    "worktreeconfig",
+    "promisor",
+    "partialclone",
+    "proxy",
+    "uploadpack",
+];
 const LONGEST_HEAD: u64 = 1_000;
 const LONGEST_CONFIG: u64 = 100_000;
 /// How many changed files the prompt lists.
@@ -202,20 +214,14 @@ fn changes(status: &str) -> String {
 
 /// `git status` runs what a repository's own configuration names. A hostile repository must start nothing.
 fn runs_programs(git_dir: &Path) -> bool {
+    // Another directory's configuration would count as well.
+    if git_dir.join("commondir").exists() {
+        return true;
+    }
     let Ok(config) = crate::config::read_regular(&git_dir.join("config"), LONGEST_CONFIG) else {
         // A work tree or submodule has a file here, whose target we do not chase: no status rather than a risk.
         return true;
     };
     let config = String::from_utf8_lossy(&config).to_lowercase();
-    let words = [
-        "filter",
-        "include",
-        "fsmonitor",
-        "command",
-        "worktreeconfig",
-        "promisor",
-        "proxy",
-        "uploadpack",
-    ];
-    words.iter().any(|word| config.contains(word))
+    GIT_RUNS.iter().any(|word| config.contains(word))
 }

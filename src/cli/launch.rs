@@ -10,6 +10,7 @@ use super::{UsageError, prompt, session};
 use crate::agent::context::{Git, Surroundings, system_prompt};
 use crate::agent::{self, limits};
 use crate::config::Settings;
+use crate::config::dirs::create_private_dir;
 use crate::config::settings::Price;
 use crate::executor::{self, Asking, Context};
 use crate::headless;
@@ -56,7 +57,7 @@ async fn setup(args: &Args, mut place: Place, asking: Asking) -> Result<agent::S
     let git = Git::ask(&place.workspace);
     let Choice { provider, model } = choose(args, &place.settings).await?;
     let session = session::open(args, &place)?;
-    let results_dir = place.dirs.results().join(&session.id.0);
+    let results_dir = real(place.dirs.results()).join(&session.id.0);
     place.allow_reading(&results_dir)?;
     let around = Surroundings {
         workspace: place.workspace.clone(),
@@ -138,6 +139,12 @@ async fn choose(args: &Args, settings: &Settings) -> Result<Choice, UsageError> 
             None => usage,
         }
     })
+}
+
+/// A directory as the rules see it, without links and `..`; it is made if need be.
+fn real(directory: PathBuf) -> PathBuf {
+    let made = create_private_dir(&directory).and_then(|()| directory.canonicalize());
+    made.unwrap_or(directory)
 }
 
 fn environment(place: &Place, results_dir: PathBuf) -> Environment {

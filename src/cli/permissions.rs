@@ -43,12 +43,13 @@ pub fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, UsageError> 
                 .map(|mode| mode.0)
                 .or(place.settings.mode)
                 .unwrap_or_default();
+            let places = place.places(args);
             let world = World {
-                cwd: cwd.clone().unwrap_or(place.workspace),
-                home: place.dirs.home,
+                cwd: cwd.clone().unwrap_or(places.workspace),
+                home: places.home,
                 shell_dir: None,
-                additional_directories: args.add_dir.clone(),
-                config_dir: Some(place.dirs.config),
+                additional_directories: places.additional,
+                config_dir: places.config_dir,
                 links: &RealLinks,
             };
             let verdict = decide(&asked, &place.settings.rules, mode, &world);

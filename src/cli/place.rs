@@ -75,6 +75,13 @@ impl Place {
             pattern.push(letter);
         }
         let own = Source("agent-tui itself".to_owned());
+        if directory
+            .components()
+            .any(|part| part == std::path::Component::ParentDir)
+        {
+            // A place that cannot be made has no results to read.
+            return Ok(());
+        }
         let added = self
             .settings
             .add_rule(RuleList::Allow, &format!("Read(/{pattern}/**)"), &own);

@@ -11,10 +11,11 @@ use tokio_util::sync::CancellationToken;
 use super::context::{Asking, Context};
 use super::guard;
 use super::machine::{End, Outcome};
-use crate::permissions::{Asked, Decision, Grant, Verdict, decide};
-use crate::protocol::{Answer, CallId, PermissionRequest, Phase, ToolCall, ToolResult};
+use crate::permissions::{Asked, Cause, Decision, Grant, Verdict, decide};
+use crate::protocol::{Answer, CallId, Level, PermissionRequest, Phase, ToolCall, ToolResult};
 use crate::tools::any::AnyTool;
 use crate::tools::files::FileChange;
+use crate::tools::off_limits::OffLimits;
 use crate::tools::{
     ContextChange, Journal, NotLogged, Progress, ToolCx, ToolError, ToolErrorKind, Validated,
 };
@@ -133,18 +134,9 @@ impl Line {
         tool: &dyn AnyTool,
         said: Validated,
     ) -> Result<Grant, Failure> {
-        let asked = Asked {
-            tool: &call.name,
-            input: &call.input,
-            level: tool.spec().level,
-            read_only: tool.facts(&call.input).read_only,
-        };
-        let mut verdict = decide(
-            &asked,
-            &self.context.rules,
-            self.context.mode(),
-            &self.context.world(),
-        );
+        let mut verdict = self
+            .unless_cancelled(call, self.decision(call, tool))
+            .await?;
         if let (Decision::Allow, Validated::Ask(reason)) = (verdict.decision, said) {
             verdict = Verdict {
                 decision: Decision::Ask,
@@ -167,6 +159,27 @@ impl Line {
             }
             (Decision::Ask, Asking::Person) => self.ask(call, verdict.reason).await,
         }
+    }
+
+    /// Following links may wait for a disk that does not answer, so it is done where waiting does no harm.
+    async fn decision(&self, call: &ToolCall, tool: &dyn AnyTool) -> Result<Verdict, ToolError> {
+        let (context, call) = (self.context.clone(), call.clone());
+        let (level, read_only) = (tool.spec().level, tool.facts(&call.input).read_only);
+        let deciding = tokio::task::spawn_blocking(move || {
+            let asked = Asked {
+                tool: &call.name,
+                input: &call.input,
+                level,
+                read_only,
+            };
+            decide(&asked, &context.rules, context.mode(), &context.world())
+        });
+        let decided = deciding.await;
+        decided.map_err(|error| {
+            ToolError::new(format!(
+                "Whether this call may run could not be decided: {error}"
+            ))
+        })
     }
 
     async fn ask(&self, call: &ToolCall, reason: String) -> Result<Grant, Failure> {
@@ -218,6 +231,7 @@ impl Line {
             cancel: self.cancel.clone(),
             progress,
             journal,
+            off_limits: off_limits(&self.context),
             env: self.context.env.clone(),
         }
     }
@@ -275,6 +289,25 @@ impl Line {
         // A driver that is gone has no use for reports.
         let _ = self.reports.send(report).await;
     }
+}
+
+/// Asks the rules about each file, if there are any that could forbid reading one.
+fn off_limits(context: &Arc<Context>) -> OffLimits {
+    if !context.rules.restrict_reading() {
+        return OffLimits::default();
+    }
+    let context = context.clone();
+    OffLimits::new(move |path| {
+        let input = serde_json::json!({ "file_path": path });
+        let asked = Asked {
+            tool: "Read",
+            input: &input,
+            level: Level::Safe,
+            read_only: true,
+        };
+        let verdict = decide(&asked, &context.rules, context.mode(), &context.world());
+        verdict.decision != Decision::Allow && matches!(verdict.cause, Cause::Rule(_))
+    })
 }
 
 fn refused(call: &ToolCall, text: String) -> Failure {

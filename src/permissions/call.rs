@@ -27,7 +27,8 @@ pub struct Files {
 
 impl Subject {
     pub fn of(tool: &str, input: &Value, ground: &Ground) -> Self {
-        let base = ground.cwd.lexical.as_str();
+        // The tools start where the shell stands.
+        let base = ground.shell.lexical.as_str();
         let file = |field: &str| match input.get(field).and_then(Value::as_str) {
             Some(path) if !path.is_empty() => Some(Files {
                 spots: vec![ground.spot(path, base)],
@@ -63,8 +64,8 @@ impl Subject {
 /// Where a search starts: its `path`, and the literal beginning of a glob that may lead out of it.
 fn starts(input: &Value, ground: &Ground, glob: Option<&str>) -> Option<Files> {
     let root = match input.get("path") {
-        None | Some(Value::Null) => ground.cwd.clone(),
-        Some(Value::String(path)) => ground.spot(path, &ground.cwd.lexical),
+        None | Some(Value::Null) => ground.shell.clone(),
+        Some(Value::String(path)) => ground.spot(path, &ground.shell.lexical),
         Some(_) => return None,
     };
     let mut spots = Vec::new();

@@ -370,8 +370,9 @@ impl<'c> Case<'c> {
             (Matcher::Path(pattern), Subject::Read(files)) => {
                 // What lies inside may be read anyway.
                 let outside = |spot: &&Spot| !self.ground.contains(spot);
-                let spots = files.spots.iter().filter(outside).cloned().collect();
+                let spots: Vec<Spot> = files.spots.iter().filter(outside).cloned().collect();
                 rule.tool == "Read"
+                    && !spots.is_empty()
                     && self.covers(
                         pattern,
                         &Files {

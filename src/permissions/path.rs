@@ -146,8 +146,10 @@ fn physical(absolute: &str, links: &dyn Links) -> Option<String> {
             if followed > MAX_LINKS {
                 return None;
             }
-            path.truncate(if target.is_absolute() { 0 } else { length });
-            waiting.extend(target.to_string_lossy().split('/').rev().map(str::to_owned));
+            // A target that is no text could only be guessed: it is never inside.
+            let target = target.to_str()?;
+            path.truncate(if target.starts_with('/') { 0 } else { length });
+            waiting.extend(target.split('/').rev().map(str::to_owned));
         }
     }
     if path.is_empty() {

@@ -100,6 +100,12 @@ impl Rules {
         })
     }
 
+    /// Whether any rule could keep a file from being read.
+    pub fn restrict_reading(&self) -> bool {
+        let about_paths = |rule: &Rule| matches!(rule.matcher, Matcher::Path(_));
+        self.deny.iter().chain(&self.ask).any(about_paths)
+    }
+
     /// Adds a rule as written. An error says what is wrong with it, a warning what it will not do, in words for the person
     /// who wrote it.
     pub fn add(

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::permissions::Grant;
 use crate::protocol::{InterruptBehavior, Level};
+use crate::tools::off_limits::OffLimits;
 use crate::tools::tree::Stop;
 use crate::tools::{
     MAX_RESULT_CHARS, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated, tree,
@@ -65,7 +66,7 @@ impl Tool for Glob {
     }
 
     async fn call(&self, input: Input, _grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
-        run(input, &cx.cwd, &cx.cancel).await
+        run(input, &cx.cwd, &cx.cancel, cx.off_limits).await
     }
 }
 
@@ -73,16 +74,22 @@ async fn run(
     input: Input,
     cwd: &Path,
     cancel: &CancellationToken,
+    off_limits: OffLimits,
 ) -> Result<ToolOutput, ToolError> {
     let cwd = cwd.to_owned();
-    let text = tree::run(cancel, move |stop| answer(&input, &cwd, stop)).await??;
+    let text = tree::run(cancel, move |stop| answer(&input, &cwd, &off_limits, stop)).await??;
     Ok(ToolOutput::text(text))
 }
 
 /// The whole of a call without the runtime around it: what the model is told. Blocks until it is done or stopped.
-pub fn answer(input: &Input, cwd: &Path, stop: &Stop) -> Result<String, ToolError> {
+pub fn answer(
+    input: &Input,
+    cwd: &Path,
+    off_limits: &OffLimits,
+    stop: &Stop,
+) -> Result<String, ToolError> {
     let query = Query::new(input, cwd)?;
-    Ok(search(&query, stop).text())
+    Ok(off_limits.remark_on(search(&query, off_limits, stop).text()))
 }
 
 #[cfg(test)]

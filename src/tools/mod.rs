@@ -10,6 +10,7 @@ pub mod edit;
 pub mod files;
 pub mod glob;
 pub mod grep;
+pub mod off_limits;
 pub mod read;
 pub mod registry;
 pub mod tree;
@@ -24,6 +25,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use self::off_limits::OffLimits;
 use crate::permissions::Grant;
 use crate::protocol::{CallId, InterruptBehavior, Level, ResultBlock};
 
@@ -120,6 +122,8 @@ pub struct ToolCx {
     pub cancel: CancellationToken,
     pub progress: Progress,
     pub journal: Journal,
+    /// What a search must leave out.
+    pub off_limits: OffLimits,
     pub env: Arc<Environment>,
 }
 

@@ -325,3 +325,46 @@ fn it_runs_without_a_home() {
     let output = crate::support::program::finish(command.spawn().expect("it starts"));
     assert_eq!(output.code, Some(0), "{output:?}");
 }
+
+#[test]
+fn a_cd_does_not_lead_around_a_deny_rule() {
+    let program = Program::new();
+    program.put("secrets/key.pem", "s3cret");
+    let wire = Wire::Anthropic;
+    let parts = [
+        bash("c1", "cd secrets"),
+        crate::support::wire::call("c2", "Read", json!({"file_path": "key.pem"})),
+        crate::support::wire::call(
+            "c3",
+            "Grep",
+            json!({"pattern": "s3", "output_mode": "content"}),
+        ),
+    ];
+    let server = Server::start([wire.reply(&parts), wire.reply(&[text("ok")])]);
+    program.ask(&server, wire, &["-p", "go", "--deny", "Read(secrets/**)"]);
+    let body = server.bodies()[1].to_string();
+    assert!(!body.contains("s3cret"), "{body}");
+    assert!(wire.results(&server.bodies()[1])[1].1.contains("denied"));
+}
+
+#[test]
+fn searches_leave_out_what_rules_keep_from_being_read() {
+    let program = Program::new();
+    program.put("deep/.env", "KEY=s3cret\n");
+    program.put("open.txt", "KEY=public\n");
+    let wire = Wire::Anthropic;
+    let grep = json!({"pattern": "KEY", "glob": "{.env,*.txt}", "output_mode": "content"});
+    let parts = [
+        crate::support::wire::call("c1", "Grep", grep),
+        crate::support::wire::call("c2", "Glob", json!({"pattern": "**/.env"})),
+    ];
+    let server = Server::start([wire.reply(&parts), wire.reply(&[text("ok")])]);
+    program.ask(&server, wire, &["-p", "go", "--deny", "Read(.env)"]);
+    let results = wire.results(&server.bodies()[1]);
+    assert!(
+        results[0].1.contains("public") && !results[0].1.contains("s3cret"),
+        "{results:?}"
+    );
+    assert!(results[0].1.contains("were left out"), "{results:?}");
+    assert!(!results[1].1.contains("deep/.env"), "{results:?}");
+}

@@ -108,9 +108,14 @@ pub fn is_plain_edit(name: &str, arguments: &[Word]) -> bool {
         && flags.read(arguments).is_ok_and(|read| {
             // The names that `dir/.` brings along are not known.
             let brings = |source: &Named<'_>| matches!(base(source.text), "." | "..");
+            let into = read.has(&["t", "target-directory"]);
+            // Behind these the targets are not those that the sources' names tell.
+            let odd = read.has(&["T", "no-target-directory", "parents"]);
+            let sources = read.operands.len() - usize::from(!into && !read.operands.is_empty());
             !matches!(name, "mv" | "cp")
-                || (read.operands.len() > 1 || read.has(&["t", "target-directory"]))
-                    && !read.operands.iter().rev().skip(1).any(brings)
+                || (read.operands.len() > 1 || into)
+                    && !odd
+                    && !read.operands[..sources].iter().any(brings)
         })
 }
 

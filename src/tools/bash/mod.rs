@@ -15,16 +15,19 @@ mod tests;
 
 use std::time::Duration;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use self::capture::Capture;
-use self::shell::{Ended, Shell};
+use self::shell::{Asked, Ended, Shell};
+use super::files::image::Format;
 use super::{
     ContextChange, MAX_RESULT_CHARS, Tool, ToolCx, ToolError, ToolErrorKind, ToolOutput, ToolSpec,
     Validated,
 };
-use crate::permissions::{Grant, bash as reader};
+use crate::permissions::{Cause, Grant, bash as reader};
 use crate::protocol::{Image, InterruptBehavior, Level, ResultBlock};
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
@@ -82,10 +85,15 @@ impl Tool for Bash {
         Ok(Validated::Fine)
     }
 
-    async fn call(&self, input: Input, _grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
+    async fn call(&self, input: Input, grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
         let background = input.run_in_background.unwrap_or(false);
         let follows_cd = !self.is_concurrency_safe(&input) && !background;
-        let mut shell = Shell::start(&input.command, &cx.cwd, follows_cd).map_err(|error| {
+        let asked = match grant.cause() {
+            Cause::Classifier => Asked::Nobody,
+            _ => Asked::Somebody,
+        };
+        let started = Shell::start(&input.command, &cx.cwd, follows_cd, asked);
+        let mut shell = started.map_err(|error| {
             ToolError::new(format!("The command could not be started: {error}"))
         })?;
         if background {
@@ -209,17 +217,17 @@ fn meaning(code: i32) -> &'static str {
     }
 }
 
-/// A command that prints nothing but a data URL of an image shows an image.
+/// A command that prints nothing but a data URL of an image shows an image: one that a provider takes, since a history with
+/// another one could not be sent any more.
 fn image(output: &str) -> Option<Image> {
     let (media_type, data) = output
         .trim()
         .strip_prefix("data:")?
         .split_once(";base64,")?;
-    let known = ["image/png", "image/jpeg", "image/gif", "image/webp"].contains(&media_type);
-    let plain = data
-        .bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
-    (known && plain && !data.is_empty()).then(|| Image::base64(media_type, data))
+    let bytes = BASE64_STANDARD.decode(data).ok()?;
+    let format = Format::of(&bytes)?;
+    format.check(&bytes).ok()?;
+    (format.media_type() == media_type).then(|| Image::base64(media_type, data))
 }
 
 fn add_line(text: &mut String, line: &str) {

@@ -39,6 +39,24 @@ const SECRET_VARIABLES: [&str; 3] = [
     "OPENAI_API_KEY",
 ];
 
+/// What git must not do when nobody was asked: take locks, or run what a repository's configuration names.
+const HARMLESS_GIT: [(&str, &str); 6] = [
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_CONFIG_COUNT", "2"),
+    ("GIT_CONFIG_KEY_0", "core.fsmonitor"),
+    ("GIT_CONFIG_VALUE_0", "false"),
+    ("GIT_CONFIG_KEY_1", "core.hooksPath"),
+    ("GIT_CONFIG_VALUE_1", "/dev/null"),
+];
+
+/// Whether a person, or a rule of theirs, stands behind a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    Somebody,
+    /// It was classified as harmless, and just run.
+    Nobody,
+}
+
 pub struct Shell {
     child: Box<dyn ChildWrapper>,
     group: Group,
@@ -72,7 +90,7 @@ pub enum Ended {
 
 impl Shell {
     /// Starts `command` in `cwd`, with stdin closed, no terminal, and stdout and stderr in one pipe.
-    pub fn start(command: &str, cwd: &Path, follow_cd: bool) -> io::Result<Self> {
+    pub fn start(command: &str, cwd: &Path, follow_cd: bool, asked: Asked) -> io::Result<Self> {
         // Without room for it the command still runs, and its `cd` is forgotten.
         let directory = if follow_cd {
             NamedTempFile::new().ok()
@@ -104,6 +122,9 @@ impl Shell {
             .env("GIT_PAGER", "cat")
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("TERM", "dumb");
+        if asked == Asked::Nobody {
+            process.envs(HARMLESS_GIT);
+        }
         let mark = stragglers::new_mark();
         process.env(stragglers::VARIABLE, &mark);
         for variable in SECRET_VARIABLES {

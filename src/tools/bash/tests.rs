@@ -4,11 +4,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use rustix::process::{Pid, test_kill_process_group};
 use serde_json::{Value, json};
 
 use super::{Bash, DEFAULT_TIMEOUT, Input, LONGEST_TIMEOUT, timeout};
 use crate::protocol::{Image, ResultBlock};
+use crate::tools::files::image::tests::png;
 use crate::tools::files::scratch::{Scratch, text};
 use crate::tools::{ContextChange, Progress, Tool, ToolError, ToolErrorKind, ToolOutput};
 
@@ -205,18 +208,26 @@ async fn longer_output_is_cut_to_head_and_tail_and_whole_in_a_file() {
 
 #[tokio::test]
 async fn an_image_is_an_image_however_large() {
-    let image = |data: &str| vec![ResultBlock::Image(Image::base64("image/png", data))];
-    let shown = async |command: &str| {
-        let output = run_in(&Scratch::new(), command).await;
-        output.expect("it succeeds").for_model
-    };
-    let small = shown("echo 'data:image/png;base64,iVBORw0KGgo='").await;
-    assert_eq!(small, image("iVBORw0KGgo="));
-    for size in [40_000, 150_000, 1_000_000] {
-        let command =
-            format!("printf data:image/png\\;base64,; head -c {size} /dev/zero | tr '\\0' A");
-        assert!(shown(&command).await == image(&"A".repeat(size)), "{size}");
+    for size in [20, 40_000, 150_000, 1_000_000] {
+        let scratch = Scratch::new();
+        scratch.put("picture.png", png_of(size));
+        let command = "printf 'data:image/png;base64,'; base64 -w0 picture.png";
+        let output = run_in(&scratch, command).await.expect("it succeeds");
+        let data = BASE64_STANDARD.encode(png_of(size));
+        let image = ResultBlock::Image(Image::base64("image/png", data));
+        assert!(output.for_model == [image], "{size}");
     }
+}
+
+/// A PNG with a comment of this size.
+fn png_of(size: usize) -> Vec<u8> {
+    let mut png = png(4, 4);
+    let end = png.split_off(png.len() - 12);
+    png.extend(u32::try_from(size).expect("small").to_be_bytes());
+    png.extend(b"tEXt");
+    png.extend(std::iter::repeat_n(b'x', size + 4));
+    png.extend(end);
+    png
 }
 
 #[tokio::test]
@@ -227,6 +238,8 @@ async fn what_only_looks_like_an_image_is_text() {
         "data:image/png;base64,AA<>",
         "data:text/plain;base64,AAAA",
         "see data:image/png;base64,AAAA",
+        "data:image/png;base64,AAAA",
+        "data:image/png;base64,iVBORw0KGgo=",
     ] {
         assert_eq!(printed(&format!("echo '{output}'")).await, output);
     }

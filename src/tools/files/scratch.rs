@@ -11,6 +11,7 @@ use crate::protocol::{CallId, ResultBlock};
 use crate::tools::bash::groups::Groups;
 use crate::tools::edit::Edit;
 use crate::tools::files::{Checkpoints, FileChange, Ledger};
+use crate::tools::off_limits::OffLimits;
 use crate::tools::read::Read;
 use crate::tools::write::Write;
 use crate::tools::{Environment, Journal, Progress, Tool, ToolCx, ToolError, ToolOutput};
@@ -51,6 +52,7 @@ impl Scratch {
                     Ok(())
                 })
             },
+            off_limits: OffLimits::default(),
             env: Arc::new(env),
         };
         Self {

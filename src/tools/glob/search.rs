@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use ignore::{DirEntry, ParallelVisitor, ParallelVisitorBuilder, WalkState};
 
 use super::query::{Query, Target};
+use crate::tools::off_limits::OffLimits;
 use crate::tools::tree::first::{Entry, First, Hand, Key, Limit};
 use crate::tools::tree::{self, Stop, Unread, names};
 
@@ -27,7 +28,7 @@ pub(super) struct Found {
 }
 
 /// Searches. What is found depends on the tree alone, unless `stop` is set before the end.
-pub(super) fn search(query: &Query, stop: &Stop) -> Found {
+pub(super) fn search(query: &Query, off_limits: &OffLimits, stop: &Stop) -> Found {
     let shared = Shared {
         query,
         stop,
@@ -38,7 +39,7 @@ pub(super) fn search(query: &Query, stop: &Stop) -> Found {
         total: AtomicUsize::new(0),
         unread: Mutex::default(),
     };
-    tree::walker(&query.root, &query.hidden)
+    tree::walker(&query.root, &query.hidden, off_limits)
         .max_depth(query.max_depth)
         .build_parallel()
         .visit(&mut &shared);

@@ -16,6 +16,7 @@ use ignore::{DirEntry, ParallelVisitor, ParallelVisitorBuilder, WalkState};
 use super::query::Root;
 use super::sink::FileSink;
 use super::{OutputMode, Query};
+use crate::tools::off_limits::OffLimits;
 use crate::tools::tree::first::{Entry, First, Hand, Key};
 use crate::tools::tree::{self, Stop, Unread};
 
@@ -45,7 +46,7 @@ pub(super) struct Hit {
 }
 
 /// Searches. What is found depends on the tree alone, unless `stop` is set before the end.
-pub(super) fn search(query: &Query, stop: &Stop) -> Found {
+pub(super) fn search(query: &Query, off_limits: &OffLimits, stop: &Stop) -> Found {
     let shared = Shared {
         query,
         stop,
@@ -60,7 +61,7 @@ pub(super) fn search(query: &Query, stop: &Stop) -> Found {
             worker.search_file(path);
         }
         Root::Directory(path) => {
-            let mut walker = tree::walker(path, &query.filter.hidden);
+            let mut walker = tree::walker(path, &query.filter.hidden, off_limits);
             walker.types(query.filter.types.clone());
             walker.build_parallel().visit(&mut &shared);
         }

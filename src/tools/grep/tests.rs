@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{Grep, Input, OutputMode, Query, report, run, search};
+use crate::tools::off_limits::OffLimits;
 use crate::tools::tree::Stop;
 use crate::tools::tree::fixture::Tree;
 use crate::tools::{Tool, ToolErrorKind, input_schema};
@@ -18,7 +19,7 @@ use crate::tools::{Tool, ToolErrorKind, input_schema};
 /// What a search in the tree tells the model, without the tree's root.
 async fn grep_from(tree: &Tree, cwd: &Path, input: Value) -> String {
     let input: Input = serde_json::from_value(input).expect("the input fits the schema");
-    tree.told(run(input, cwd, &CancellationToken::new()).await)
+    tree.told(run(input, cwd, &CancellationToken::new(), OffLimits::default()).await)
 }
 
 async fn grep(tree: &Tree, input: Value) -> String {
@@ -376,7 +377,7 @@ async fn a_cancelled_call_says_so() {
         pattern: "x".into(),
         ..Input::default()
     };
-    let result = run(input, tree.root(), &cancel).await;
+    let result = run(input, tree.root(), &cancel, OffLimits::default()).await;
     assert_eq!(
         result.map_err(|error| error.kind),
         Err(ToolErrorKind::Cancelled)
@@ -395,7 +396,7 @@ fn a_stopped_search_is_marked_as_partial() {
         let query = Query::new(&input, tree.root()).expect("a query");
         let stop = Stop::default();
         stop.set();
-        let found = search(&query, &stop);
+        let found = search(&query, &OffLimits::default(), &stop);
         assert!(found.stopped && found.files.is_empty());
         assert_eq!(
             report::text(&query, &found),
@@ -418,7 +419,10 @@ fn a_result_beyond_all_use_is_cut_and_marked() {
         ..Input::default()
     };
     let query = Query::new(&input, tree.root()).expect("a query");
-    let text = report::text(&query, &search(&query, &Stop::default()));
+    let text = report::text(
+        &query,
+        &search(&query, &OffLimits::default(), &Stop::default()),
+    );
     let told: Vec<&str> = text.lines().collect();
     assert_eq!(told.len(), 100_001);
     assert_eq!((told[0], told[99_999]), ("a:1:x", "b:40000:x"));
@@ -492,7 +496,7 @@ proptest! {
             ..Input::default()
         };
         let query = Query::new(&input, tree.root()).expect("a query");
-        let text = report::text(&query, &search(&query, &Stop::default()));
+        let text = report::text(&query, &search(&query, &OffLimits::default(), &Stop::default()));
         if expected.is_empty() {
             expected.push("No matches found".into());
         }
@@ -519,7 +523,7 @@ proptest! {
                 ..Input::default()
             };
             let query = Query::new(&input, tree.root()).expect("a query");
-            report::text(&query, &search(&query, &Stop::default()))
+            report::text(&query, &search(&query, &OffLimits::default(), &Stop::default()))
         };
         let whole = told(None);
         let head: Vec<&str> = whole.lines().take(limit as usize).collect();

@@ -20,6 +20,7 @@ pub mod first;
 pub mod names;
 
 use crate::tools::ToolError;
+use crate::tools::off_limits::OffLimits;
 
 /// A search that takes longer gives what it has found until then, and says so.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
@@ -96,7 +97,7 @@ pub enum Hidden {
 /// at and below `root` count all the same, because a tree that was unpacked or copied without its `.git` is still not
 /// meant to be searched in its `node_modules`. Those above `root` do not count there: a home directory may well ignore
 /// everything.
-pub fn walker(root: &Path, hidden: &Hidden) -> WalkBuilder {
+pub fn walker(root: &Path, hidden: &Hidden, off_limits: &OffLimits) -> WalkBuilder {
     let in_repository = root
         .ancestors()
         .any(|directory| directory.join(".git").exists() || directory.join(".jj").exists());
@@ -106,11 +107,17 @@ pub fn walker(root: &Path, hidden: &Hidden) -> WalkBuilder {
         .parents(in_repository)
         .current_dir(root)
         .add_custom_ignore_filename(".rgignore");
-    if let Hidden::Named(names) = hidden {
-        let names = names.clone();
-        builder
-            .hidden(false)
-            .filter_entry(move |entry| entry.depth() == 0 || is_admitted(entry, &names));
+    let names = match hidden {
+        Hidden::Named(names) => Some(names.clone()),
+        Hidden::Skipped => None,
+    };
+    builder.hidden(names.is_none());
+    if names.is_some() || !off_limits.is_nothing() {
+        let off_limits = off_limits.clone();
+        builder.filter_entry(move |entry| {
+            let admitted = names.as_ref().is_none_or(|names| is_admitted(entry, names));
+            entry.depth() == 0 || (admitted && !off_limits.cover(entry.path()))
+        });
     }
     builder
 }

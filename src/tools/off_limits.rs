@@ -1,0 +1,44 @@
+//! Files that rules keep from being read: a search that starts above them leaves them out.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Says of a file whether it is off limits, and remembers whether any was.
+#[derive(Clone, Default)]
+pub struct OffLimits {
+    rules: Option<Rules>,
+    met: Arc<AtomicBool>,
+}
+
+type Rules = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
+
+impl OffLimits {
+    pub fn new(rules: impl Fn(&Path) -> bool + Send + Sync + 'static) -> Self {
+        Self {
+            rules: Some(Arc::new(rules)),
+            met: Arc::default(),
+        }
+    }
+
+    /// Whether there is nothing to ask about.
+    pub fn is_nothing(&self) -> bool {
+        self.rules.is_none()
+    }
+
+    pub fn cover(&self, path: &Path) -> bool {
+        let covers = self.rules.as_ref().is_some_and(|rules| rules(path));
+        if covers {
+            self.met.store(true, Ordering::Relaxed);
+        }
+        covers
+    }
+
+    /// The text of a search, with a word about what is missing in it.
+    pub fn remark_on(&self, mut text: String) -> String {
+        if self.met.load(Ordering::Relaxed) {
+            text.push_str("\n[Files that rules keep from being read were left out]");
+        }
+        text
+    }
+}
