@@ -226,3 +226,54 @@ fn a_glob_of_echo_lists_no_directory_outside() {
     assert_eq!(Call::bash("echo ../*").decision(), "ask");
     assert_eq!(Call::bash("echo src/*").decision(), "allow");
 }
+
+#[test]
+fn a_copy_whose_targets_are_not_told_by_its_names_asks() {
+    for command in [
+        "cp -rt . vendor/foo/.",
+        "cp -r --target-directory=. vendor/foo/.",
+        "cp -rT vendor/foo .",
+        "cp --parents secret/x out",
+    ] {
+        let call = Call::bash(command).mode("acceptEdits");
+        assert_eq!(call.decision(), "ask", "{command}");
+    }
+    assert_eq!(
+        Call::bash("cp -t sub a b").mode("acceptEdits").decision(),
+        "allow"
+    );
+}
+
+#[test]
+fn a_link_whose_target_is_no_text_is_never_inside() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    use std::path::{Path, PathBuf};
+
+    use crate::permissions::{Asked, Decision, Links, Rules, World, decide};
+    use crate::protocol::{Level, Mode};
+
+    struct Odd;
+    impl Links for Odd {
+        fn target(&self, path: &Path) -> Option<PathBuf> {
+            (path == Path::new("/repo/a")).then(|| PathBuf::from(OsStr::from_bytes(b"\xff")))
+        }
+    }
+    let world = World {
+        cwd: "/repo".into(),
+        home: "/home/u".into(),
+        shell_dir: None,
+        additional_directories: Vec::new(),
+        config_dir: None,
+        links: &Odd,
+    };
+    let input = serde_json::json!({"file_path": "/repo/a/passwd"});
+    let asked = Asked {
+        tool: "Read",
+        input: &input,
+        level: Level::Safe,
+        read_only: true,
+    };
+    let verdict = decide(&asked, &Rules::default(), Mode::Default, &world);
+    assert_eq!(verdict.decision, Decision::Ask);
+}
