@@ -1,7 +1,8 @@
 //! Read: shows a file to the model, and notes what was shown.
 //!
 //! What a file is (text, image, notebook, PDF, binary) is decided by its content and handled in [`show`]. Reading
-//! stops soon after the call is cancelled, even in the middle of a huge file.
+//! stops soon after the call is cancelled, even in the middle of a huge file. Only what the call returns is noted as
+//! shown: a thread that goes on after a cancelled call has shown nothing.
 
 mod show;
 #[cfg(test)]
@@ -75,15 +76,17 @@ impl Tool for Read {
         let path = path::resolve_file(&input.file_path, &cx.cwd)?;
         let view = input.view();
         let (env, cancel) = (cx.env.clone(), cx.cancel.clone());
-        let reading =
-            files::blocking(move || show::show(&path, view, &env, &|| cancel.is_cancelled()));
+        let reading = files::blocking(move || {
+            show::show(&path, view, &env.workspace, &|| cancel.is_cancelled())
+        });
         tokio::select! {
-            blocks = reading => Ok(ToolOutput {
-                for_model: blocks?,
-                ..ToolOutput::default()
-            }),
+            biased;
             // The thread that reads finds out by itself; nobody waits for it.
             () = cx.cancel.cancelled() => Err(ToolError::cancelled()),
+            shown = reading => Ok(ToolOutput {
+                for_model: shown?.into_blocks(&cx.env.ledger),
+                ..ToolOutput::default()
+            }),
         }
     }
 }

@@ -1,20 +1,21 @@
 //! What the model is shown of a file, by what the file turns out to be.
+//!
+//! Nothing is noted here: a [`Shown`] says what is to be noted once it has reached the model.
 
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::protocol::{Image, ResultBlock};
-use crate::tools::Environment;
 use crate::tools::files::error::human_size;
 use crate::tools::files::image::{self, Format};
 use crate::tools::files::open::{Source, open};
 use crate::tools::files::page::{Budget, Page, Rest, read_page};
 use crate::tools::files::path::shown;
 use crate::tools::files::text::{Encoding, SNIFFED, Text, is_binary, terminator};
-use crate::tools::files::{FileError, Novelty, Part, View, notebook, pdf};
+use crate::tools::files::{FileError, Ledger, Novelty, Part, Stamp, View, notebook, pdf};
 
 /// Files that have to be held whole to be shown are read up to here.
 const MAX_WHOLE: u64 = 32 << 20;
@@ -30,11 +31,42 @@ enum Kind {
     Binary,
 }
 
-/// One Read: what is asked for, and where that is noted.
+/// What a Read found, ready to be given to the model.
+#[derive(Debug)]
+pub struct Shown {
+    blocks: Vec<ResultBlock>,
+    note: Option<Note>,
+}
+
+/// What the ledger is told once the blocks have been shown.
+#[derive(Debug)]
+struct Note {
+    real: PathBuf,
+    stamp: Stamp,
+    part: Part,
+    view: View,
+    /// What is said instead of the blocks when they were shown before; they are shown again if nothing is.
+    if_repeated: Option<String>,
+}
+
+impl Shown {
+    /// What the model gets, noted in the ledger as shown.
+    pub fn into_blocks(self, ledger: &Ledger) -> Vec<ResultBlock> {
+        let Some(note) = self.note else {
+            return self.blocks;
+        };
+        let novelty = ledger.record_read(&note.real, note.stamp, note.part, note.view);
+        match (novelty, note.if_repeated) {
+            (Novelty::Repeated, Some(text)) => vec![ResultBlock::text(text)],
+            (Novelty::Repeated, None) | (Novelty::New, _) => self.blocks,
+        }
+    }
+}
+
+/// One Read: what is asked for, and what it is asked of.
 struct Reading<'a> {
     path: &'a Path,
     view: View,
-    env: &'a Environment,
     cancelled: &'a dyn Fn() -> bool,
     source: Source,
 }
@@ -43,14 +75,13 @@ struct Reading<'a> {
 pub fn show(
     path: &Path,
     view: View,
-    env: &Environment,
+    workspace: &Path,
     cancelled: &dyn Fn() -> bool,
-) -> Result<Vec<ResultBlock>, FileError> {
-    let source = open(path, &env.workspace)?;
+) -> Result<Shown, FileError> {
+    let source = open(path, workspace)?;
     let reading = Reading {
         path,
         view,
-        env,
         cancelled,
         source,
     };
@@ -95,14 +126,14 @@ impl Kind {
 }
 
 impl Reading<'_> {
-    fn text(&self, reader: impl BufRead, terminator: u8) -> Result<Vec<ResultBlock>, FileError> {
+    fn text(&self, reader: impl BufRead, terminator: u8) -> Result<Shown, FileError> {
         let page = self.page(reader, terminator)?;
         let part = page.part();
         Ok(self.finish(&page, part))
     }
 
     /// Held whole, because its lines are no lines before it is decoded.
-    fn utf16(&self, reader: impl Read) -> Result<Vec<ResultBlock>, FileError> {
+    fn utf16(&self, reader: impl Read) -> Result<Shown, FileError> {
         let bytes = self.whole(reader, MAX_WHOLE)?;
         let text = Text::decode(&bytes).map_err(|_| FileError::Binary {
             path: shown(self.path),
@@ -116,19 +147,19 @@ impl Reading<'_> {
         Ok(self.finish(&page, part))
     }
 
-    fn image(&self, reader: impl Read, format: Format) -> Result<Vec<ResultBlock>, FileError> {
+    fn image(&self, reader: impl Read, format: Format) -> Result<Shown, FileError> {
         let bytes = self.whole(reader, image::MAX_BYTES)?;
         format.check(&bytes).map_err(|error| {
             FileError::BadContent(format!("{} cannot be shown: {error}", shown(self.path)))
         })?;
-        if self.record(Part::whole(&bytes)) == Novelty::Repeated {
-            return Ok(vec![ResultBlock::text(self.unchanged())]);
-        }
         let image = Image::base64(format.media_type(), STANDARD.encode(&bytes));
-        Ok(vec![ResultBlock::Image(image)])
+        Ok(Shown {
+            blocks: vec![ResultBlock::Image(image)],
+            note: Some(self.note(Part::whole(&bytes))),
+        })
     }
 
-    fn notebook(&self, reader: impl Read) -> Result<Vec<ResultBlock>, FileError> {
+    fn notebook(&self, reader: impl Read) -> Result<Shown, FileError> {
         let bytes = self.whole(reader, MAX_WHOLE)?;
         match notebook::cells(&bytes) {
             Ok(text) if !text.is_empty() => Ok(self.whole_text(&bytes, text)),
@@ -137,18 +168,17 @@ impl Reading<'_> {
         }
     }
 
-    fn pdf(&self, reader: impl Read) -> Result<Vec<ResultBlock>, FileError> {
+    fn pdf(&self, reader: impl Read) -> Result<Shown, FileError> {
         let bytes = self.whole(reader, MAX_WHOLE)?;
         let text = pdf::describe(&bytes, self.path, self.cancelled);
         Ok(self.whole_text(&bytes, text))
     }
 
-    fn whole_text(&self, bytes: &[u8], text: String) -> Vec<ResultBlock> {
-        let text = match self.record(Part::whole(bytes)) {
-            Novelty::New => text,
-            Novelty::Repeated => self.unchanged(),
-        };
-        vec![ResultBlock::text(text)]
+    fn whole_text(&self, bytes: &[u8], text: String) -> Shown {
+        Shown {
+            blocks: vec![ResultBlock::text(text)],
+            note: Some(self.note(Part::whole(bytes))),
+        }
     }
 
     fn page(&self, reader: impl BufRead, terminator: u8) -> Result<Page, FileError> {
@@ -185,34 +215,50 @@ impl Reading<'_> {
         FileError::io("read", self.path, error)
     }
 
-    fn record(&self, part: Part) -> Novelty {
-        let Source { real, stamp, .. } = &self.source;
-        self.env.ledger.record_read(real, *stamp, part, self.view)
+    fn note(&self, part: Part) -> Note {
+        Note {
+            real: self.source.real.clone(),
+            stamp: self.source.stamp,
+            part,
+            view: self.view,
+            if_repeated: Some(self.unchanged()),
+        }
     }
 
     /// The text of a page with what has to be said about it.
-    fn finish(&self, page: &Page, part: Part) -> Vec<ResultBlock> {
-        let text = match page.rest {
-            Rest::End { total: 0 } => {
-                self.record(part);
-                reminder("Warning: the file exists but the contents are empty.")
+    fn finish(&self, page: &Page, part: Part) -> Shown {
+        let (text, note) = match page.rest {
+            Rest::End { total: 0 } => (
+                reminder("Warning: the file exists but the contents are empty."),
+                Some(Note {
+                    if_repeated: None,
+                    ..self.note(part)
+                }),
+            ),
+            Rest::End { total } if page.lines == 0 => (
+                reminder(&format!(
+                    "Warning: the file exists but is shorter than the provided offset ({}). The file has {total} {}.",
+                    self.view.offset,
+                    if total == 1 { "line" } else { "lines" }
+                )),
+                None,
+            ),
+            Rest::TooFar { reached } => (
+                reminder(&format!(
+                    "Warning: line {} is too far into the file; reading stopped at line {reached}. \
+                     Use Bash, for example `tail` or `sed -n`.",
+                    self.view.offset
+                )),
+                None,
+            ),
+            Rest::End { .. } | Rest::More { .. } | Rest::OfLine => {
+                (self.with_notes(page), Some(self.note(part)))
             }
-            Rest::End { total } if page.lines == 0 => reminder(&format!(
-                "Warning: the file exists but is shorter than the provided offset ({}). The file has {total} {}.",
-                self.view.offset,
-                if total == 1 { "line" } else { "lines" }
-            )),
-            Rest::TooFar { reached } => reminder(&format!(
-                "Warning: line {} is too far into the file; reading stopped at line {reached}. \
-                 Use Bash, for example `tail` or `sed -n`.",
-                self.view.offset
-            )),
-            Rest::End { .. } | Rest::More { .. } | Rest::OfLine => match self.record(part) {
-                Novelty::Repeated => self.unchanged(),
-                Novelty::New => self.with_notes(page),
-            },
         };
-        vec![ResultBlock::text(text)]
+        Shown {
+            blocks: vec![ResultBlock::text(text)],
+            note,
+        }
     }
 
     fn with_notes(&self, page: &Page) -> String {

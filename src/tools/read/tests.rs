@@ -3,7 +3,9 @@ use std::io::Write;
 use std::os::unix::fs::symlink;
 
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
+use super::show::show;
 use super::{Input, Read};
 use crate::permissions::Grant;
 use crate::protocol::{Image, ResultBlock};
@@ -289,6 +291,32 @@ async fn a_cancelled_read_ends_as_cancelled() {
         result.map_err(|error| error.kind),
         Err(ToolErrorKind::Cancelled)
     );
+}
+
+#[tokio::test]
+async fn what_a_cancelled_read_found_does_not_count_as_shown() {
+    const NOTEBOOK: &str = r#"{"cells":[{"cell_type":"markdown","source":"hello"}]}"#;
+    let mut scratch = Scratch::new();
+    scratch.put("a", "text\n");
+    scratch.put("n.ipynb", NOTEBOOK);
+    let input: Input = serde_json::from_value(json!({"file_path": "a"})).expect("an input");
+    for name in ["a", "n.ipynb"] {
+        // The thread of a cancelled call comes this far, and nobody takes what it has found.
+        let found = show(&scratch.path(name), input.view(), &scratch.root, &|| false);
+        drop(found.expect("readable"));
+        scratch.cx.cancel.cancel();
+        let cancelled = scratch.call(&Read, json!({"file_path": name})).await;
+        assert!(cancelled.is_err_and(|error| error.kind == ToolErrorKind::Cancelled));
+        scratch.cx.cancel = CancellationToken::new();
+        if name == "a" {
+            let edited = scratch.edit(name, "text", "x").await;
+            assert!(edited.is_err_and(|error| error.starts_with("File has not been read yet")));
+        }
+        let written = scratch.write(name, "x").await;
+        assert!(written.is_err_and(|error| error.starts_with("File has not been read yet")));
+        let content = scratch.read(name).await.expect("readable");
+        assert!(!content.starts_with("File unchanged"), "{content}");
+    }
 }
 
 #[test]
