@@ -170,8 +170,9 @@ impl Document {
         }
         let seen = match env.ledger.check_unchanged(real, stamp, &bytes) {
             Ok(seen) => seen,
-            // There is nothing in it that could have been overlooked.
-            Err(_) if bytes.is_empty() => Seen::all(0),
+            // There is nothing in it that could have been overlooked. One that had content when it was read has
+            // changed like any other.
+            Err(Stale::NotRead) if bytes.is_empty() => Seen::all(0),
             Err(Stale::NotRead) => return Err(FileError::not_read(path)),
             Err(Stale::Changed) => return Err(FileError::changed(path)),
         };

@@ -164,6 +164,27 @@ async fn an_empty_file_needs_no_reading() {
 }
 
 #[tokio::test]
+async fn a_file_that_was_emptied_since_it_was_read_has_changed() {
+    let scratch = Scratch::new();
+    scratch.put("a", "old\n");
+    scratch.read("a").await.expect("readable");
+    scratch.put("a", "");
+    for result in [
+        scratch.write("a", "new\n").await,
+        scratch.edit("a", "", "new\n").await,
+    ] {
+        let error = result.expect_err("somebody emptied it");
+        assert!(error.contains("has changed since it was read"), "{error}");
+    }
+    assert_eq!(scratch.bytes("a"), b"");
+    scratch.read("a").await.expect("readable");
+    scratch
+        .write("a", "new\n")
+        .await
+        .expect("known to be empty");
+}
+
+#[tokio::test]
 async fn directories_are_created_inside_the_workspace_only() {
     let scratch = Scratch::new();
     let outside = scratch.root.with_file_name("outside");
