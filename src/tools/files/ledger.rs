@@ -26,6 +26,9 @@ struct Entry {
     parts: Vec<Part>,
     /// What was asked for and shown. A Read that would show the same again need not.
     shown: Vec<(View, Part)>,
+    /// Somebody was told to read the file again, so the next Read begins anew: parts that no longer fit would make
+    /// every further change fail.
+    refused: bool,
 }
 
 /// A stretch of a file that the model has been shown.
@@ -68,14 +71,14 @@ impl Ledger {
         let entry = entries
             .entry(real.to_owned())
             .or_insert_with(|| Entry::new(stamp));
-        if entry.stamp != stamp {
+        if entry.stamp != stamp || entry.refused {
             *entry = Entry::new(stamp);
         }
         let showing = (view, part.clone());
         if entry.shown.contains(&showing) {
             return Novelty::Repeated;
         }
-        entry.parts.retain(|known| known.bytes != part.bytes);
+        entry.parts.retain(|known| !known.is_within(&part));
         entry.parts.push(part);
         entry.shown.retain(|(known, _)| *known != view);
         entry.shown.push(showing);
@@ -100,10 +103,11 @@ impl Ledger {
         stamp: Stamp,
         content: &[u8],
     ) -> Result<Seen, Stale> {
-        let entries = self.lock();
-        let entry = entries.get(real).ok_or(Stale::NotRead)?;
+        let mut entries = self.lock();
+        let entry = entries.get_mut(real).ok_or(Stale::NotRead)?;
         let same = entry.stamp == stamp && entry.parts.iter().all(|part| part.is_in(content));
-        if !same {
+        if entry.refused || !same {
+            entry.refused = true;
             return Err(Stale::Changed);
         }
         Ok(Seen::new(entry.parts.iter().filter_map(Part::range)))
@@ -132,6 +136,7 @@ impl Entry {
             stamp,
             parts: Vec::new(),
             shown: Vec::new(),
+            refused: false,
         }
     }
 }
@@ -153,6 +158,10 @@ impl Part {
         let start = usize::try_from(self.bytes.start).ok()?;
         let end = usize::try_from(self.bytes.end).ok()?;
         Some(start..end)
+    }
+
+    fn is_within(&self, other: &Self) -> bool {
+        other.bytes.start <= self.bytes.start && self.bytes.end <= other.bytes.end
     }
 
     fn is_in(&self, content: &[u8]) -> bool {
@@ -241,10 +250,36 @@ mod tests {
             Ok(Seen::all(CONTENT.len()))
         );
         assert_eq!(check(&ledger, stamp(6), CONTENT), Err(Stale::Changed));
+        ledger.record_read(Path::new(FILE), stamp(5), Part::whole(CONTENT), ALL);
         assert_eq!(
             check(&ledger, stamp(5), b"one\nTWO\nthree\n"),
             Err(Stale::Changed)
         );
+    }
+
+    #[test]
+    fn a_page_within_a_newer_one_is_forgotten() {
+        let ledger = Ledger::default();
+        let first = View { limit: 1, ..ALL };
+        let changed = b"ONE\ntwo\nthree\n";
+        ledger.record_read(Path::new(FILE), stamp(0), Part::of(CONTENT, &(0..4)), first);
+        ledger.record_read(Path::new(FILE), stamp(0), Part::whole(changed), ALL);
+        assert_eq!(check(&ledger, stamp(0), changed), Ok(Seen::all(14)));
+    }
+
+    #[test]
+    fn after_a_refusal_any_read_is_new_and_enough_for_what_it_shows() {
+        let ledger = Ledger::default();
+        let first = View { limit: 1, ..ALL };
+        let page = |content: &[u8]| {
+            ledger.record_read(Path::new(FILE), stamp(0), Part::of(content, &(0..4)), first)
+        };
+        page(CONTENT);
+        ledger.record_read(Path::new(FILE), stamp(0), Part::whole(CONTENT), ALL);
+        let changed = b"ONE\ntwo\nthree\n";
+        assert_eq!(check(&ledger, stamp(0), changed), Err(Stale::Changed));
+        assert_eq!(page(changed), Novelty::New);
+        assert_eq!(check(&ledger, stamp(0), changed), Ok(Seen::all(4)));
     }
 
     #[test]
