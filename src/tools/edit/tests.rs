@@ -1,8 +1,10 @@
+use std::time::SystemTime;
+
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::{Edit, Input};
-use crate::tools::files::scratch::{Scratch, change_secretly, text};
+use crate::tools::files::scratch::{Scratch, change_secretly, set_modified, text};
 use crate::tools::{ForScreen, input_schema};
 
 #[tokio::test]
@@ -76,12 +78,7 @@ async fn a_file_that_was_not_read_or_is_gone_or_changed_is_refused() {
     assert!(error.contains("has changed since it was read"), "{error}");
 
     scratch.read("a").await.expect("readable");
-    let file = std::fs::File::options()
-        .write(true)
-        .open(&path)
-        .expect("open");
-    file.set_modified(std::time::SystemTime::UNIX_EPOCH)
-        .expect("set the time");
+    set_modified(&path, SystemTime::UNIX_EPOCH);
     let error = scratch.edit("a", "One", "1").await.expect_err("touched");
     assert!(error.contains("has changed since it was read"), "{error}");
     assert_eq!(scratch.bytes("a"), b"One\n");
@@ -129,9 +126,26 @@ async fn a_change_in_lines_that_were_not_shown_is_seen_by_the_time_of_the_file()
         .read_lines("a", json!({"limit": 1}))
         .await
         .expect("readable");
-    scratch.put("a", "one\nTWO\n");
+    let path = scratch.put("a", "one\nTWO\n");
+    set_modified(&path, SystemTime::UNIX_EPOCH);
     let error = scratch.edit("a", "one", "1").await.expect_err("changed");
     assert!(error.contains("has changed since it was read"), "{error}");
+}
+
+#[tokio::test]
+async fn reading_again_is_always_a_way_out() {
+    let scratch = Scratch::new();
+    let path = scratch.put("a", "one\ntwo\nthree\n");
+    scratch
+        .read_lines("a", json!({"limit": 1}))
+        .await
+        .expect("readable");
+    scratch.read("a").await.expect("readable");
+    change_secretly(&path, b"ONE\ntwo\nthree\n");
+    let again = scratch.read("a").await.expect("readable");
+    assert!(again.contains("\tONE"), "{again}");
+    scratch.edit("a", "ONE", "1").await.expect("just read");
+    assert_eq!(scratch.bytes("a"), b"1\ntwo\nthree\n");
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
 
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -150,11 +151,16 @@ pub fn change_secretly(path: &Path, content: &[u8]) {
     let size = path.metadata().expect("there").len();
     assert_eq!(size, content.len() as u64, "the size is to stay");
     std::fs::write(path, content).expect("write");
+    set_modified(path, before);
+}
+
+/// Sets the time of the last change, which is otherwise the clock's and can be the same for two changes.
+pub fn set_modified(path: &Path, to: SystemTime) {
     let file = std::fs::File::options()
         .write(true)
         .open(path)
         .expect("open");
-    file.set_modified(before).expect("set the time");
+    file.set_modified(to).expect("set the time");
 }
 
 fn with(mut input: Value, extra: Value) -> Value {
