@@ -155,18 +155,23 @@ impl Document {
         let metadata = file.metadata().map_err(failed)?;
         check_type(path, metadata.file_type())?;
         let stamp = Stamp::of(&metadata);
+        let too_large = |size: u64| FileError::TooLarge {
+            path: shown(path),
+            size: human_size(size),
+            limit: human_size(MAX_SIZE),
+            advice: "Change it with Bash, for example with `sed -i`",
+        };
+        if stamp.size > MAX_SIZE {
+            return Err(too_large(stamp.size));
+        }
         let mut bytes = Vec::new();
         (&file)
             .take(MAX_SIZE + 1)
             .read_to_end(&mut bytes)
             .map_err(failed)?;
+        // It can have grown, and files of the kernel have a size that nobody knows before.
         if bytes.len() as u64 > MAX_SIZE {
-            return Err(FileError::TooLarge {
-                path: shown(path),
-                size: human_size(stamp.size),
-                limit: human_size(MAX_SIZE),
-                advice: "Change it with Bash, for example with `sed -i`",
-            });
+            return Err(too_large(bytes.len() as u64));
         }
         let seen = match env.ledger.check_unchanged(real, stamp, &bytes) {
             Ok(seen) => seen,

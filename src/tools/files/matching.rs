@@ -59,7 +59,22 @@ pub enum MatchError {
         "The file has this text already: it differs from `new_string` only in quotes, which Edit keeps as they are"
     )]
     NothingChanges,
+    #[error(
+        "The string to replace occurs more than {MOST_PLACES} times, too often for Edit. Use Bash, for example with \
+         `sed -i`, to replace all of them"
+    )]
+    TooMany,
+    #[error(
+        "With `new_string` at all {count} places the file would become too large for Edit. Use Bash, for example with \
+         `sed -i`, to replace all of them"
+    )]
+    TooLarge { count: usize },
 }
+
+/// Nobody counts further, and no edit changes more places.
+const MOST_PLACES: usize = 100_000;
+/// All that the replacements together may have.
+const MOST_BYTES: usize = 64 << 20;
 
 /// The replacements that turn `old` into `new` in `text`.
 pub fn replacements(
@@ -95,15 +110,29 @@ pub fn replacements(
     if scope == Scope::One && ranges.len() > 1 {
         return Err(ambiguous(text, &ranges));
     }
+    if ranges.len() > MOST_PLACES {
+        return Err(MatchError::TooMany);
+    }
+    if ranges.len().saturating_mul(new.len()) > MOST_BYTES {
+        return Err(MatchError::TooLarge {
+            count: ranges.len(),
+        });
+    }
     let weave = Weave {
         quotes,
         terminator,
         ending: Ending::dominant(text),
     };
+    // Where the file has nothing that could differ in ways that do not count, there is nothing to weave.
+    let plain = (quotes == Quotes::Exact && memchr::memchr(b'\r', text.as_bytes()).is_none())
+        .then(|| weave.plain(new));
     let splices: Vec<Splice> = ranges
         .into_iter()
         .map(|range| Splice {
-            with: weave.replace(&text[range.clone()], new),
+            with: match &plain {
+                Some(new) => new.clone().into_owned(),
+                None => weave.replace(&text[range.clone()], new),
+            },
             range,
         })
         .collect();
@@ -253,12 +282,12 @@ pub fn units(text: &str, quotes: Quotes, terminator: u8) -> impl Iterator<Item =
 
 /// All places of `wanted`. For one place they may overlap, since each of them could have been meant.
 fn find(text: &str, wanted: &str, scope: Scope) -> Vec<Range<usize>> {
-    /// Nobody counts further.
-    const MOST: usize = 100_000;
     let finder = memchr::memmem::Finder::new(wanted);
     if scope == Scope::All {
         return finder
             .find_iter(text.as_bytes())
+            // One more tells that there are more.
+            .take(MOST_PLACES + 1)
             .map(|start| start..start + wanted.len())
             .collect();
     }
@@ -269,7 +298,7 @@ fn find(text: &str, wanted: &str, scope: Scope) -> Vec<Range<usize>> {
         let start = from + found;
         places.push(start..start + wanted.len());
         from = start + step;
-        if places.len() == MOST {
+        if places.len() == MOST_PLACES {
             break;
         }
     }

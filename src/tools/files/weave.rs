@@ -3,6 +3,8 @@
 //! The model's text can differ from the file's in ways that do not count (line endings, quotes). Where the new text
 //! says the same as the old one, the file's own characters stay; only what differs is taken from the model.
 
+use std::borrow::Cow;
+
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::matching::{Quotes, Unit, units};
@@ -19,6 +21,15 @@ pub struct Weave {
 }
 
 impl Weave {
+    /// What [`replace`](Self::replace) comes to for every region of a file that has no CR, when quotes have to be the
+    /// same: nothing of the file's differs from the model's but line endings, and the file has one kind of them.
+    pub fn plain(self, new: &str) -> Cow<'_, str> {
+        match self.ending {
+            Some(_) if new.contains("\r\n") => Cow::Owned(new.replace("\r\n", "\n")),
+            Some(_) | None => Cow::Borrowed(new),
+        }
+    }
+
     /// The text that replaces `region`, a part of the file, when `new` is wanted there.
     pub fn replace(self, region: &str, new: &str) -> String {
         let region: Vec<Unit<'_>> = units(region, self.quotes, self.terminator).collect();

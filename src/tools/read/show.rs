@@ -192,18 +192,24 @@ impl Reading<'_> {
     }
 
     fn whole(&self, reader: impl Read, limit: u64) -> Result<Vec<u8>, FileError> {
+        let too_large = |size: u64| FileError::TooLarge {
+            path: shown(self.path),
+            size: human_size(size),
+            limit: human_size(limit),
+            advice: "Make it smaller, or extract what you need with Bash",
+        };
+        let size = self.source.stamp.size;
+        if size > limit {
+            return Err(too_large(size));
+        }
         let mut bytes = Vec::new();
         reader
             .take(limit + 1)
             .read_to_end(&mut bytes)
             .map_err(|error| self.failed(&error))?;
+        // It can have grown since it was opened.
         if bytes.len() as u64 > limit {
-            return Err(FileError::TooLarge {
-                path: shown(self.path),
-                size: human_size(self.source.stamp.size),
-                limit: human_size(limit),
-                advice: "Make it smaller, or extract what you need with Bash",
-            });
+            return Err(too_large(bytes.len() as u64));
         }
         Ok(bytes)
     }

@@ -211,7 +211,19 @@ async fn huge_files_are_read_in_a_process_of_their_own() {
     assert!(line.chars().count() < 2300);
     let binary = scratch.read("zeros").await;
     assert!(binary.is_err_and(|error| error.contains("binary file (10.0 GB)")));
-    assert!(peak_memory() - before < 50 << 20);
+    // What is held whole is not begun to be read when it is too large.
+    let mut document = File::create(scratch.path("document.pdf")).expect("create");
+    document.write_all(b"%PDF-1.7\n").expect("write");
+    document.set_len(1 << 30).expect("set the size");
+    let document = scratch.read("document.pdf").await;
+    assert!(document.is_err_and(|error| error.contains("too large for this tool (1.0 GB")));
+    scratch
+        .read_lines("sparse", json!({"limit": 1}))
+        .await
+        .expect("readable");
+    let edited = scratch.edit("sparse", "line 0", "x").await;
+    assert!(edited.is_err_and(|error| error.contains("too large for this tool (1.0 GB")));
+    assert!(peak_memory() - before < 30 << 20);
 }
 
 #[tokio::test]

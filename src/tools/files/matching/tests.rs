@@ -1,6 +1,8 @@
 use proptest::prelude::*;
 
-use super::{MatchError, Scope, apply, moved, replacements};
+use super::{MatchError, Quotes, Scope, apply, moved, replacements};
+use crate::tools::files::text::Ending;
+use crate::tools::files::weave::Weave;
 
 /// The text after an edit of one place, or the error's words.
 fn edited(text: &str, old: &str, new: &str) -> Result<String, String> {
@@ -129,6 +131,25 @@ fn positions_move_with_the_text_before_them() {
     }
 }
 
+#[test]
+fn more_places_than_can_be_held_are_refused_with_another_way() {
+    let text = "x".repeat(100_001);
+    let many = run(&text, "x", "y", Scope::All).expect_err("too many");
+    assert!(
+        many.contains("more than 100000 times") && many.contains("`sed -i`"),
+        "{many}"
+    );
+    assert_eq!(
+        run(&text[1..], "x", "y", Scope::All),
+        Ok("y".repeat(100_000))
+    );
+    let large = run(&text[1..], "x", &"y".repeat(1000), Scope::All).expect_err("too large");
+    assert!(
+        large.contains("at all 100000 places") && large.contains("`sed -i`"),
+        "{large}"
+    );
+}
+
 fn line() -> impl Strategy<Value = String> {
     ("[a-cé ‘“'\"]{0,6}", prop_oneof!["\n", "\r\n", "\r"]).prop_map(|(text, ending)| text + &ending)
 }
@@ -147,6 +168,17 @@ proptest! {
         let asked = old.replace("\r\n", "\n");
         let result = edited(&text, &asked, &new);
         prop_assert_eq!(result, Ok(format!("{before}{new}{after}")));
+    }
+
+    #[test]
+    fn without_cr_the_new_text_is_what_weaving_would_make_of_it(
+        region in "[ab“'\n]{0,12}",
+        new in "([ab“'\n]|\r\n|\r){0,12}",
+        has_lines in prop::bool::ANY,
+    ) {
+        prop_assume!(has_lines || !region.contains('\n'));
+        let weave = Weave { quotes: Quotes::Exact, terminator: b'\n', ending: has_lines.then_some(Ending::Lf) };
+        prop_assert_eq!(weave.plain(&new), weave.replace(&region, &new));
     }
 
     #[test]
