@@ -23,7 +23,7 @@ const MAX_CHARS: usize = 150_000;
 
 /// What a model is shown of the PDF file in `bytes`.
 pub fn describe(bytes: &[u8], path: &Path, cancelled: &dyn Fn() -> bool) -> String {
-    let file = File::new(bytes);
+    let file = File::new(bytes, cancelled);
     let pages = file.pages();
     let mut result = format!(
         "PDF file: {} ({}, {} {})",
@@ -50,13 +50,22 @@ pub fn describe(bytes: &[u8], path: &Path, cancelled: &dyn Fn() -> bool) -> Stri
             break;
         }
         let text = content::text(&mut fonts, &file.page(page));
+        // Without its fonts, or a part of its content, a page would say something else.
+        if file.is_exhausted() {
+            break;
+        }
         if is_readable(&text) {
             let _ = write!(result, "\n\n--- Page {number} ---\n{text}");
         } else {
             without_text += 1;
         }
     }
-    if without_text > 0 || pages.is_empty() {
+    if file.is_exhausted() {
+        result.push_str(
+            "\n\nReading the file would take far more work than a file of its size should: it may be damaged, or made \
+             to do harm. What is missing here was not extracted. If it is needed, try `pdftotext` with Bash and a timeout.",
+        );
+    } else if without_text > 0 || pages.is_empty() {
         let _ = write!(
             result,
             "\n\nThe text of {without_text} of {} pages could not be extracted (scanned, or in an unusual form). \

@@ -1,15 +1,24 @@
 //! The objects of a PDF file, found by their look and not by the file's table of contents, which can be damaged.
+//!
+//! A small file can ask for endless work: objects that refer to each other, pages that are their own grandchildren.
+//! So all work is paid for out of one budget, in bytes that are read or copied, and once it is spent, or the call is
+//! cancelled, nothing is found any more.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use super::inflate;
 use super::object::{Dictionary, Object, Parser};
 
 /// All that is unpacked of one file, so that a bomb does no harm.
 const MAX_UNPACKED: usize = 64 << 20;
-/// All that is read of objects, some of them several times. A sound file stays far below it.
-const MAX_PARSED: usize = 512 << 20;
+/// All that is read and copied, some of it several times. A sound file stays far below it.
+const MAX_WORK: usize = 512 << 20;
+/// What looking for an object costs besides its bytes,
+const OBJECT_COST: usize = 64;
+/// and what a node in the tree of pages does: there are hardly more of them than pages.
+const NODE_COST: usize = 16 << 10;
 /// More pages than this nobody wants to read at once.
 const MAX_PAGES: usize = 2_000;
 /// No tree of pages is deeper.
@@ -22,7 +31,17 @@ pub struct File<'a> {
     /// Objects that lie in packed streams.
     packed: BTreeMap<u32, Object>,
     unpacked: Cell<usize>,
-    parsed: Cell<usize>,
+    /// What is left of the budget.
+    work: Cell<usize>,
+    cancelled: &'a dyn Fn() -> bool,
+}
+
+/// Where a page is.
+#[derive(Debug, Clone)]
+pub struct Leaf {
+    page: Object,
+    /// What the nodes above it say about resources, for a page that says nothing.
+    inherited: Option<Rc<Object>>,
 }
 
 /// A page, as far as its text is concerned.
@@ -33,13 +52,14 @@ pub struct Page {
 }
 
 impl<'a> File<'a> {
-    pub fn new(bytes: &'a [u8]) -> Self {
+    pub fn new(bytes: &'a [u8], cancelled: &'a dyn Fn() -> bool) -> Self {
         let mut file = Self {
             bytes,
             offsets: BTreeMap::new(),
             packed: BTreeMap::new(),
             unpacked: Cell::new(0),
-            parsed: Cell::new(0),
+            work: Cell::new(MAX_WORK),
+            cancelled,
         };
         for found in memchr::memmem::find_iter(bytes, b" obj") {
             // A later object of the same number is the newer one.
@@ -56,20 +76,28 @@ impl<'a> File<'a> {
         memchr::memmem::find(self.bytes, b"/Encrypt").is_some()
     }
 
+    /// Whether the budget is spent, so that there may be more than was found.
+    pub fn is_exhausted(&self) -> bool {
+        self.work.get() == 0
+    }
+
     /// The pages in their order.
-    pub fn pages(&self) -> Vec<Dictionary> {
+    pub fn pages(&self) -> Vec<Leaf> {
         let mut pages = Vec::new();
         let root = self
             .dictionaries()
             .find(|(_, dictionary)| is_type(dictionary, "Catalog"));
-        if let Some(tree) = root.and_then(|(_, catalog)| self.dictionary(catalog.get("Pages"))) {
-            self.collect_pages(&tree, &mut Vec::new(), &mut pages);
+        if let Some(tree) = root.and_then(|(_, mut catalog)| catalog.remove("Pages")) {
+            self.collect_pages(tree, None, &mut Vec::new(), &mut pages);
         }
         if pages.is_empty() {
             pages = self
                 .dictionaries()
-                .map(|(_, dictionary)| dictionary)
-                .filter(|dictionary| is_type(dictionary, "Page"))
+                .filter(|(_, dictionary)| is_type(dictionary, "Page"))
+                .map(|(id, _)| Leaf {
+                    page: Object::Reference(id),
+                    inherited: None,
+                })
                 .take(MAX_PAGES)
                 .collect();
         }
@@ -77,7 +105,8 @@ impl<'a> File<'a> {
     }
 
     /// What is needed for the text of a page.
-    pub fn page(&self, page: &Dictionary) -> Page {
+    pub fn page(&self, leaf: &Leaf) -> Page {
+        let page = self.dictionary(Some(&leaf.page)).unwrap_or_default();
         let mut content = Vec::new();
         for stream in self.list(page.get("Contents")) {
             if let Object::Reference(id) = stream {
@@ -85,7 +114,8 @@ impl<'a> File<'a> {
                 content.push(b'\n');
             }
         }
-        let resources = self.dictionary(page.get("Resources")).unwrap_or_default();
+        let resources = page.get("Resources").or(leaf.inherited.as_deref());
+        let resources = self.dictionary(resources).unwrap_or_default();
         Page {
             content,
             fonts: self.dictionary(resources.get("Font")).unwrap_or_default(),
@@ -94,7 +124,9 @@ impl<'a> File<'a> {
 
     /// The object, references followed.
     pub fn resolve(&self, object: Option<&Object>) -> Option<Object> {
-        let mut object = object?.clone();
+        let object = object?;
+        self.spend(object.weight())?;
+        let mut object = object.clone();
         // References to references are rare, and circles are malice.
         for _ in 0..8 {
             let Object::Reference(id) = object else {
@@ -123,11 +155,17 @@ impl<'a> File<'a> {
 
     /// The content of the stream with that number, unpacked; `None` if there is none, or one packed in another way.
     pub fn stream(&self, id: u32) -> Option<Vec<u8>> {
-        let mut parser = Parser::new(self.bytes, *self.offsets.get(&id)?);
-        let Object::Dictionary(dictionary) = parser.next()? else {
+        self.spend(OBJECT_COST)?;
+        let position = *self.offsets.get(&id)?;
+        let mut parser = Parser::new(self.bytes, position);
+        let (dictionary, keyword) = (parser.next(), parser.next());
+        self.spend(parser.position.saturating_sub(position))?;
+        let (Some(Object::Dictionary(dictionary)), Some(Object::Keyword(keyword))) =
+            (dictionary, keyword)
+        else {
             return None;
         };
-        if parser.next()? != Object::Keyword(b"stream".to_vec()) {
+        if keyword != b"stream" {
             return None;
         }
         let mut start = parser.position;
@@ -142,8 +180,13 @@ impl<'a> File<'a> {
             Some((length, rest)) if rest.trim_ascii_start().starts_with(b"endstream") => {
                 &data[..length]
             }
-            _ => &data[..memchr::memmem::find(data, b"endstream")?],
+            _ => {
+                let end = memchr::memmem::find(data, b"endstream");
+                self.spend(end.unwrap_or(data.len()))?;
+                &data[..end?]
+            }
         };
+        self.spend(data.len())?;
         let filters = self.list(dictionary.get("Filter"));
         let left = MAX_UNPACKED.saturating_sub(self.unpacked.get());
         let content = match filters.as_slice() {
@@ -152,27 +195,37 @@ impl<'a> File<'a> {
             _ => return None,
         };
         self.unpacked.set(self.unpacked.get() + content.len());
+        self.spend(content.len())?;
         Some(content)
     }
 
     fn object(&self, id: u32) -> Option<Object> {
         match self.packed.get(&id) {
-            Some(object) => Some(object.clone()),
+            Some(object) => {
+                self.spend(OBJECT_COST + object.weight())?;
+                Some(object.clone())
+            }
             None => self.parse(self.bytes, *self.offsets.get(&id)?),
         }
     }
 
-    /// The object at `position`, as long as the file keeps within its bounds: objects that each go on to the end of
-    /// the file would cost hours.
     fn parse(&self, bytes: &[u8], position: usize) -> Option<Object> {
-        if self.parsed.get() > MAX_PARSED {
-            return None;
-        }
+        self.spend(OBJECT_COST)?;
         let mut parser = Parser::new(bytes, position);
         let object = parser.next();
-        let length = parser.position.saturating_sub(position);
-        self.parsed.set(self.parsed.get() + length);
+        self.spend(parser.position.saturating_sub(position))?;
         object
+    }
+
+    /// Pays for some work; `None` if there is no budget for it, or nobody who waits for the result.
+    fn spend(&self, cost: usize) -> Option<()> {
+        let left = if (self.cancelled)() {
+            None
+        } else {
+            self.work.get().checked_sub(cost)
+        };
+        self.work.set(left.unwrap_or(0));
+        left.map(|_| ())
     }
 
     fn dictionaries(&self) -> impl Iterator<Item = (u32, Dictionary)> {
@@ -211,26 +264,36 @@ impl<'a> File<'a> {
     }
 
     /// Walks the tree of pages; what a page does not say, its parents say.
-    fn collect_pages(&self, node: &Dictionary, above: &mut Vec<u32>, pages: &mut Vec<Dictionary>) {
-        if !node.contains_key("Kids") {
-            pages.push(node.clone());
+    fn collect_pages(
+        &self,
+        node: Object,
+        inherited: Option<&Rc<Object>>,
+        above: &mut Vec<u32>,
+        pages: &mut Vec<Leaf>,
+    ) {
+        let Some(mut dictionary) = self
+            .spend(NODE_COST)
+            .and_then(|()| self.dictionary(Some(&node)))
+        else {
+            return;
+        };
+        if !dictionary.contains_key("Kids") {
+            pages.push(Leaf {
+                page: node,
+                inherited: inherited.cloned(),
+            });
             return;
         }
-        for kid in self.list(node.get("Kids")) {
+        let own = dictionary.remove("Resources").map(Rc::new);
+        let inherited = own.as_ref().or(inherited);
+        for kid in self.list(dictionary.get("Kids")) {
             let Object::Reference(id) = kid else { continue };
             if pages.len() >= MAX_PAGES || above.len() >= MAX_DEPTH || above.contains(&id) {
                 return;
             }
-            if let Some(mut kid) = self.dictionary(Some(&Object::Reference(id))) {
-                if let (false, Some(resources)) =
-                    (kid.contains_key("Resources"), node.get("Resources"))
-                {
-                    kid.insert("Resources".into(), resources.clone());
-                }
-                above.push(id);
-                self.collect_pages(&kid, above, pages);
-                above.pop();
-            }
+            above.push(id);
+            self.collect_pages(kid, inherited, above, pages);
+            above.pop();
         }
     }
 }

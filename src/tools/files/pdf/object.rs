@@ -41,6 +41,21 @@ impl Object {
         }
     }
 
+    /// How much a copy of it costs, in bytes, roughly.
+    pub fn weight(&self) -> usize {
+        const EACH: usize = 32;
+        EACH + match self {
+            Self::Number(_) | Self::Reference(_) => 0,
+            Self::Name(name) => name.len(),
+            Self::Text(bytes) | Self::Keyword(bytes) => bytes.len(),
+            Self::Array(items) => items.iter().map(Self::weight).sum(),
+            Self::Dictionary(entries) => entries
+                .iter()
+                .map(|(key, value)| key.len() + value.weight())
+                .sum(),
+        }
+    }
+
     /// The number as an index; `None` for what is none.
     pub fn as_index(&self) -> Option<u32> {
         let number = self.as_number()?;

@@ -1,3 +1,4 @@
+use std::cell::Cell;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -96,6 +97,64 @@ fn circles_and_nonsense_come_to_an_end() {
     for length in 0..bytes.len() {
         described(&bytes[..length]);
     }
+}
+
+/// A tree of pages in a packed stream, 32 nodes deep, in which every node has the next one twice: small, and with
+/// four thousand million ways through it.
+fn doubling_tree() -> Vec<u8> {
+    const FIRST: usize = 10;
+    let (mut header, mut nodes) = (String::new(), String::new());
+    for node in FIRST..FIRST + 32 {
+        let _ = write!(header, "{node} {} ", nodes.len());
+        let next = node + 1;
+        let _ = write!(nodes, "<< /Type /Pages /Kids [{next} 0 R {next} 0 R] >> ");
+    }
+    let content = format!("{header}{nodes}");
+    let packed = format!(
+        "<< /Type /ObjStm /N 32 /First {} /Length {} >>\nstream\n{content}\nendstream",
+        header.len(),
+        content.len()
+    );
+    pdf(&["<< /Type /Catalog /Pages 10 0 R >>", &packed])
+}
+
+#[test]
+fn a_tree_that_doubles_at_every_node_ends_at_once_and_says_so() {
+    let bytes = doubling_tree();
+    assert!(bytes.len() < 4096);
+    let text = described(&bytes);
+    assert!(
+        text.contains("far more work than a file of its size should"),
+        "{text}"
+    );
+    assert!(text.contains("`pdftotext`"), "{text}");
+}
+
+#[test]
+fn the_walk_through_the_pages_stops_when_the_call_is_cancelled() {
+    let looks = Cell::new(0);
+    let cancelled = || {
+        looks.set(looks.get() + 1);
+        looks.get() > 100
+    };
+    describe(&doubling_tree(), Path::new("/a.pdf"), &cancelled);
+    assert!(looks.get() < 200, "{}", looks.get());
+}
+
+#[test]
+fn a_stream_that_every_page_asks_for_is_paid_for_each_time() {
+    let kids = "3 0 R ".repeat(2_000);
+    let tree = format!("<< /Type /Pages /Kids [{kids}] >>");
+    // Packed in a way that cannot be unpacked, and without an end: every look at it goes through all that follows.
+    let filler = "x".repeat(1 << 20);
+    let content = format!("<< /Filter /LZWDecode >>\nstream\n{filler}");
+    let bytes = pdf(&[
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        &tree,
+        "<< /Type /Page /Contents [4 0 R] >>",
+        &content,
+    ]);
+    assert!(described(&bytes).contains("far more work than a file of its size should"));
 }
 
 #[test]
