@@ -34,7 +34,7 @@ pub(super) enum Target {
 
 impl Query {
     pub(super) fn new(input: &Input, cwd: &Path) -> Result<Self, ToolError> {
-        let root = tree::resolve(cwd, input.path.as_deref().unwrap_or("."));
+        let root = tree::root(input.path.as_deref(), cwd)?;
         let shown = names::show(&root);
         match fs::metadata(&root) {
             Ok(metadata) if metadata.is_dir() => {}

@@ -117,7 +117,7 @@ impl Root {
 }
 
 fn root(path: Option<&str>, cwd: &Path) -> Result<Root, ToolError> {
-    let path = tree::resolve(cwd, path.unwrap_or("."));
+    let path = tree::root(path, cwd)?;
     let shown = names::show(&path);
     match fs::metadata(&path) {
         Ok(metadata) if metadata.is_dir() => Ok(Root::Directory(path)),
@@ -251,21 +251,10 @@ fn unknown_type(kind: &str, builder: &TypesBuilder) -> ToolError {
     ))
 }
 
-/// How many letters differ (Levenshtein); a name that the other begins with is near whatever its length.
+/// How many letters differ; a name that the other begins with is near whatever its length.
 fn distance(a: &str, b: &str) -> usize {
     if !a.is_empty() && (a.starts_with(b) || b.starts_with(a)) {
         return 1;
     }
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, left) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, right) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(left != *right);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
+    strsim::levenshtein(a, b)
 }

@@ -20,6 +20,7 @@ pub mod first;
 pub mod names;
 
 use crate::tools::ToolError;
+use crate::tools::files::path;
 use crate::tools::off_limits::OffLimits;
 
 /// A search that takes longer gives what it has found until then, and says so.
@@ -161,15 +162,17 @@ pub fn modified(metadata: &Metadata) -> SystemTime {
     metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
-/// The path a tool's input means, without `.` and `..`.
-pub fn resolve(cwd: &Path, path: &str) -> PathBuf {
-    let joined: PathBuf = cwd.join(path).components().collect();
-    // Only the file system knows where `..` leads when a link comes before it.
-    if joined.components().any(|part| part == Component::ParentDir) {
-        std::fs::canonicalize(&joined).unwrap_or(joined)
-    } else {
-        joined
+/// Where a search starts: at the path of a tool's input, which means what it means to the other tools, or at `cwd`.
+pub fn root(input: Option<&str>, cwd: &Path) -> Result<PathBuf, ToolError> {
+    let path = match input {
+        None | Some("") => cwd.to_owned(),
+        Some(input) => path::resolve(input, cwd)?,
+    };
+    // Shown with what is found. Only the file system knows where `..` leads when a link comes before it.
+    if path.components().any(|part| part == Component::ParentDir) {
+        return Ok(std::fs::canonicalize(&path).unwrap_or(path));
     }
+    Ok(path)
 }
 
 /// What a search could not look into. Said once, at the end, instead of failing the whole search.

@@ -7,7 +7,7 @@ use proptest::prelude::{Just, Strategy, any, prop, prop_assert_eq, prop_oneof, p
 use tokio_util::sync::CancellationToken;
 
 use super::first::{Entry, First, Key, Limit, compare_paths};
-use super::{Hidden, Stop, Unread, hidden_names, names, resolve, run};
+use super::{Hidden, Stop, Unread, hidden_names, names, root as tree_root, run};
 use crate::tools::{ToolError, ToolErrorKind};
 
 fn entry(path: &str, age: u64, lines: usize) -> Entry<()> {
@@ -168,10 +168,22 @@ fn a_path_is_resolved_without_dots() {
     let directory = tempfile::tempdir().expect("a directory");
     let root = std::fs::canonicalize(directory.path()).expect("it is there");
     std::fs::create_dir(root.join("sub")).expect("a directory");
-    assert_eq!(resolve(&root, "."), root);
-    assert_eq!(resolve(&root, "./sub/"), root.join("sub"));
-    assert_eq!(resolve(&root.join("sub"), ".."), root);
-    assert_eq!(resolve(&root, "/etc"), Path::new("/etc"));
+    let found = |input: &str, cwd: &Path| tree_root(Some(input), cwd).expect("a path");
+    assert_eq!(found(".", &root), root);
+    assert_eq!(found("", &root), root);
+    assert_eq!(found("./sub/", &root), root.join("sub"));
+    assert_eq!(found("..", &root.join("sub")), root);
+    assert_eq!(found("/etc", &root), Path::new("/etc"));
+    assert_eq!(tree_root(None, &root).expect("a path"), root);
+}
+
+#[test]
+fn a_search_can_start_at_home() {
+    let home = PathBuf::from(std::env::var_os("HOME").expect("a home"));
+    let found = |input| tree_root(Some(input), Path::new("/project")).expect("a path");
+    assert_eq!(found("~"), home);
+    assert_eq!(found("~/src"), home.join("src"));
+    assert_eq!(found("~user"), Path::new("/project/~user"));
 }
 
 #[test]
