@@ -8,6 +8,8 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use super::error::FileError;
+/// A path as it is shown to the model and to people: a name must not be able to look like something else.
+pub use crate::tools::tree::names::show as shown;
 
 /// Where a path leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,21 +121,6 @@ fn blocked_by_a_file(path: &Path) -> FileError {
     ))
 }
 
-/// A path as it is shown to the model and to people: control and direction characters are written out, because a name
-/// must not be able to look like something else.
-pub fn shown(path: &Path) -> String {
-    let mut text = String::new();
-    for character in path.to_string_lossy().chars() {
-        let turns_text = matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        if character.is_control() || turns_text {
-            text.extend(character.escape_default());
-        } else {
-            text.push(character);
-        }
-    }
-    text
-}
-
 /// Whether `path` is `directory` or below it, as the disk sees both.
 pub fn is_inside(path: &Path, directory: &Path) -> bool {
     directory
@@ -163,7 +150,7 @@ pub fn similar_names(path: &Path) -> Vec<PathBuf> {
             let distance = if same_stem {
                 1
             } else {
-                distance(&lower, &wanted)
+                strsim::levenshtein(&lower, &wanted)
             };
             (distance * 3 <= wanted.chars().count()).then_some((distance, name))
         })
@@ -175,24 +162,9 @@ pub fn similar_names(path: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Levenshtein's distance, in characters.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
+    use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::symlink;
     use std::path::{Path, PathBuf};
 
@@ -279,5 +251,7 @@ mod tests {
             shown(Path::new("/a\n\u{1b}[31m/\u{202e}txt.exe")),
             "/a\\n\\u{1b}[31m/\\u{202e}txt.exe"
         );
+        let name = std::ffi::OsStr::from_bytes(b"caf\xe9\xe2\x80\xa8\xd8\x9c");
+        assert_eq!(shown(Path::new(name)), "caf\\xe9\\u{2028}\\u{61c}");
     }
 }
