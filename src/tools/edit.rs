@@ -10,9 +10,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::files::document::{Document, Need, Replaced};
-use super::files::matching::{MatchError, Scope};
+use super::files::matching::Scope;
 use super::files::numbered::{line_numbers, snippet};
-use super::files::{self, FileError, path};
+use super::files::{self, FileError, notebook, path};
 use super::{Environment, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::Grant;
 use crate::protocol::{InterruptBehavior, Level};
@@ -50,27 +50,32 @@ impl Input {
 
     /// Makes the edit in memory. All that can be wrong with the call is found here, before anything is written.
     fn make(&self, path: &Path, env: &Environment) -> Result<Edited, FileError> {
-        if path.extension() == Some(OsStr::new("ipynb")) && !self.old_string.is_empty() {
+        let creates = self.old_string.is_empty();
+        let mut document = if creates {
+            Document::open_or_new(path, Need::Parts, env)?
+        } else {
+            Document::open(path, Need::Parts, env)?
+        };
+        if is_notebook(path, document.text()) {
             return Err(FileError::BadContent(format!(
-                "{} is a Jupyter notebook, which is shown as cells and not as its text. Use NotebookEdit to change it",
+                "{} is a Jupyter notebook, whose cells are packed in JSON that an edit of its text could break. \
+                 Change it with Bash, for example with a Python script that uses `json` or `nbformat`",
                 path::shown(path)
             )));
         }
-        if self.old_string == self.new_string {
-            return Err(no_match(&MatchError::Same));
+        if creates && document.text().is_empty() && !self.new_string.is_empty() {
+            document.set_text(&self.new_string);
+            return Ok(Edited::Created(document));
         }
-        if !self.old_string.is_empty() {
-            let mut document = Document::open(path, Need::Parts, env)?;
-            let replaced = document.replace(&self.old_string, &self.new_string, self.scope())?;
-            return Ok(Edited::Replaced(document, replaced));
-        }
-        let mut document = Document::open_or_new(path, Need::Parts, env)?;
-        if !document.text().is_empty() {
-            return Err(no_match(&MatchError::Empty));
-        }
-        document.set_text(&self.new_string);
-        Ok(Edited::Created(document))
+        let replaced = document.replace(&self.old_string, &self.new_string, self.scope())?;
+        Ok(Edited::Replaced(document, replaced))
     }
+}
+
+/// Whether Read shows it as cells. What is only named like a notebook is text like any other.
+fn is_notebook(path: &Path, text: &str) -> bool {
+    path.extension() == Some(OsStr::new("ipynb"))
+        && notebook::cells(text.as_bytes()).is_ok_and(|cells| !cells.is_empty())
 }
 
 impl Tool for Edit {
@@ -110,12 +115,6 @@ impl Tool for Edit {
             Ok(document.save(&cx)?.into_output(text))
         })
         .await
-    }
-}
-
-fn no_match(error: &MatchError) -> FileError {
-    FileError::NoMatch {
-        message: error.to_string(),
     }
 }
 

@@ -173,6 +173,9 @@ async fn an_empty_old_string_creates_and_never_overwrites() {
         .expect_err("the same");
     assert!(error.contains("are the same"), "{error}");
     assert_eq!(scratch.bytes("full"), b"text\n");
+    let error = scratch.edit("none", "", "").await.expect_err("the same");
+    assert!(error.contains("are the same"), "{error}");
+    assert_eq!(scratch.names(), ["empty", "full", "new"]);
 }
 
 #[tokio::test]
@@ -234,7 +237,20 @@ async fn what_could_not_be_written_back_is_refused() {
         .edit("n.ipynb", "x", "y")
         .await
         .expect_err("a notebook");
-    assert!(error.contains("Use NotebookEdit"), "{error}");
+    assert!(error.contains("Change it with Bash"), "{error}");
+    assert!(scratch.edit("n.ipynb", "", "y").await.is_err());
+}
+
+#[tokio::test]
+async fn what_is_only_named_like_a_notebook_is_edited_as_the_text_it_was_shown_as() {
+    let scratch = Scratch::new();
+    scratch.put("broken.ipynb", "{\n  \"cells\": [\n");
+    scratch.read("broken.ipynb").await.expect("readable");
+    scratch
+        .edit("broken.ipynb", "[\n", "[]}\n")
+        .await
+        .expect("text");
+    assert_eq!(scratch.bytes("broken.ipynb"), b"{\n  \"cells\": []}\n");
 }
 
 #[tokio::test]
