@@ -49,7 +49,10 @@ pub fn check_type(path: &Path, file_type: FileType) -> Result<(), FileError> {
     let (kind, advice) = if file_type.is_file() {
         return Ok(());
     } else if file_type.is_dir() {
-        ("a directory", "Use LS or Glob to see what is in it")
+        (
+            "a directory",
+            "Use Glob, or `ls` with Bash, to see what is in it",
+        )
     } else if file_type.is_fifo() {
         ("a FIFO (named pipe)", NO_END)
     } else if file_type.is_socket() {
