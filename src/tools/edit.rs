@@ -4,6 +4,7 @@
 mod tests;
 
 use std::ffi::OsStr;
+use std::fmt::Write;
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -137,11 +138,19 @@ fn describe(path: &Path, text: &str, replaced: &Replaced) -> String {
             if starts.len() > MOST_NAMED {
                 lines.push("…".into());
             }
-            format!(
+            let mut result = format!(
                 "The file {path} has been updated. All {} occurrences were successfully replaced (lines {}).",
                 ranges.len(),
                 lines.join(", ")
-            )
+            );
+            if let Some(first) = ranges.first() {
+                let _ = write!(
+                    result,
+                    " Here's the result of running `cat -n` on a snippet around the first of them:\n{}",
+                    snippet(text, first)
+                );
+            }
+            result
         }
     };
     if replaced.quotes_differ {

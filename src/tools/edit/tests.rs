@@ -60,7 +60,11 @@ async fn all_occurrences_are_replaced_on_demand() {
         json!({"file_path": "a", "old_string": "x", "new_string": "z", "replace_all": true});
     let output = scratch.run(&Edit, input).await.expect("edited");
     assert!(
-        text(&output).ends_with("All 3 occurrences were successfully replaced (lines 1, 1, 2).")
+        text(&output).ends_with(
+            "All 3 occurrences were successfully replaced (lines 1, 1, 2). Here's the result of running `cat -n` on a snippet around the first of them:\n     1\tz y z\n     2\tz"
+        ),
+        "{}",
+        text(&output)
     );
     assert_eq!(scratch.bytes("a"), b"z y z\nz\n");
 }
