@@ -13,23 +13,47 @@ const SET_GROUP_ID: u32 = 0o2000;
 pub fn keep(from: &File, to: &File) -> io::Result<()> {
     let old = from.metadata()?;
     // The order matters: changing the owner clears the set-id bits, and an access list carries a part of the mode.
-    let mode = old.mode() & 0o7777 & !lost_with_owner(&old, to)?;
+    let lost = lost_with_owner(
+        Owner::of(&old),
+        Owner::of(&to.metadata()?),
+        |user, group| fchown(to, user, group),
+    );
+    let mode = old.mode() & 0o7777 & !lost;
     keep_extended(from, to);
     to.set_permissions(Permissions::from_mode(mode))
 }
 
-/// Takes over the owner, and returns the mode bits that must not survive because it could not be: a program that runs
-/// as its owner must not come to run as somebody else.
-fn lost_with_owner(old: &Metadata, to: &File) -> io::Result<u32> {
-    let new = to.metadata()?;
+/// Who a file belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Owner {
+    user: u32,
+    group: u32,
+}
+
+impl Owner {
+    fn of(metadata: &Metadata) -> Self {
+        Self {
+            user: metadata.uid(),
+            group: metadata.gid(),
+        }
+    }
+}
+
+/// Takes over the owner with `change`, and returns the mode bits that must not survive because it could not be: a
+/// program that runs as its owner must not come to run as somebody else.
+fn lost_with_owner(
+    old: Owner,
+    new: Owner,
+    mut change: impl FnMut(Option<u32>, Option<u32>) -> io::Result<()>,
+) -> u32 {
     let mut lost = 0;
-    if new.uid() != old.uid() && fchown(to, Some(old.uid()), None).is_err() {
+    if new.user != old.user && change(Some(old.user), None).is_err() {
         lost |= SET_USER_ID;
     }
-    if new.gid() != old.gid() && fchown(to, None, Some(old.gid())).is_err() {
+    if new.group != old.group && change(None, Some(old.group)).is_err() {
         lost |= SET_GROUP_ID;
     }
-    Ok(lost)
+    lost
 }
 
 /// Best effort: a file system may have none, and some belong to the kernel.
@@ -48,5 +72,54 @@ fn keep_extended(from: &File, to: &File) {
         if let Ok(length) = fgetxattr(from, name, value.as_mut_slice()) {
             let _ = fsetxattr(to, name, &value[..length], XattrFlags::empty());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::{Owner, SET_GROUP_ID, SET_USER_ID, lost_with_owner};
+
+    const OLD: Owner = Owner { user: 1, group: 2 };
+
+    /// The changes that are asked for, and the bits that are lost, when `refused` says which changes fail.
+    fn taken_over(
+        new: Owner,
+        refused: fn(Option<u32>, Option<u32>) -> bool,
+    ) -> (Vec<(Option<u32>, Option<u32>)>, u32) {
+        let mut asked = Vec::new();
+        let lost = lost_with_owner(OLD, new, |user, group| {
+            asked.push((user, group));
+            if refused(user, group) {
+                return Err(io::ErrorKind::PermissionDenied.into());
+            }
+            Ok(())
+        });
+        (asked, lost)
+    }
+
+    #[test]
+    fn what_belongs_to_the_same_owner_is_left_alone() {
+        assert_eq!(taken_over(OLD, |_, _| true), (vec![], 0));
+    }
+
+    #[test]
+    fn owner_and_group_are_taken_over_each_by_itself() {
+        let asked = vec![(Some(1), None), (None, Some(2))];
+        let new = Owner { user: 8, group: 9 };
+        assert_eq!(taken_over(new, |_, _| false), (asked.clone(), 0));
+        assert_eq!(
+            taken_over(new, |user, _| user.is_some()),
+            (asked.clone(), SET_USER_ID)
+        );
+        assert_eq!(
+            taken_over(new, |_, group| group.is_some()),
+            (asked.clone(), SET_GROUP_ID)
+        );
+        assert_eq!(
+            taken_over(new, |_, _| true),
+            (asked, SET_USER_ID | SET_GROUP_ID)
+        );
     }
 }
