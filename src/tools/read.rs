@@ -16,8 +16,11 @@ use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::Grant;
 use crate::protocol::{InterruptBehavior, Level};
 
-/// How many lines are shown unless the call asks for fewer.
-const DEFAULT_LINES: u64 = 2_000;
+/// What is shown unless the call asks for other lines.
+const DEFAULT_VIEW: View = View {
+    offset: 1,
+    limit: 2_000,
+};
 
 pub struct Read;
 
@@ -36,8 +39,8 @@ pub struct Input {
 impl Input {
     fn view(&self) -> View {
         View {
-            offset: self.offset.unwrap_or(1).max(1),
-            limit: self.limit.unwrap_or(DEFAULT_LINES).max(1),
+            offset: self.offset.unwrap_or(DEFAULT_VIEW.offset).max(1),
+            limit: self.limit.unwrap_or(DEFAULT_VIEW.limit).max(1),
         }
     }
 }

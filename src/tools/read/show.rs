@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
+use super::DEFAULT_VIEW;
 use crate::protocol::{Image, ResultBlock};
 use crate::tools::files::error::human_size;
 use crate::tools::files::image::{self, Format};
@@ -162,7 +163,7 @@ impl Reading<'_> {
     fn notebook(&self, reader: impl Read) -> Result<Shown, FileError> {
         let bytes = self.whole(reader, MAX_WHOLE)?;
         match notebook::cells(&bytes) {
-            Ok(text) if !text.is_empty() => Ok(self.whole_text(&bytes, text)),
+            Ok(text) if !text.is_empty() => Ok(self.whole_text(&bytes, text, "Notebooks")),
             // Whatever it is, it can be shown as the text that it is too.
             Ok(_) | Err(_) => self.text(bytes.as_slice(), terminator(&bytes)),
         }
@@ -171,13 +172,29 @@ impl Reading<'_> {
     fn pdf(&self, reader: impl Read) -> Result<Shown, FileError> {
         let bytes = self.whole(reader, MAX_WHOLE)?;
         let text = pdf::describe(&bytes, self.path, self.cancelled);
-        Ok(self.whole_text(&bytes, text))
+        Ok(self.whole_text(&bytes, text, "PDF files"))
     }
 
-    fn whole_text(&self, bytes: &[u8], text: String) -> Shown {
+    /// A text that is not made of the file's lines: there is one view of it, whatever lines were asked for. `kinds`
+    /// are files like this one.
+    fn whole_text(&self, bytes: &[u8], text: String, kinds: &str) -> Shown {
+        let remark = match self.view {
+            DEFAULT_VIEW => String::new(),
+            View { .. } => reminder(&format!(
+                "{kinds} are always shown from the beginning and whole: `offset` and `limit` do not apply."
+            )),
+        };
+        let remarked = |text: String| match remark.as_str() {
+            "" => text,
+            remark => format!("{text}\n{remark}"),
+        };
         Shown {
-            blocks: vec![ResultBlock::text(text)],
-            note: Some(self.note(Part::whole(bytes))),
+            blocks: vec![ResultBlock::text(remarked(text))],
+            note: Some(Note {
+                view: DEFAULT_VIEW,
+                if_repeated: Some(remarked(self.unchanged())),
+                ..self.note(Part::whole(bytes))
+            }),
         }
     }
 

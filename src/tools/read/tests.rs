@@ -291,6 +291,28 @@ async fn notebooks_are_shown_as_cells_and_broken_ones_as_text() {
 }
 
 #[tokio::test]
+async fn where_lines_do_not_apply_that_is_said() {
+    let scratch = Scratch::new();
+    scratch.put(
+        "n.ipynb",
+        r#"{"cells":[{"cell_type":"markdown","source":"hello"}]}"#,
+    );
+    scratch.put("a.pdf", "%PDF-1.7 and nothing else");
+    for (name, content) in [("n.ipynb", "hello"), ("a.pdf", "PDF file: ")] {
+        for expected in [content, "File unchanged since last read"] {
+            let text = scratch.read_lines(name, json!({"offset": 3})).await;
+            let text = text.expect("readable");
+            assert!(
+                text.contains(expected) && text.contains("`offset` and `limit` do not apply"),
+                "{text}"
+            );
+        }
+        let plain = scratch.read(name).await.expect("readable");
+        assert!(!plain.contains("do not apply"), "{plain}");
+    }
+}
+
+#[tokio::test]
 async fn a_cancelled_read_ends_as_cancelled() {
     let scratch = Scratch::new();
     scratch.put("a", "text\n");
