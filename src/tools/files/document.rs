@@ -258,8 +258,8 @@ impl Document {
         })
     }
 
-    /// Replaces everything. A file that exists keeps its encoding and byte order mark, and its line endings if
-    /// `content` does not bring its own.
+    /// Replaces everything. A file that exists keeps its encoding and byte order mark, and its line endings if they
+    /// are all alike. If they are mixed, `content` gets the most frequent one unless it brings its own.
     pub fn set_text(&mut self, content: &str) {
         let content = match self.text.encoding {
             Encoding::Utf8 => content,
@@ -267,11 +267,14 @@ impl Document {
                 content.strip_prefix('\u{feff}').unwrap_or(content)
             }
         };
-        self.text.content = match Ending::dominant(&self.text.content) {
-            Some(ending @ (Ending::CrLf | Ending::Cr)) if !content.contains('\r') => {
-                content.replace('\n', ending.as_str())
-            }
-            _ => content.to_owned(),
+        let old = &self.text.content;
+        let ending = Ending::uniform(old).or_else(|| {
+            let brings_its_own = content.contains('\r');
+            Ending::dominant(old).filter(|_| !brings_its_own)
+        });
+        self.text.content = match ending {
+            Some(ending) => ending.on_every_line_of(content),
+            None => content.to_owned(),
         };
         self.seen = Seen::all(self.text.content.len());
     }

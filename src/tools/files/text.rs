@@ -162,6 +162,28 @@ impl Ending {
         let crlf = memchr::memmem::find_iter(bytes, b"\r\n").count();
         Some(if crlf * 2 > lf { Self::CrLf } else { Self::Lf })
     }
+
+    /// The ending of every line of `text`; `None` when there is none, or lines end in different ways.
+    pub fn uniform(text: &str) -> Option<Self> {
+        let ending = Self::dominant(text)?;
+        let bytes = text.as_bytes();
+        let crlf = memchr::memmem::find_iter(bytes, b"\r\n").count();
+        let is_uniform = match ending {
+            Self::Lf => crlf == 0,
+            Self::CrLf => crlf == memchr::memchr_iter(b'\n', bytes).count(),
+            Self::Cr => true,
+        };
+        is_uniform.then_some(ending)
+    }
+
+    /// `text` with this ending on every line that ends in LF or CRLF.
+    pub fn on_every_line_of(self, text: &str) -> String {
+        let text = text.replace("\r\n", "\n");
+        match self {
+            Self::Lf => text,
+            Self::CrLf | Self::Cr => text.replace('\n', self.as_str()),
+        }
+    }
 }
 
 /// The byte that ends lines in a file that begins with `head`.
@@ -254,6 +276,28 @@ mod tests {
             ("10%\r20%\r\ndone\n", Some(Ending::Lf)),
         ] {
             assert_eq!(Ending::dominant(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_ending_is_uniform_when_no_line_has_another() {
+        for (text, expected) in [
+            ("one line", None),
+            ("a\nb\n", Some(Ending::Lf)),
+            ("10%\r20%\ndone\n", Some(Ending::Lf)),
+            ("a\r\nb\r\n", Some(Ending::CrLf)),
+            ("a\r\nb\r\nc\n", None),
+            ("a\r\nb\nc\n", None),
+            ("a\rb\r", Some(Ending::Cr)),
+        ] {
+            assert_eq!(Ending::uniform(text), expected, "{text:?}");
+        }
+        for (ending, expected) in [
+            (Ending::Lf, "a\nb\n"),
+            (Ending::CrLf, "a\r\nb\r\n"),
+            (Ending::Cr, "a\rb\r"),
+        ] {
+            assert_eq!(ending.on_every_line_of("a\r\nb\n"), expected);
         }
     }
 

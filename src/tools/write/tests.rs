@@ -116,10 +116,28 @@ async fn mode_mark_and_line_endings_stay() {
     assert_eq!(scratch.bytes("a"), "\u{feff}uno\r\ndos\r\n".as_bytes());
     assert_eq!(path.metadata().expect("there").mode() & 0o7777, 0o750);
     scratch
-        .write("a", "\u{feff}uno\r\ndos\n")
+        .write("a", "\u{feff}uno\r\ntres\n")
         .await
         .expect("written");
-    assert_eq!(scratch.bytes("a"), "\u{feff}uno\r\ndos\n".as_bytes());
+    assert_eq!(scratch.bytes("a"), "\u{feff}uno\r\ntres\r\n".as_bytes());
+}
+
+#[tokio::test]
+async fn line_endings_are_brought_into_line_with_those_of_the_file() {
+    let scratch = Scratch::new();
+    for (old, content, expected) in [
+        ("one\ntwo\n", "uno\r\ndos\r\n", "uno\ndos\n"),
+        ("one\r\ntwo\r\n", "uno\ndos\r\n", "uno\r\ndos\r\n"),
+        ("one\r\ntwo\n", "uno\r\ndos\n", "uno\r\ndos\n"),
+        ("one line", "uno\r\ndos\r\n", "uno\r\ndos\r\n"),
+    ] {
+        scratch.put("a", old);
+        scratch.read("a").await.expect("readable");
+        scratch.write("a", content).await.expect("written");
+        assert_eq!(scratch.bytes("a"), expected.as_bytes(), "{old:?}");
+    }
+    scratch.write("new", "uno\r\n").await.expect("created");
+    assert_eq!(scratch.bytes("new"), b"uno\r\n");
 }
 
 #[tokio::test]
