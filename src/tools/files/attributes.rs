@@ -83,11 +83,11 @@ mod tests {
 
     const OLD: Owner = Owner { user: 1, group: 2 };
 
+    /// The user and the group that a change sets.
+    type Change = (Option<u32>, Option<u32>);
+
     /// The changes that are asked for, and the bits that are lost, when `refused` says which changes fail.
-    fn taken_over(
-        new: Owner,
-        refused: fn(Option<u32>, Option<u32>) -> bool,
-    ) -> (Vec<(Option<u32>, Option<u32>)>, u32) {
+    fn taken_over(new: Owner, refused: fn(Option<u32>, Option<u32>) -> bool) -> (Vec<Change>, u32) {
         let mut asked = Vec::new();
         let lost = lost_with_owner(OLD, new, |user, group| {
             asked.push((user, group));
