@@ -12,11 +12,13 @@ mod session;
 mod tools;
 
 use std::io::{self, Write};
+use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use self::args::{Args, Subcommand};
+use crate::headless::say;
 
 /// What went wrong before anything ran, with what to do about it.
 #[derive(Debug, thiserror::Error)]
@@ -51,13 +53,17 @@ pub fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(code).unwrap_or(2));
         }
     };
-    match run(&args) {
+    let ran = std::panic::catch_unwind(AssertUnwindSafe(|| run(&args)));
+    let Ok(ran) = ran else {
+        say("error: internal error; --debug writes down what happened");
+        return ExitCode::FAILURE;
+    };
+    match ran {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            let mut stderr = io::stderr();
-            let _ = writeln!(stderr, "error: {}", error.problem);
+            say(&format!("error: {}", error.problem));
             if let Some(hint) = error.hint {
-                let _ = writeln!(stderr, "hint: {hint}");
+                say(&format!("hint: {hint}"));
             }
             ExitCode::from(2)
         }

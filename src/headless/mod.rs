@@ -4,7 +4,7 @@ mod lines;
 mod output;
 mod signals;
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -78,8 +78,12 @@ pub async fn run(mut agent: AgentHandle, run: Run) -> io::Result<Exit> {
             },
         }
     };
-    let written = printer.output.finish().await;
-    leave(agent, exit).await;
+    let written = tokio::select! {
+        written = printer.output.finish() => written,
+        // A reader that does not read must not keep the program from ending.
+        signal = signals.next() => return Ok(end(agent, Exit::Ended(signal)).await),
+    };
+    let exit = end(agent, exit).await;
     Ok(match written {
         Err(error) if matches!(exit, Exit::Done | Exit::Deserted) => write_failed(&error),
         Ok(()) | Err(_) => exit,
@@ -114,7 +118,7 @@ async fn next_event(output: &mut Output, events: &mut mpsc::Receiver<AgentEvent>
 }
 
 /// Lets the agent stop what runs. It is gone when its events end.
-async fn leave(agent: AgentHandle, exit: Exit) {
+async fn end(agent: AgentHandle, exit: Exit) -> Exit {
     let AgentHandle {
         commands,
         mut events,
@@ -130,6 +134,7 @@ async fn leave(agent: AgentHandle, exit: Exit) {
     let _ = tokio::time::timeout(LAST_GRACE, gone).await;
     session.cancel();
     groups.end().await;
+    exit
 }
 
 /// What the signals have asked for so far.
@@ -228,7 +233,9 @@ impl Printer {
             OutputFormat::Text => {
                 let text = summary.text.trim_end();
                 if !text.is_empty() {
-                    self.output.line(text.to_owned());
+                    // A terminal would obey what a pipe only passes on.
+                    let shown = io::stdout().is_terminal().then(|| clean(text));
+                    self.output.line(shown.unwrap_or_else(|| text.to_owned()));
                 }
                 explain(&summary.ending);
             }
@@ -279,5 +286,22 @@ fn explain(ending: &Ending) {
 /// Says something to the person beside the output.
 pub fn say(text: &str) {
     // Nobody may be listening there either.
-    let _ = writeln!(io::stderr(), "{text}");
+    let _ = writeln!(io::stderr(), "{}", clean(text));
+}
+
+/// Text with its control characters shown instead of obeyed.
+fn clean(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '\n' | '\t' => clean.push(letter),
+            letter if letter.is_control() => clean.extend(letter.escape_unicode()),
+            // Marks that change the direction of text around them.
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                clean.extend(letter.escape_unicode());
+            }
+            letter => clean.push(letter),
+        }
+    }
+    clean
 }
