@@ -162,18 +162,13 @@ async fn ollama(wanted: &Wanted) -> Option<Choice> {
 }
 
 async fn first_model() -> Option<String> {
-    let client = reqwest::Client::builder()
-        .no_proxy()
-        .tls_certs_only([])
-        .timeout(OLLAMA_PATIENCE * 4)
-        .build()
-        .ok()?;
-    let answer = client
-        .get(format!("{OLLAMA_URL}/v1/models"))
-        .send()
+    let url = reqwest::Url::parse(&format!("{OLLAMA_URL}/v1/models")).ok()?;
+    let client = super::http::client(&url).ok()?;
+    let asked = async { client.get(url).send().await.ok()?.bytes().await.ok() };
+    let bytes = tokio::time::timeout(OLLAMA_PATIENCE * 4, asked)
         .await
-        .ok()?;
-    let list: serde_json::Value = serde_json::from_slice(&answer.bytes().await.ok()?).ok()?;
+        .ok()??;
+    let list: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
     Some(list["data"][0]["id"].as_str()?.to_owned())
 }
 

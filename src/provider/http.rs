@@ -17,8 +17,8 @@ pub const STALL: Duration = Duration::from_secs(60);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long an error's body may take.
 const ERROR_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long the head of an answer may take: a model may think long before its first byte.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(300);
+/// How much longer than any other byte the first one may take: a model may think long before it.
+const HEAD_SHARE: u32 = 5;
 /// No answer is this long; what goes on after it would only fill the memory.
 const LONGEST_ANSWER: usize = 256 << 20;
 /// An error's body is read up to here.
@@ -42,6 +42,8 @@ pub enum Key {
 pub struct Http {
     wire: Wire,
     base_url: String,
+    /// The base URL as it may be shown: without a name and password in it.
+    shown_url: String,
     key: Option<Key>,
     stall: Duration,
     client: reqwest::Client,
@@ -138,9 +140,11 @@ impl Http {
                 "see --debug",
             )
         })?;
+        let shown_url = without_password(&url);
         Ok(Self {
             wire,
             base_url,
+            shown_url,
             key,
             stall: stall.unwrap_or(STALL),
             client,
@@ -161,7 +165,7 @@ impl Http {
         headers.extend(self.key.as_ref().and_then(Key::header));
         let url = format!("{}{}", self.base_url, self.wire.path());
         let sent = self.client.post(url).headers(headers).body(body).send();
-        let answer = match tokio::time::timeout(HEAD_TIMEOUT, sent).await {
+        let answer = match tokio::time::timeout(self.stall * HEAD_SHARE, sent).await {
             Err(_) => return Err(self.passing("the provider did not answer in time")),
             Ok(Err(error)) => return Err(self.unreachable(&error)),
             Ok(Ok(answer)) => answer,
@@ -194,7 +198,7 @@ impl Http {
             return Err(final_error(
                 format!(
                     "`{}` answered with {what} instead of an event stream: {said}",
-                    self.base_url
+                    self.shown_url
                 ),
                 "check the base URL: it may need /v1 at its end, or none",
             ));
@@ -224,7 +228,7 @@ impl Http {
         let context = errors::Context {
             provider: self.wire.name(),
             model: &request.model,
-            base_url: &self.base_url,
+            base_url: &self.shown_url,
             key: self.key.as_ref().map(Key::secret),
             now: SystemTime::now(),
         };
@@ -234,7 +238,7 @@ impl Http {
     fn unreachable(&self, error: &reqwest::Error) -> ProviderError {
         let why = cause(error);
         let lower = why.to_lowercase();
-        let base_url = &self.base_url;
+        let base_url = &self.shown_url;
         if lower.contains("certificate") {
             return final_error(
                 format!("the certificate of `{base_url}` is not trusted: {why}"),
@@ -357,7 +361,8 @@ impl ResponseStream for HttpStream {
     }
 }
 
-fn client(url: &reqwest::Url) -> reqwest::Result<reqwest::Client> {
+/// A client for one server.
+pub(super) fn client(url: &reqwest::Url) -> reqwest::Result<reqwest::Client> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = reqwest::Client::builder()
         .user_agent(concat!("agent-tui/", env!("CARGO_PKG_VERSION")))
@@ -373,6 +378,14 @@ fn client(url: &reqwest::Url) -> reqwest::Result<reqwest::Client> {
         builder = builder.no_proxy();
     }
     builder.build()
+}
+
+fn without_password(url: &reqwest::Url) -> String {
+    let mut url = url.clone();
+    // Only a URL that cannot have either refuses.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.as_str().trim_end_matches('/').to_owned()
 }
 
 fn is_loopback(url: &reqwest::Url) -> bool {

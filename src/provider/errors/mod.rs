@@ -170,7 +170,7 @@ impl Problem {
             )),
             Self::ProxyLogin => Some("put the proxy's user and password into HTTPS_PROXY".into()),
             Self::ContextFull => {
-                Some("shorten it with `/compact`, or start anew with `/clear`".into())
+                Some("start anew, with a shorter prompt or smaller results".into())
             }
             Self::RateLimited => Some("wait a little, or choose another model".into()),
             Self::TimedOut | Self::Overloaded | Self::ServerTrouble => {
