@@ -1,6 +1,7 @@
 //! `--debug`, and what becomes of panics.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Mutex;
 
@@ -34,7 +35,29 @@ pub fn log_to_file() -> Result<(), UsageError> {
     tracing_subscriber::fmt()
         .with_ansi(false)
         .with_max_level(tracing::Level::DEBUG)
-        .with_writer(Mutex::new(file))
+        .with_writer(Mutex::new(WithoutKeys {
+            file,
+            keys: crate::config::keys(),
+        }))
         .try_init()
         .map_err(|error| UsageError::new(format!("the log cannot be started: {error}")))
+}
+
+/// The log file, from which keys are kept away.
+struct WithoutKeys {
+    file: File,
+    keys: Vec<String>,
+}
+
+impl Write for WithoutKeys {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut clean = bytes.to_vec();
+        crate::config::without_keys(&mut clean, &self.keys);
+        self.file.write_all(&clean)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
 }

@@ -1,8 +1,8 @@
 //! Where the program keeps its files.
 
-use std::fs::DirBuilder;
+use std::fs::{DirBuilder, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +64,9 @@ pub fn create_private_dir(path: &Path) -> io::Result<()> {
     if data.uid() != rustix::process::getuid().as_raw() {
         let problem = format!("`{}` belongs to somebody else", path.display());
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, problem));
+    }
+    if data.mode() & 0o077 != 0 {
+        std::fs::set_permissions(path, Permissions::from_mode(0o700))?;
     }
     Ok(())
 }

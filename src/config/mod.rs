@@ -35,3 +35,33 @@ pub fn read_regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     file.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
+
+/// The variables that hold keys of providers.
+pub const KEY_VARIABLES: [&str; 3] = [
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "OPENAI_API_KEY",
+];
+
+/// A shorter value could be a common word; hiding it would hide more than a key.
+const SHORTEST_KEY: usize = 8;
+
+/// The keys of this run: what must never be written down.
+pub fn keys() -> Vec<String> {
+    let values = KEY_VARIABLES
+        .iter()
+        .filter_map(|name| std::env::var(name).ok());
+    values
+        .map(|value| value.trim().to_owned())
+        .filter(|value| value.len() >= SHORTEST_KEY)
+        .collect()
+}
+
+/// The bytes without the keys in them.
+pub fn without_keys(bytes: &mut Vec<u8>, keys: &[String]) {
+    for key in keys {
+        while let Some(at) = memchr::memmem::find(bytes, key.as_bytes()) {
+            bytes.splice(at..at + key.len(), *b"[redacted]");
+        }
+    }
+}

@@ -125,12 +125,12 @@ impl Settings {
             Trust::Full,
             Presence::Optional,
         )?;
-        for name in ["settings.json", "settings.local.json"] {
-            settings.add_file(
-                &workspace.join(".agent-tui").join(name),
-                project,
-                Presence::Optional,
-            )?;
+        // `.claude` is for people who come from Claude Code.
+        for folder in [".claude", ".agent-tui"] {
+            for name in ["settings.json", "settings.local.json"] {
+                let path = workspace.join(folder).join(name);
+                settings.add_file(&path, project, Presence::Optional)?;
+            }
         }
         if let Some(path) = more {
             settings.add_file(path, Trust::Full, Presence::Required)?;
@@ -202,7 +202,9 @@ impl Settings {
                 self.add_rule(list, &rule, &source)?;
             }
         }
-        for key in file.unknown.keys().chain(file.permissions.unknown.keys()) {
+        let own = !path.components().any(|part| part.as_os_str() == ".claude");
+        let unknown = file.unknown.keys().chain(file.permissions.unknown.keys());
+        for key in unknown.filter(|_| own) {
             self.warn(
                 path,
                 &format!("`{key}` is not a setting that agent-tui knows"),
@@ -250,7 +252,9 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<File, SettingsError> {
         let problem = whole
             .rsplit_once(" at line ")
             .map_or(whole.as_str(), |(problem, _)| problem)
-            .to_owned();
+            .replace("struct File", "an object with settings")
+            .replace("struct Permissions", "an object with rules")
+            .replace("u32", "a whole number");
         SettingsError::Wrong {
             path: path.to_owned(),
             line: error.line(),

@@ -3,9 +3,9 @@
 //! A record is in the file (the kernel has it) when [`Log::write`] returns. The disk has it once [`Log::file_to_sync`] was synced.
 //! The file is locked while it is open, so that two programs never write into one session.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -28,6 +28,8 @@ pub struct Log {
     /// How long the file is: what to cut it back to when a write fails half-way.
     len: u64,
     buffer: Vec<u8>,
+    /// What must never be written.
+    keys: Vec<String>,
     /// Lines to write: the present one, and before it those that could not be written (disk full, say).
     backlog: Vec<u8>,
 }
@@ -70,6 +72,7 @@ impl Log {
             next_seq: 0,
             len: 0,
             buffer: Vec::new(),
+            keys: crate::config::keys(),
             backlog: Vec::new(),
         }
     }
@@ -77,6 +80,7 @@ impl Log {
     /// An existing log, with what is in it. Half a line at its end is cut off.
     pub fn open(path: &Path) -> Result<(Self, Contents), OpenError> {
         let mut file = OpenOptions::new().append(true).read(true).open(path)?;
+        make_private(&file)?;
         lock(&file)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
@@ -121,6 +125,7 @@ impl Log {
         self.next_seq = self.next_seq.saturating_add(1);
         self.buffer.clear();
         serde_json::to_writer(&mut self.buffer, &line).map_err(io::Error::other)?;
+        crate::config::without_keys(&mut self.buffer, &self.keys);
         self.buffer.push(b'\n');
         self.backlog.append(&mut self.buffer);
         self.append_backlog()
@@ -158,6 +163,21 @@ impl Log {
     pub fn file_to_sync(&self) -> Option<File> {
         self.file.as_ref()?.try_clone().ok()
     }
+}
+
+/// A log that others can read or write becomes private; one that belongs to somebody else is not ours to go on with.
+fn make_private(file: &File) -> io::Result<()> {
+    let data = file.metadata()?;
+    if data.uid() != rustix::process::getuid().as_raw() {
+        return Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "it belongs to somebody else",
+        ));
+    }
+    if data.mode() & 0o077 != 0 {
+        file.set_permissions(Permissions::from_mode(0o600))?;
+    }
+    Ok(())
 }
 
 /// Takes the file for this program alone. A program that was killed can leave a child behind that has not yet let go of

@@ -156,7 +156,8 @@ fn has_begun(path: &Path) -> bool {
 }
 
 fn sessions_in(folder: &Path) -> Vec<Found> {
-    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
     let paths = files
         .map(|file| file.path())
         .filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
