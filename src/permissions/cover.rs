@@ -8,7 +8,7 @@ use super::bash::classify::{cd_target, classify_part, is_git, moves};
 use super::bash::files::{Kind, accesses, is_plain_edit, redirected};
 use super::bash::find;
 use super::bash::flags::Named;
-use super::bash::script::{Descriptor, Joint, Part, Script, Traits};
+use super::bash::script::{Descriptor, Joint, Part, Script, Traits, Word};
 use super::bash::wrappers::{is_known_safe, unwrap};
 use super::command::CommandPattern;
 use super::path::{Ground, Spot};
@@ -136,6 +136,11 @@ impl<'r> Cover<'r, '_> {
         let classified = classify_part(reader).map_err(uncovered)?;
         if classified.fed && !fed_names {
             return Err("`xargs` would read files that the command does not name".to_owned());
+        }
+        if self.rules.restrict_reading() && (classified.fed || reads_below(part)) {
+            return Err(
+                "it reads whatever is there, and rules keep some files from being read".to_owned(),
+            );
         }
         match classified
             .paths
@@ -305,8 +310,7 @@ fn rule_covers(rule: &Rule, part: &Part) -> bool {
     let name = base_name(&words[0].text);
     let hidden = !words[0].is_literal()
         || EXEC_ONLY_EXACT.contains(&name)
-        || (name == "find"
-            && (find::acts(words) || !words.iter().all(super::bash::script::Word::is_literal)));
+        || (name == "find" && (find::acts(words) || !words.iter().all(Word::is_literal)));
     !hidden && pattern.matches(&text)
 }
 
@@ -366,7 +370,7 @@ fn only_chooses(part: &Part) -> bool {
     }
 }
 
-fn join(words: &[super::bash::script::Word]) -> String {
+fn join(words: &[Word]) -> String {
     words
         .iter()
         .map(|word| word.raw.as_str())
@@ -379,5 +383,21 @@ fn shorten(text: &str) -> String {
     match text.char_indices().nth(MOST) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
+    }
+}
+
+/// Whether a search goes into the directories that it names, or starts where the shell stands.
+fn reads_below(part: &Part) -> bool {
+    let Some((name, arguments)) = unwrap(&part.words).words.split_first() else {
+        return false;
+    };
+    let recursive = |word: &Word| match word.text.strip_prefix("--") {
+        Some(long) => long.contains("recursive"),
+        None => word.text.starts_with('-') && word.text.contains(['r', 'R']),
+    };
+    match name.text.as_str() {
+        "rg" => true,
+        "grep" | "egrep" | "fgrep" => arguments.iter().any(recursive),
+        _ => false,
     }
 }

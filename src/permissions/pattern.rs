@@ -73,6 +73,11 @@ impl PathPattern {
         } else {
             (Anchor::Project, specifier, false)
         };
+        if let Some(open) = unclosed_set(text) {
+            return Err(format!(
+                "the `[` in `{open}` is not closed; write `\\[` for the character itself"
+            ));
+        }
         let mut names: Vec<&str> = text
             .split('/')
             .filter(|name| !name.is_empty() && *name != ".")
@@ -325,6 +330,27 @@ impl Token {
             ) => true,
         }
     }
+}
+
+/// The rest of a pattern that begins with a set without an end.
+fn unclosed_set(text: &str) -> Option<&str> {
+    text.split('/').find_map(|name| {
+        let mut rest = name;
+        while let Some(at) = rest.find(['[', '\\']) {
+            let behind = &rest[at + 1..];
+            rest = if rest[at..].starts_with('[') {
+                match set(behind) {
+                    Some((_, after)) => after,
+                    None => return Some(&rest[at..]),
+                }
+            } else {
+                let mut letters = behind.chars();
+                letters.next();
+                letters.as_str()
+            };
+        }
+        None
+    })
 }
 
 /// Reads a set behind its `[` and returns what follows it.
