@@ -403,11 +403,23 @@ impl Turn {
         self.repeated.begin_answer();
         self.stage = Stage::Asking;
         match after {
-            After::Broken(problem) => self.failed(ProviderError {
-                kind: ProviderErrorKind::Retry { after: None },
-                message: problem,
-                hint: None,
-            }),
+            // The results of what has run go out at least once, however few tries there are.
+            After::Broken(problem) => match self.retry.wait(self.failures, None, self.random.f64())
+            {
+                Some(wait) => {
+                    self.failures += 1;
+                    let attempt = self.failures;
+                    vec![Next::Retry {
+                        problem,
+                        wait,
+                        attempt,
+                    }]
+                }
+                None => self.finish(Ending::Failed {
+                    problem,
+                    hint: None,
+                }),
+            },
             After::Loop | After::End(_) => vec![Next::Request],
         }
     }

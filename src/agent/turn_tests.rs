@@ -285,7 +285,7 @@ fn a_stream_that_breaks_after_a_call_keeps_what_is_complete_and_goes_on() {
 fn answers_that_keep_breaking_after_a_call_end_the_run() {
     let mut turn = turn();
     let mut last = Vec::new();
-    for id in ["a", "b", "c"] {
+    for id in ["a", "b", "c", "d"] {
         turn.handle(ended(call(id)));
         turn.handle(over(broken(true)));
         last = turn.handle(Fact::Drained(vec![result(id)]));
@@ -293,7 +293,7 @@ fn answers_that_keep_breaking_after_a_call_end_the_run() {
     assert_eq!(
         last[1..],
         [
-            deliver(&[result("c")]),
+            deliver(&[result("d")]),
             failed("the connection to the provider broke off: unexpected end")
         ]
     );

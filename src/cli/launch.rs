@@ -98,7 +98,11 @@ async fn setup(args: &Args, mut place: Place, asking: Asking) -> Result<agent::S
         limits: limits(args, settings, &model),
         policy: policy(settings),
         retry: retry::Policy {
-            tries: settings.retries.unwrap_or(retry::Policy::default().tries),
+            tries: settings
+                .retries
+                .map_or(retry::Policy::default().tries, |retries| {
+                    retries.saturating_add(1)
+                }),
             ..retry::Policy::default()
         },
         max_output_tokens: settings.max_output_tokens.unwrap_or(MAX_OUTPUT_TOKENS),

@@ -76,7 +76,7 @@ impl Context {
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
-        if cwd.is_dir() {
+        if rustix::fs::access(&cwd, rustix::fs::Access::EXEC_OK).is_ok() && cwd.is_dir() {
             cwd
         } else {
             self.places.workspace.clone()

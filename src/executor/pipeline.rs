@@ -23,6 +23,9 @@ use crate::tools::{
 /// How long a cancelled call has to come to its end by itself. Longer than a shell needs to be killed.
 const GRACE: Duration = Duration::from_secs(4);
 
+/// More than this is not said about a call that was not made.
+const LONGEST_REFUSAL: usize = 10_000;
+
 /// What a running call tells its driver.
 #[derive(Debug)]
 pub enum Report {
@@ -310,7 +313,11 @@ fn off_limits(context: &Arc<Context>) -> OffLimits {
     })
 }
 
-fn refused(call: &ToolCall, text: String) -> Failure {
+fn refused(call: &ToolCall, mut text: String) -> Failure {
+    // Names and inputs come from the model, and may be of any length.
+    if text.chars().count() > LONGEST_REFUSAL {
+        text = text.chars().take(LONGEST_REFUSAL).chain(['…']).collect();
+    }
     Failure {
         result: ToolResult::error(call.id.clone(), text),
         end: End::Normal,

@@ -32,12 +32,6 @@ const PACE: Duration = Duration::from_millis(50);
 const REPORT: usize = 4 * 1024;
 /// Linux takes no single argument over 128 KiB; a longer command goes through a file.
 const LONGEST_ARGUMENT: usize = 100_000;
-/// Keys of the providers are no business of commands.
-const SECRET_VARIABLES: [&str; 3] = [
-    "ANTHROPIC_API_KEY",
-    "ANTHROPIC_AUTH_TOKEN",
-    "OPENAI_API_KEY",
-];
 
 /// What git must not do when nobody was asked: take locks, or run what a repository's configuration names.
 const HARMLESS_GIT: [(&str, &str); 6] = [
@@ -127,7 +121,8 @@ impl Shell {
         }
         let mark = stragglers::new_mark();
         process.env(stragglers::VARIABLE, &mark);
-        for variable in SECRET_VARIABLES {
+        // Keys of the providers are no business of commands.
+        for variable in crate::config::KEY_VARIABLES {
             process.env_remove(variable);
         }
         let child = CommandWrap::from(process)

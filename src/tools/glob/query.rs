@@ -34,6 +34,7 @@ pub(super) enum Target {
 
 impl Query {
     pub(super) fn new(input: &Input, cwd: &Path) -> Result<Self, ToolError> {
+        tree::check_length("pattern", &input.pattern)?;
         let root = tree::root(input.path.as_deref(), cwd)?;
         let shown = names::show(&root);
         match fs::metadata(&root) {

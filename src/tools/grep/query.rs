@@ -65,6 +65,8 @@ pub(super) enum Cut {
 
 impl Query {
     pub(super) fn new(input: &Input, cwd: &Path) -> Result<Self, ToolError> {
+        tree::check_length("pattern", &input.pattern)?;
+        tree::check_length("glob", input.glob.as_deref().unwrap_or_default())?;
         let root = root(input.path.as_deref(), cwd)?;
         let (matcher, line_terminator) = compile(input)?;
         let context = input.context.unwrap_or(0);

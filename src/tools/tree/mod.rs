@@ -28,6 +28,20 @@ const TIME_LIMIT: Duration = Duration::from_secs(60);
 /// How long its threads may take to see that. One that waits for a pipe or a dead mount never does.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// Longer patterns are not compiled: they cost more memory than any search needs.
+const LONGEST_PATTERN: usize = 10_000;
+
+/// Refuses a pattern that is too long to be meant.
+pub fn check_length(field: &str, pattern: &str) -> Result<(), ToolError> {
+    if pattern.len() <= LONGEST_PATTERN {
+        return Ok(());
+    }
+    let length = pattern.len();
+    Err(ToolError::new(format!(
+        "`{field}` has {length} bytes, and the limit is {LONGEST_PATTERN}"
+    )))
+}
+
 /// Tells the threads of one search to end. An atomic of its own, because a look at a token takes a lock, and every
 /// file and every block that is read looks.
 #[derive(Debug, Default)]
