@@ -368,3 +368,50 @@ fn searches_leave_out_what_rules_keep_from_being_read() {
     assert!(results[0].1.contains("were left out"), "{results:?}");
     assert!(!results[1].1.contains("deep/.env"), "{results:?}");
 }
+
+#[test]
+fn a_reader_that_does_not_read_does_not_keep_the_program_from_ending() {
+    let program = Program::new();
+    let wire = Wire::OpenAi;
+    let long: &'static str = Box::leak("0123456789abcdef".repeat(1 << 18).into_boxed_str());
+    let server = Server::start([wire.reply(&[text(long)])]);
+    let mut child = program.start(&server, wire, &["-p", "go"]);
+    server.wait_for(1);
+    let pid = rustix::process::Pid::from_child(&child);
+    let status = crate::support::server::wait_for_some(|| {
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).ok();
+        child.try_wait().expect("a status")
+    });
+    assert_eq!(status.code(), Some(143));
+}
+
+#[test]
+fn the_rules_of_claude_code_count_as_well() {
+    let program = Program::new();
+    program.put(
+        ".claude/settings.json",
+        r#"{"permissions": {"deny": ["Read(x)"]}, "env": {"A": "b"}}"#,
+    );
+    program.put("x", "s3cret");
+    let output = program.run(&["-p", "read x", "--provider", "builtin"]);
+    assert!(
+        output.stdout.contains("denied") && !output.stdout.contains("s3cret"),
+        "{output:?}"
+    );
+    assert_eq!(output.stderr, "", "what is not ours is no mistake");
+}
+
+#[test]
+fn text_from_outside_cannot_command_the_terminal() {
+    let program = Program::new();
+    program.put(
+        ".agent-tui/settings.json",
+        "{\"\\u001b]0;OWNED\\u0007key\": 1}",
+    );
+    let output = program.run(&["-p", "find *.none", "--provider", "builtin"]);
+    assert!(output.stderr.contains("OWNED"), "{output:?}");
+    assert!(
+        !output.stderr.contains('\u{1b}') && !output.stderr.contains('\u{7}'),
+        "{output:?}"
+    );
+}

@@ -284,7 +284,7 @@ fn a_redirect_is_not_followed_so_the_key_stays_where_it_belongs() {
 fn a_host_that_does_not_exist_and_a_port_nobody_listens_on_are_told_apart() {
     let program = Program::new();
     std::fs::create_dir_all(program.config()).expect("config");
-    std::fs::write(program.config().join("settings.json"), r#"{"retries": 1}"#).expect("written");
+    std::fs::write(program.config().join("settings.json"), r#"{"retries": 0}"#).expect("written");
     let say = |url: &str| program.run(&["-p", "go", "--provider", "openai", "--base-url", url]);
     let output = say("http://no-such-host.invalid/v1");
     assert_eq!(output.code, Some(1));
@@ -328,7 +328,7 @@ fn a_silent_stream_counts_as_broken() {
 fn a_request_is_given_up_after_its_tries() {
     let program = Program::new();
     let settings = program
-        .put("s.json", r#"{"retries": 3}"#)
+        .put("s.json", r#"{"retries": 2}"#)
         .display()
         .to_string();
     let replies = (0..5).map(|_| Reply::error(500, "{}").header("retry-after", "0"));

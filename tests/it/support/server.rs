@@ -51,6 +51,18 @@ pub enum Piece {
     Silence,
 }
 
+/// Asks again and again until there is an answer.
+pub fn wait_for_some<T>(mut ask: impl FnMut() -> Option<T>) -> T {
+    let since = Instant::now();
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(since.elapsed() < PATIENCE, "it has not come");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 impl Received {
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self
