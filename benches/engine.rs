@@ -186,6 +186,7 @@ fn cost_of_a_turn() -> Figure {
 async fn run_script(home: &Path, script: &Path) -> Duration {
     let env = Environment {
         workspace: home.to_owned(),
+        additional: Vec::new(),
         results_dir: home.join("results"),
         ledger: Ledger::default(),
         checkpoints: Checkpoints::new(home.join("checkpoints")),

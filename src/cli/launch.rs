@@ -73,7 +73,7 @@ async fn setup(args: &Args, mut place: Place, asking: Asking) -> Result<agent::S
     let tools = registry.definitions(&about);
     let preparing = registry.clone();
     tokio::task::spawn_blocking(move || preparing.prepare());
-    let env = Arc::new(environment(&place, results_dir));
+    let env = Arc::new(environment(args, &place, results_dir));
     let (rules, mode) = (place.settings.rules.clone(), place.mode(args));
     let mut context = Context::new(registry, rules, mode, asking, place.places(args), env);
     context.interrupt_overrides = place
@@ -151,9 +151,14 @@ fn real(directory: PathBuf) -> PathBuf {
     made.unwrap_or(directory)
 }
 
-fn environment(place: &Place, results_dir: PathBuf) -> Environment {
+fn environment(args: &Args, place: &Place, results_dir: PathBuf) -> Environment {
+    let additional = place.places(args).additional;
     Environment {
         workspace: place.workspace.clone(),
+        additional: additional
+            .iter()
+            .filter_map(|directory| directory.canonicalize().ok())
+            .collect(),
         results_dir,
         ledger: Ledger::default(),
         checkpoints: Checkpoints::new(place.dirs.checkpoints()),

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use super::UsageError;
 use super::args::Args;
 use super::place::Place;
-use crate::protocol::{Message, SessionId};
+use crate::protocol::{CallId, Message, SessionId};
 use crate::session::log::Contents;
 use crate::session::store::StoreError;
-use crate::session::{Log, Store, replay};
+use crate::session::{Log, Record, Store, replay};
+use crate::tools::files::atomic;
 
 pub struct Session {
     pub id: SessionId,
@@ -78,17 +79,18 @@ fn resumed(id: SessionId, log: Log, contents: &Contents, place: &Place) -> Sessi
         workspace,
         cwd,
     } = replay::conversation(&contents.records);
+    sweep_after(&contents.records, &cut_off);
     let mut notices = Vec::new();
     if contents.passed_over > 0 {
         let lines = contents.passed_over;
         notices.push(format!(
-            "{lines} lines of the session's log cannot be read and were passed over"
+            "lines of the session's log that cannot be read, and were passed over: {lines}"
         ));
     }
     if !cut_off.is_empty() {
         let calls = cut_off.len();
         notices.push(format!(
-            "{calls} calls were under way when the program ended; they were not run again"
+            "calls under way when the program ended, and not run again: {calls}"
         ));
     }
     let elsewhere = workspace.filter(|workspace| *workspace != place.workspace);
@@ -102,6 +104,18 @@ fn resumed(id: SessionId, log: Log, contents: &Contents, place: &Place) -> Sessi
         history: messages,
         cwd,
         notices,
+    }
+}
+
+/// A call that was cut off while it wrote a file may have left a half-written one beside it.
+fn sweep_after(records: &[Record], cut_off: &[CallId]) {
+    for record in records {
+        if let Record::Change { call, path, .. } = record
+            && cut_off.contains(call)
+            && let Some(directory) = path.parent()
+        {
+            atomic::sweep(directory);
+        }
     }
 }
 

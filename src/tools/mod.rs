@@ -142,6 +142,8 @@ pub struct NotLogged;
 /// What all calls of a session share.
 pub struct Environment {
     pub workspace: PathBuf,
+    /// More directories that count as workspace, without links.
+    pub additional: Vec<PathBuf>,
     /// Whole results that were too large for the model; Read may read them.
     pub results_dir: PathBuf,
     /// What was read, and may therefore be changed.

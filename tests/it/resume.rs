@@ -333,3 +333,32 @@ fn assert_valid(messages: &Value) {
     }
     assert!(open.is_empty(), "the last calls are answered");
 }
+
+#[test]
+fn what_a_cut_off_write_left_is_swept_on_resume() {
+    let program = Program::new();
+    let wire = Wire::Anthropic;
+    let server = Server::start([wire.reply(&[text("One.")]), wire.reply(&[text("Two.")])]);
+    program.ask(&server, wire, &["-p", "begin"]);
+    let log = crate::support::program::files_below(&program.data().join("sessions")).remove(0);
+    let records = [
+        json!({"kind": "user", "message": {"role": "user", "content": [{"type": "text", "text": "write"}]}}),
+        json!({"kind": "request", "provider": "anthropic", "model": "m", "attempt": 0}),
+        json!({"kind": "call", "call": {"id": "w", "name": "Write", "input": {"file_path": "a", "content": "x"}}}),
+        json!({"kind": "begun", "call": "w"}),
+        json!({"kind": "change", "call": "w", "path": program.path("a"), "before": null, "after": "00"}),
+    ];
+    let mut bytes = std::fs::read(&log).expect("readable");
+    for (number, record) in records.into_iter().enumerate() {
+        let mut line = record;
+        line["seq"] = json!(100 + number);
+        line["at_ms"] = json!(1);
+        bytes.extend(format!("{line}\n").bytes());
+    }
+    std::fs::write(&log, bytes).expect("written");
+    let half = program.put(".agent-tui-0123456789abcdef.tmp", "half");
+    let other = program.put(".agent-tui-notes.tmp", "mine");
+    let output = program.ask(&server, wire, &["-p", "go on", "-c"]);
+    assert!(output.stderr.contains("under way"), "{output:?}");
+    assert!(!half.exists() && other.exists());
+}

@@ -241,3 +241,32 @@ fn peak_memory(pid: u32) -> u64 {
         .expect("a number");
     kilobytes << 10
 }
+
+#[test]
+fn a_directory_that_was_added_counts_as_workspace() {
+    let program = Program::new();
+    let added = program.config().with_file_name("added");
+    std::fs::create_dir(&added).expect("a directory");
+    let new = added.join("new/dir/file.txt");
+    let parts = [call(
+        "c1",
+        "Write",
+        json!({"file_path": new, "content": "x"}),
+    )];
+    let server = Server::start([WIRE.reply(&parts), WIRE.reply(&[text("ok")])]);
+    let add = added.display().to_string();
+    let arguments = [
+        "-p",
+        "go",
+        "--permission-mode",
+        "acceptEdits",
+        "--add-dir",
+        &add,
+    ];
+    let output = program.ask(&server, WIRE, &arguments);
+    assert!(
+        new.exists(),
+        "{output:?} {:?}",
+        WIRE.results(&server.bodies()[1])
+    );
+}

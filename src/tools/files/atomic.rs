@@ -13,6 +13,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 
@@ -127,6 +128,26 @@ fn unexpected(place: &Place, expected: Expected) -> FileError {
             path: shown(place.real()),
         },
         Expected::File { .. } => FileError::changed(place.real()),
+    }
+}
+
+/// Removes what writes that were cut off by the end of the program have left in a directory.
+pub fn sweep(directory: &Path) {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    for entry in entries {
+        let name = entry.file_name();
+        let ours = name.to_str().is_some_and(|name| {
+            let middle = name
+                .strip_prefix(".agent-tui-")
+                .and_then(|rest| rest.strip_suffix(".tmp"));
+            middle.is_some_and(|middle| {
+                middle.len() == 16 && middle.bytes().all(|byte| byte.is_ascii_hexdigit())
+            })
+        });
+        if ours && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            // What cannot be removed does no harm.
+            let _ = std::fs::remove_file(entry.path());
+        }
     }
 }
 

@@ -112,7 +112,8 @@ impl Document {
         missing: Vec<OsString>,
         env: &Environment,
     ) -> Result<Self, FileError> {
-        if missing.len() > 1 && !is_inside(&directory, &env.workspace) {
+        let mut roots = std::iter::once(&env.workspace).chain(&env.additional);
+        if missing.len() > 1 && !roots.any(|root| is_inside(&directory, root)) {
             return Err(FileError::BadPath(format!(
                 "The directory {} does not exist, and outside the workspace none are created. Make it with Bash first",
                 shown(path.parent().unwrap_or(path))

@@ -35,6 +35,7 @@ impl Scratch {
         std::fs::create_dir(&root).expect("mkdir");
         let env = Environment {
             workspace: root.clone(),
+            additional: Vec::new(),
             results_dir: dir.path().join("results"),
             ledger: Ledger::default(),
             checkpoints: Checkpoints::new(dir.path().join("checkpoints")),
