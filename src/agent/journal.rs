@@ -215,7 +215,6 @@ impl Witness for Journal {
                     },
                 );
             }
-            Happened::Reached(_, Phase::Validating) => {}
             Happened::Reached(id, phase) => self.tool(id, ToolState::Executing { phase }),
             Happened::Progress(id, text) => self.tool(id, ToolState::Progress { text }),
             Happened::Asked(request) => self.tell(TurnEvent::Asked(request)),

@@ -29,6 +29,7 @@ const REPORTS: usize = 256;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Happened {
     Queued(ToolCall),
+    /// The call starts, by being validated.
     Begun(CallId),
     Reached(CallId, Phase),
     Progress(CallId, String),

@@ -99,7 +99,6 @@ async fn a_call_is_seen_in_every_state_and_phase() {
         .map(|happened| match happened {
             Happened::Queued(_) => "queued",
             Happened::Begun(_) => "begun",
-            Happened::Reached(_, Phase::Validating) => "validating",
             Happened::Decided { .. } => "decided",
             Happened::Reached(_, Phase::Running) => "running",
             Happened::Progress(..) => "progress",
@@ -113,7 +112,6 @@ async fn a_call_is_seen_in_every_state_and_phase() {
         [
             "queued",
             "begun",
-            "validating",
             "decided",
             "running",
             "progress",

@@ -75,7 +75,6 @@ impl Line {
 
     async fn steps(&self, call: &ToolCall) -> Result<Done, Failure> {
         let tool = self.find(call)?;
-        self.reach(call, Phase::Validating).await;
         let violations = tool.violations(&call.input);
         if !violations.is_empty() {
             return Err(refused(call, violation_text(call, &violations)));
@@ -137,9 +136,7 @@ impl Line {
         tool: &dyn AnyTool,
         said: Validated,
     ) -> Result<Grant, Failure> {
-        let mut verdict = self
-            .unless_cancelled(call, self.decision(call, tool))
-            .await?;
+        let mut verdict = self.decision(call, tool);
         if let (Decision::Allow, Validated::Ask(reason)) = (verdict.decision, said) {
             verdict = Verdict {
                 decision: Decision::Ask,
@@ -164,24 +161,16 @@ impl Line {
         }
     }
 
-    /// Following links may wait for a disk that does not answer, so it is done where waiting does no harm.
-    async fn decision(&self, call: &ToolCall, tool: &dyn AnyTool) -> Result<Verdict, ToolError> {
-        let (context, call) = (self.context.clone(), call.clone());
-        let (level, read_only) = (tool.spec().level, tool.facts(&call.input).read_only);
-        let deciding = tokio::task::spawn_blocking(move || {
-            let asked = Asked {
-                tool: &call.name,
-                input: &call.input,
-                level,
-                read_only,
-            };
+    fn decision(&self, call: &ToolCall, tool: &dyn AnyTool) -> Verdict {
+        let asked = Asked {
+            tool: &call.name,
+            input: &call.input,
+            level: tool.spec().level,
+            read_only: tool.facts(&call.input).read_only,
+        };
+        let context = &self.context;
+        where_waiting_is_allowed(|| {
             decide(&asked, &context.rules, context.mode(), &context.world())
-        });
-        let decided = deciding.await;
-        decided.map_err(|error| {
-            ToolError::new(format!(
-                "Whether this call may run could not be decided: {error}"
-            ))
         })
     }
 
@@ -291,6 +280,15 @@ impl Line {
     async fn report(&self, report: Report) {
         // A driver that is gone has no use for reports.
         let _ = self.reports.send(report).await;
+    }
+}
+
+/// Following links may wait for a disk that does not answer. The other tasks of this thread move on meanwhile; no other
+/// thread has to be woken for it, which costs more than most decisions.
+fn where_waiting_is_allowed<T>(work: impl FnOnce() -> T) -> T {
+    match tokio::runtime::Handle::current().runtime_flavor() {
+        tokio::runtime::RuntimeFlavor::MultiThread => tokio::task::block_in_place(work),
+        _ => work(),
     }
 }
 

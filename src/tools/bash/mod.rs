@@ -87,7 +87,8 @@ impl Tool for Bash {
 
     async fn call(&self, input: Input, grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
         let background = input.run_in_background.unwrap_or(false);
-        let follows_cd = !self.is_concurrency_safe(&input) && !background;
+        let follows_cd =
+            !background && may_move(&input.command) && !self.is_concurrency_safe(&input);
         let asked = match grant.cause() {
             Cause::Classifier => Asked::Nobody,
             _ => Asked::Somebody,
@@ -206,6 +207,13 @@ fn timeout(input: &Input) -> Duration {
             .min(LONGEST_TIMEOUT),
         _ => DEFAULT_TIMEOUT,
     }
+}
+
+/// Whether a command could leave the shell in another directory. One that surely does not needs nothing to tell where it was.
+fn may_move(command: &str) -> bool {
+    ["cd", "pushd", "popd", "source", "eval", ". "]
+        .iter()
+        .any(|word| command.contains(word))
 }
 
 /// What the shell's own codes mean; a model that knows does not have to guess.
