@@ -162,7 +162,12 @@ impl Settings {
         trust: Trust,
         presence: Presence,
     ) -> Result<(), SettingsError> {
-        let bytes = match super::read_regular(path, LONGEST_FILE) {
+        // What the person names may be a pipe; what lies in a project may not.
+        let read = match presence {
+            Presence::Required => std::fs::read(path),
+            Presence::Optional => super::read_regular(path, LONGEST_FILE),
+        };
+        let bytes = match read {
             Ok(bytes) => bytes,
             Err(error)
                 if error.kind() == std::io::ErrorKind::NotFound

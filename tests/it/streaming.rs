@@ -140,7 +140,7 @@ fn reading_calls_run_side_by_side_and_a_writing_one_alone() {
 }
 
 #[test]
-fn an_interrupt_stops_a_command_lets_a_write_finish_and_leaves_a_valid_history() {
+fn an_interrupt_stops_a_command_skips_queued_calls_and_leaves_a_valid_history() {
     let wire = Wire::Anthropic;
     let program = Program::new();
     let started = program.path("started");
