@@ -27,4 +27,9 @@ pub mod agent;
 
 pub mod headless;
 
+pub mod keymap;
+pub mod theme;
+
+pub mod ui;
+
 pub mod cli;

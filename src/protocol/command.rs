@@ -17,6 +17,16 @@ pub enum Command {
     Cancel(CallId),
     /// Give a call's result by hand instead of waiting for it.
     AnswerByHand(CallId, String),
+    /// Stop a running call and start it anew; a call that has its result already runs once more, on the person's behalf.
+    RunAgain(CallId),
+    /// Let a running command go on in the background; the model goes on with what it is told about it.
+    Background(CallId),
+    /// A command that the person runs directly. Its output goes to the model with the next message.
+    Run(String),
+    /// Give back the messages that wait, for the person to change them.
+    TakeBack,
+    /// Go on although a limit was reached.
+    GoOn,
     SetMode(Mode),
     /// Skip the wait before the next try of a failed request.
     RetryNow,
@@ -26,5 +36,19 @@ pub enum Command {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
     Allow,
-    Deny { reason: Option<String> },
+    /// Allow it, and what the rule covers until the program ends.
+    AllowForSession {
+        rule: String,
+    },
+    /// Allow it, and write the rule into the settings file that the request named.
+    AllowAlways {
+        rule: String,
+    },
+    /// Allow a change of a file in part: this is what the file shall hold.
+    AllowPart {
+        after: String,
+    },
+    Deny {
+        reason: Option<String>,
+    },
 }

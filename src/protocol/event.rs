@@ -1,12 +1,14 @@
 //! What the agent tells its readers: the screen and the headless printer hear the same events.
 
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use super::id::{CallId, SessionId, TurnId};
-use super::message::{Message, StopReason, ToolResult, Usage};
-use super::tool::Phase;
+use super::message::{Block, Message, StopReason, ToolResult, Usage};
+use super::tool::{Mode, Phase};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum AgentEvent {
@@ -14,7 +16,17 @@ pub enum AgentEvent {
     Opened(SessionOpened),
     /// Something a person should know, in one line.
     Notice(String),
+    /// The messages that waited are the person's again.
+    TakenBack(Vec<Vec<Block>>),
+    /// A call that the person makes, beside the turns.
+    Aside(CallId, Aside),
     Turn(TurnId, TurnEvent),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Aside {
+    Started { tool: String, input: Value },
+    State(ToolState),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -22,9 +34,22 @@ pub struct SessionOpened {
     pub session: SessionId,
     pub provider: String,
     pub model: String,
+    pub mode: Mode,
     pub tools: Vec<String>,
+    /// The branch that the workspace's repository is on.
+    pub branch: Option<String>,
+    /// How many tokens the model can take in, where that is known.
+    pub context_window: Option<u64>,
+    pub price: Option<Price>,
     /// The conversation so far, when a session is resumed.
     pub history: Vec<Message>,
+}
+
+/// What a million tokens cost, in dollars.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Price {
+    pub input: f64,
+    pub output: f64,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -59,6 +84,15 @@ pub enum TurnEvent {
     },
     /// A call waits for the person.
     Asked(PermissionRequest),
+    /// Whether a call may run, and what made that decision: a rule and its file, the mode, the classifier, the person.
+    Decided {
+        call: CallId,
+        by: String,
+    },
+    /// A limit was reached; nothing goes out until the person says [`GoOn`](super::Command::GoOn) or interrupts.
+    Paused {
+        why: String,
+    },
     /// The assistant's message is complete and in the log.
     Answered {
         message: Message,
@@ -74,11 +108,50 @@ pub enum TurnEvent {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum ToolState {
-    Queued { input: Value },
-    Executing { phase: Phase },
-    Progress { text: String },
-    Completed { result: ToolResult, ran: Duration },
+    Queued {
+        input: Value,
+    },
+    Executing {
+        phase: Phase,
+    },
+    Progress {
+        text: String,
+    },
+    Completed {
+        result: ToolResult,
+        ran: Duration,
+        outcome: CallOutcome,
+        /// What changed, where the tool can show it better than its result says it.
+        shown: Option<FileDiff>,
+    },
     Yielded,
+}
+
+/// How a call came to its result.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CallOutcome {
+    Succeeded,
+    Failed,
+    /// A rule, the mode or the person did not allow it.
+    Denied,
+    /// It did not run, or was stopped, because of something else; in a few words.
+    Skipped {
+        why: String,
+    },
+    /// An interrupt or the person stopped it.
+    Cancelled,
+    /// The person gave the result.
+    ByHand,
+    Backgrounded,
+}
+
+/// A change of one file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FileDiff {
+    pub path: String,
+    /// `None` for a file that is new.
+    pub before: Option<Arc<str>>,
+    pub after: Arc<str>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -87,6 +160,16 @@ pub struct PermissionRequest {
     pub tool: String,
     pub input: Value,
     pub reason: String,
+    /// What the call would change, if that can be told beforehand.
+    pub change: Option<FileDiff>,
+    /// The rule that "always" would save and the file it would go to; `None` where no rule may cover such a call.
+    pub rule: Option<RuleOffer>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleOffer {
+    pub rule: String,
+    pub file: PathBuf,
 }
 
 /// How an exchange ended, with all that is said of it afterwards.

@@ -10,7 +10,10 @@ pub mod message;
 pub mod tool;
 
 pub use command::{Answer, Command};
-pub use event::{AgentEvent, Ending, PermissionRequest, ToolState, TurnEvent, TurnSummary};
+pub use event::{
+    AgentEvent, Aside, CallOutcome, Ending, FileDiff, PermissionRequest, Price, RuleOffer,
+    SessionOpened, ToolState, TurnEvent, TurnSummary,
+};
 pub use id::{CallId, SessionId, TurnId};
 pub use message::{
     Block, Image, Message, Origin, ResultBlock, Role, StopReason, ToolResult, ToolUse, Usage,

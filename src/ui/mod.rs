@@ -1,0 +1,3 @@
+//! The view: paints the state of the application, and changes nothing.
+
+pub mod text;
