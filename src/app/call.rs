@@ -1,0 +1,244 @@
+//! The tool calls that the screen knows, each from the first letter of its input to its delivery.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::preview::Partial;
+use crate::protocol::{CallId, CallOutcome, FileDiff, Phase, ResultBlock, ToolResult};
+
+/// More of a running call's output than this is not kept: the whole of it is on disk.
+const KEPT_OUTPUT: usize = 64 * 1024;
+
+/// A call's place in [`Calls`]; ids come from the model and may repeat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CallKey(pub usize);
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    pub id: CallId,
+    pub tool: String,
+    pub by: Author,
+    pub input: Value,
+    pub state: State,
+    pub times: Times,
+    /// What it has printed so far: the end of it.
+    pub output: String,
+    /// Who decided that it may run or may not, in one line.
+    pub decided_by: Option<String>,
+    /// Goes up with every change, so that a drawing of it can be kept until then.
+    pub revision: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Author {
+    Model,
+    /// The person ran it directly, beside the turns.
+    Person,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum State {
+    /// The model is still writing its input.
+    Arriving(Partial),
+    Queued,
+    Executing(Phase),
+    Completed(Completed),
+    Yielded(Completed),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Completed {
+    pub outcome: CallOutcome,
+    pub text: String,
+    pub images: usize,
+    pub shown: Option<FileDiff>,
+    pub ran: Duration,
+}
+
+/// When a call reached what, for the timeline and the detail view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Times {
+    pub arrived: Instant,
+    pub queued: Option<Instant>,
+    pub begun: Option<Instant>,
+    /// Since when, and until when, it waits or waited for the person.
+    pub asked: Option<Instant>,
+    pub running: Option<Instant>,
+    pub ended: Option<Instant>,
+}
+
+/// All calls of the session, oldest first.
+#[derive(Debug, Default)]
+pub struct Calls {
+    calls: Vec<Call>,
+    latest: HashMap<CallId, CallKey>,
+}
+
+impl Calls {
+    pub fn get(&self, key: CallKey) -> &Call {
+        &self.calls[key.0]
+    }
+
+    /// The newest call of that id.
+    pub fn find(&self, id: &CallId) -> Option<CallKey> {
+        self.latest.get(id).copied()
+    }
+
+    pub fn len(&self) -> usize {
+        self.calls.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    pub fn add(&mut self, id: CallId, tool: String, by: Author, now: Instant) -> CallKey {
+        let key = CallKey(self.calls.len());
+        self.latest.insert(id.clone(), key);
+        self.calls.push(Call {
+            id,
+            tool,
+            by,
+            input: Value::Null,
+            state: State::Arriving(Partial::default()),
+            times: Times {
+                arrived: now,
+                queued: None,
+                begun: None,
+                asked: None,
+                running: None,
+                ended: None,
+            },
+            output: String::new(),
+            decided_by: None,
+            revision: 0,
+        });
+        key
+    }
+
+    /// Changes a call; its revision goes up.
+    pub fn change(&mut self, key: CallKey, change: impl FnOnce(&mut Call)) {
+        let call = &mut self.calls[key.0];
+        call.revision += 1;
+        change(call);
+    }
+
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (CallKey, &Call)> {
+        self.calls
+            .iter()
+            .enumerate()
+            .map(|(index, call)| (CallKey(index), call))
+    }
+
+    /// Forgets all of them, when another conversation begins.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
+
+impl Call {
+    pub fn is_over(&self) -> bool {
+        matches!(self.state, State::Completed(_) | State::Yielded(_))
+    }
+
+    pub fn completed(&self) -> Option<&Completed> {
+        match &self.state {
+            State::Completed(completed) | State::Yielded(completed) => Some(completed),
+            State::Arriving(_) | State::Queued | State::Executing(_) => None,
+        }
+    }
+
+    /// Appends what the call printed. What is kept is bounded, and starts at the beginning of a line where it can.
+    pub fn print(&mut self, text: &str) {
+        self.output.push_str(text);
+        if self.output.len() > 2 * KEPT_OUTPUT {
+            let mut cut = self.output.len() - KEPT_OUTPUT;
+            while !self.output.is_char_boundary(cut) {
+                cut += 1;
+            }
+            let line = self.output[cut..].find('\n').map_or(cut, |at| cut + at + 1);
+            self.output.drain(..line);
+        }
+    }
+
+    /// The last line that it printed, while it runs.
+    pub fn last_line(&self) -> Option<&str> {
+        self.output
+            .lines()
+            .rev()
+            .map(str::trim_end)
+            .find(|line| !line.is_empty())
+    }
+
+    /// How long it has run, or ran.
+    pub fn elapsed(&self, now: Instant) -> Option<Duration> {
+        let begun = self.times.running.or(self.times.begun)?;
+        Some(self.times.ended.unwrap_or(now).saturating_duration_since(begun))
+    }
+
+    /// What the call is about: its command, file, pattern or address.
+    pub fn subject(&self) -> String {
+        match &self.state {
+            State::Arriving(partial) => SUBJECTS
+                .iter()
+                .find_map(|field| partial.get(field))
+                .map(|(text, _)| text.to_owned())
+                .unwrap_or_default(),
+            State::Queued | State::Executing(_) | State::Completed(_) | State::Yielded(_) => {
+                subject_of(&self.input)
+            }
+        }
+    }
+}
+
+impl Completed {
+    pub fn new(
+        result: &ToolResult,
+        outcome: CallOutcome,
+        shown: Option<FileDiff>,
+        ran: Duration,
+    ) -> Self {
+        let images = result
+            .content
+            .iter()
+            .filter(|block| matches!(block, ResultBlock::Image(_)))
+            .count();
+        Self {
+            outcome,
+            text: without_tag(&result.as_text()).to_owned(),
+            images,
+            shown,
+            ran,
+        }
+    }
+}
+
+/// The fields that say best what a call is about, the best first.
+const SUBJECTS: [&str; 10] = [
+    "command",
+    "file_path",
+    "notebook_path",
+    "pattern",
+    "url",
+    "query",
+    "description",
+    "path",
+    "name",
+    "bash_id",
+];
+
+fn subject_of(input: &Value) -> String {
+    let field = SUBJECTS
+        .iter()
+        .find_map(|field| input.get(field).and_then(Value::as_str));
+    field.map(str::to_owned).unwrap_or_default()
+}
+
+/// The model reads errors inside a tag; a person need not.
+fn without_tag(text: &str) -> &str {
+    text.strip_prefix("<tool_use_error>")
+        .and_then(|text| text.strip_suffix("</tool_use_error>"))
+        .unwrap_or(text)
+}

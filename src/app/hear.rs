@@ -1,0 +1,574 @@
+//! What the agent tells, taken into the state.
+
+use std::time::Duration;
+
+use super::call::{Author, CallKey, Completed, State};
+use super::dialogs::Dialog;
+use super::dialogs::pause::PauseDialog;
+use super::preview::Partial;
+use super::transcript::{
+    Answer, Cell, CellId, NoticeKind, Progress, Summary, SummaryEnding, Transcript,
+};
+use super::{Activity, AppState, Effect, Stage, Work};
+use crate::protocol::{
+    AgentEvent, Aside, Block, CallId, CallOutcome, Command, Ending, Message, PermissionRequest,
+    Phase, Role, SessionOpened, StopReason, ToolResult, ToolState, ToolUse, TurnEvent, TurnId,
+    TurnSummary, Usage,
+};
+
+/// A turn this short says nothing about how long it took.
+const WORTH_A_SUMMARY: Duration = Duration::from_secs(2);
+
+impl AppState {
+    pub(super) fn hear(&mut self, event: AgentEvent) -> Vec<Effect> {
+        match event {
+            AgentEvent::Opened(opened) => {
+                self.opened(opened);
+                Vec::new()
+            }
+            AgentEvent::Notice(text) => {
+                self.notice(NoticeKind::Warning, text);
+                Vec::new()
+            }
+            AgentEvent::TakenBack(messages) => {
+                self.taken_back(&messages);
+                Vec::new()
+            }
+            AgentEvent::Aside(id, aside) => {
+                self.hear_aside(id, aside);
+                Vec::new()
+            }
+            AgentEvent::Turn(turn, event) => self.hear_turn(turn, event),
+        }
+    }
+
+    pub(super) fn notice(&mut self, kind: NoticeKind, text: impl Into<String>) {
+        let text = text.into();
+        self.transcript.push(Cell::Notice { kind, text });
+    }
+
+    fn opened(&mut self, opened: SessionOpened) {
+        let mut opened = opened;
+        let history = std::mem::take(&mut opened.history);
+        self.session.opened(opened);
+        if !history.is_empty() {
+            self.recall(history);
+        }
+    }
+
+    /// Shows a conversation that is gone on with.
+    fn recall(&mut self, history: Vec<Message>) {
+        for message in history {
+            match message.role {
+                Role::User => {
+                    for result in message.tool_results() {
+                        self.recall_result(result);
+                    }
+                    self.push_user(&message);
+                }
+                Role::Assistant => self.recall_answer(message),
+            }
+        }
+    }
+
+    fn recall_answer(&mut self, message: Message) {
+        for block in message.content {
+            match block {
+                Block::Text { text, .. } | Block::Refusal { text } => {
+                    let progress = Progress::Whole;
+                    self.transcript.push(Cell::Answer(Answer { text, progress }));
+                }
+                Block::Thinking { thinking, .. } if !thinking.is_empty() => {
+                    self.transcript.push(Cell::Thinking {
+                        text: thinking,
+                        since: self.now,
+                        took: Some(Duration::ZERO),
+                    });
+                }
+                Block::ToolUse(ToolUse {
+                    id, name, input, ..
+                }) => {
+                    let key = self.calls.add(id, name, Author::Model, self.now);
+                    self.calls.change(key, |call| {
+                        call.input = input;
+                        call.state = State::Queued;
+                    });
+                    self.transcript.push(Cell::Call(key));
+                }
+                Block::Thinking { .. }
+                | Block::Image(_)
+                | Block::RedactedThinking { .. }
+                | Block::ServerToolUse { .. }
+                | Block::ToolResult(_)
+                | Block::Other { .. } => {}
+            }
+        }
+    }
+
+    fn recall_result(&mut self, result: &ToolResult) {
+        let Some(key) = self.calls.find(&result.tool_use_id) else {
+            return;
+        };
+        let outcome = if result.is_error {
+            CallOutcome::Failed
+        } else {
+            CallOutcome::Succeeded
+        };
+        let completed = Completed::new(result, outcome, None, Duration::ZERO);
+        self.calls
+            .change(key, |call| call.state = State::Yielded(completed));
+    }
+
+    fn taken_back(&mut self, messages: &[Vec<Block>]) {
+        self.queue.clear();
+        let texts: Vec<String> = messages.iter().map(|blocks| text_of(blocks)).collect();
+        self.composer.take_back(&texts.join("\n\n"));
+    }
+
+    fn hear_aside(&mut self, id: CallId, aside: Aside) {
+        match aside {
+            Aside::Started { tool, input } => {
+                let key = self.calls.add(id, tool, Author::Person, self.now);
+                self.calls.change(key, |call| {
+                    call.input = input;
+                    call.state = State::Queued;
+                });
+                self.transcript.push(Cell::Call(key));
+                self.panel.add(key);
+            }
+            Aside::State(state) => {
+                if let Some(key) = self.calls.find(&id) {
+                    self.advance(key, state);
+                }
+            }
+        }
+    }
+
+    fn hear_turn(&mut self, turn: TurnId, event: TurnEvent) -> Vec<Effect> {
+        if let TurnEvent::Prompted(message) = event {
+            self.prompted(turn, &message);
+            return Vec::new();
+        }
+        let Some(work) = self.work_mut() else {
+            return Vec::new();
+        };
+        if work.turn != Some(turn) {
+            return Vec::new();
+        }
+        match event {
+            TurnEvent::Prompted(_) => {}
+            TurnEvent::Requested { attempt } => self.requested(attempt),
+            TurnEvent::Retrying {
+                problem,
+                attempt,
+                wait,
+            } => self.retrying(problem, attempt, wait),
+            TurnEvent::Text(text) => self.write(&text),
+            TurnEvent::Thinking(text) => self.think(&text),
+            TurnEvent::ToolInputStarted { call, name } => {
+                self.stop_writing(Progress::Whole);
+                self.add_call(call, name);
+            }
+            TurnEvent::ToolInput { call, fragment } => self.grow_input(&call, &fragment),
+            TurnEvent::Tool {
+                call, name, state, ..
+            } => {
+                let key = match self.calls.find(&call) {
+                    Some(key) if self.panel.calls.contains(&key) => key,
+                    _ => self.add_call(call, name),
+                };
+                self.advance(key, state);
+            }
+            TurnEvent::Asked(request) => return self.asked(request),
+            TurnEvent::Decided { call, by } => {
+                if let Some(key) = self.calls.find(&call) {
+                    self.calls.change(key, |call| call.decided_by = Some(by));
+                }
+            }
+            TurnEvent::Paused { why } => {
+                self.dialogs
+                    .push(Dialog::Pause(PauseDialog::new(why.clone(), self.now)));
+                return self.call_person(&why);
+            }
+            TurnEvent::Answered {
+                stop_reason, usage, ..
+            } => self.answered(stop_reason, usage),
+            TurnEvent::Delivered(_) => {}
+            TurnEvent::Saved(saved) => self.panel.saved += saved,
+            TurnEvent::Finished(summary) => return self.finished(&summary),
+        }
+        Vec::new()
+    }
+
+    fn prompted(&mut self, turn: TurnId, message: &Message) {
+        if self.expected > 0 {
+            self.expected -= 1;
+        } else {
+            if !self.queue.is_empty() {
+                self.queue.remove(0);
+            }
+            self.push_user(message);
+        }
+        let now = self.now;
+        match &mut self.activity {
+            Activity::Working(work) if work.turn.is_none_or(|known| known == turn) => {
+                work.turn = Some(turn);
+            }
+            Activity::Working(_) | Activity::Idle => {
+                self.activity = Activity::Working(Work::begun(Some(turn), now));
+                self.panel.start_turn();
+            }
+        }
+    }
+
+    fn push_user(&mut self, message: &Message) {
+        let text = text_of(&message.content);
+        let images = images_in(&message.content);
+        if !text.is_empty() || images > 0 {
+            self.transcript.push(Cell::User { text, images });
+        }
+    }
+
+    fn requested(&mut self, attempt: u32) {
+        let now = self.now;
+        if attempt > 0 {
+            self.void_response();
+        }
+        if let Some(work) = self.work_mut() {
+            work.response.clear();
+            work.heard = None;
+            if matches!(work.stage, Stage::Retrying { .. }) {
+                work.stage = Stage::Running;
+            }
+        }
+        self.panel.response_started(now);
+    }
+
+    /// What a broken try had shown is void: its text goes, and its calls that never ran.
+    fn void_response(&mut self) {
+        let cells = match self.work_mut() {
+            Some(work) => std::mem::take(&mut work.response),
+            None => return,
+        };
+        for cell in cells {
+            let Some(entry) = self.transcript.get(cell) else {
+                continue;
+            };
+            match &entry.cell {
+                Cell::Call(key) if self.calls.get(*key).times.begun.is_some() => {}
+                Cell::Call(key) => {
+                    let key = *key;
+                    self.panel.calls.retain(|call| *call != key);
+                    self.transcript.remove(cell);
+                }
+                Cell::Answer(_) | Cell::Thinking { .. } => self.transcript.remove(cell),
+                Cell::Welcome | Cell::User { .. } | Cell::Notice { .. } | Cell::Summary(_) => {}
+            }
+        }
+    }
+
+    fn retrying(&mut self, problem: String, attempt: u32, wait: Duration) {
+        self.stop_writing(Progress::Cut);
+        let until = self.now + wait;
+        self.panel.response_ended(self.now);
+        if let Some(work) = self.work_mut() {
+            work.stage = Stage::Retrying {
+                problem,
+                attempt,
+                until,
+            };
+        }
+    }
+
+    fn write(&mut self, text: &str) {
+        self.stop_thinking();
+        let now = self.now;
+        if let Some(work) = self.work_mut() {
+            work.heard = Some(now);
+        }
+        if let Some(id) = self.open_answer() {
+            self.transcript.change(id, |entry| {
+                if let Cell::Answer(answer) = &mut entry.cell {
+                    answer.text.push_str(text);
+                }
+            });
+        } else if !text.trim().is_empty() {
+            self.show(Cell::Answer(Answer {
+                text: text.trim_start_matches('\n').to_owned(),
+                progress: Progress::Writing,
+            }));
+        }
+    }
+
+    fn think(&mut self, text: &str) {
+        let (now, mut open) = (self.now, None);
+        if let Some(work) = self.work_mut() {
+            work.heard = Some(now);
+        }
+        if let Some(entry) = self.transcript.last()
+            && matches!(entry.cell, Cell::Thinking { took: None, .. })
+        {
+            open = Some(entry.id);
+        }
+        match open {
+            Some(id) => self.transcript.change(id, |entry| {
+                if let Cell::Thinking { text: whole, .. } = &mut entry.cell {
+                    whole.push_str(text);
+                }
+            }),
+            None => {
+                self.stop_writing(Progress::Whole);
+                self.show(Cell::Thinking {
+                    text: text.to_owned(),
+                    since: now,
+                    took: None,
+                });
+            }
+        }
+    }
+
+    /// Adds a cell of the response under way.
+    fn show(&mut self, cell: Cell) -> CellId {
+        let id = self.transcript.push(cell);
+        if let Some(work) = self.work_mut() {
+            work.response.push(id);
+        }
+        id
+    }
+
+    fn open_answer(&self) -> Option<CellId> {
+        let last = self.transcript.last()?;
+        let writes = matches!(
+            &last.cell,
+            Cell::Answer(Answer {
+                progress: Progress::Writing,
+                ..
+            })
+        );
+        writes.then_some(last.id)
+    }
+
+    fn stop_writing(&mut self, how: Progress) {
+        self.stop_thinking();
+        let writing = self.work().and_then(|work| last_answer(work, &self.transcript));
+        if let Some(id) = writing {
+            self.transcript.change(id, |entry| {
+                if let Cell::Answer(answer) = &mut entry.cell
+                    && answer.progress == Progress::Writing
+                {
+                    answer.progress = how;
+                }
+            });
+        }
+    }
+
+    fn stop_thinking(&mut self) {
+        let now = self.now;
+        let thinks = self.transcript.last().and_then(|entry| match entry.cell {
+            Cell::Thinking { took: None, .. } => Some(entry.id),
+            _ => None,
+        });
+        if let Some(id) = thinks {
+            self.transcript.change(id, |entry| {
+                if let Cell::Thinking { since, took, .. } = &mut entry.cell {
+                    *took = Some(now.saturating_duration_since(*since));
+                }
+            });
+        }
+    }
+
+    fn add_call(&mut self, id: CallId, name: String) -> CallKey {
+        let key = self.calls.add(id, name, Author::Model, self.now);
+        self.show(Cell::Call(key));
+        self.panel.add(key);
+        key
+    }
+
+    fn grow_input(&mut self, id: &CallId, fragment: &str) {
+        let Some(key) = self.calls.find(id) else {
+            return;
+        };
+        self.calls.change(key, |call| {
+            if let State::Arriving(partial) = &mut call.state {
+                partial.push(fragment);
+            }
+        });
+    }
+
+    fn advance(&mut self, key: CallKey, state: ToolState) {
+        let now = self.now;
+        let mut waits_no_more = None;
+        self.calls.change(key, |call| match state {
+            ToolState::Queued { input } => {
+                call.input = input;
+                call.times.queued = Some(now);
+                call.state = State::Queued;
+            }
+            ToolState::Executing { phase } => {
+                let times = &mut call.times;
+                times.begun.get_or_insert(now);
+                match phase {
+                    Phase::WaitingForApproval => times.asked = Some(now),
+                    Phase::Running => {
+                        times.running.get_or_insert(now);
+                    }
+                    Phase::Validating | Phase::InHooks | Phase::Finishing => {}
+                }
+                if phase != Phase::WaitingForApproval {
+                    waits_no_more = Some(call.id.clone());
+                }
+                call.state = State::Executing(phase);
+            }
+            ToolState::Progress { text } => call.print(&text),
+            ToolState::Completed {
+                result,
+                ran,
+                outcome,
+                shown,
+            } => {
+                call.times.ended = Some(now);
+                waits_no_more = Some(call.id.clone());
+                call.state = State::Completed(Completed::new(&result, outcome, shown, ran));
+                call.output = String::new();
+            }
+            ToolState::Yielded => {
+                let arriving = State::Arriving(Partial::default());
+                call.state = match std::mem::replace(&mut call.state, arriving) {
+                    State::Completed(completed) | State::Yielded(completed) => {
+                        State::Yielded(completed)
+                    }
+                    other @ (State::Arriving(_) | State::Queued | State::Executing(_)) => other,
+                };
+            }
+        });
+        if let Some(id) = waits_no_more {
+            self.withdraw(&id);
+        }
+    }
+
+    fn asked(&mut self, request: PermissionRequest) -> Vec<Effect> {
+        let what = format!("{} wants to run", request.tool);
+        self.ask_permission(request);
+        self.call_person(&what)
+    }
+
+    fn answered(&mut self, stop_reason: Option<StopReason>, usage: Usage) {
+        self.stop_writing(Progress::Whole);
+        self.panel.response_ended(self.now);
+        self.session.count(usage);
+        let said = match stop_reason {
+            Some(StopReason::MaxTokens) => "the answer was cut off: it reached its longest length",
+            Some(StopReason::Refusal) => "the model refused to answer",
+            Some(StopReason::ContextWindowExceeded) => "the conversation is too long for the model",
+            Some(
+                StopReason::EndTurn
+                | StopReason::ToolUse
+                | StopReason::StopSequence
+                | StopReason::PauseTurn
+                | StopReason::Unknown(_),
+            )
+            | None => return,
+        };
+        self.notice(NoticeKind::Warning, said);
+    }
+
+    fn finished(&mut self, summary: &TurnSummary) -> Vec<Effect> {
+        let stopped = summary.ending != Ending::Done;
+        self.stop_writing(if stopped { Progress::Cut } else { Progress::Whole });
+        self.panel.response_ended(self.now);
+        self.close_turn_dialogs();
+        let calls = self
+            .panel
+            .calls
+            .iter()
+            .filter(|key| self.calls.get(**key).by == Author::Model)
+            .count();
+        self.activity = Activity::Idle;
+        let said = |ending| {
+            Cell::Summary(Summary {
+                took: summary.took,
+                saved: self.panel.saved,
+                calls,
+                ending,
+            })
+        };
+        match &summary.ending {
+            Ending::Done if calls > 0 || summary.took >= WORTH_A_SUMMARY => {
+                let cell = said(SummaryEnding::Done);
+                self.transcript.push(cell);
+            }
+            Ending::Done => {}
+            Ending::Interrupted => {
+                let cell = said(SummaryEnding::Interrupted);
+                self.transcript.push(cell);
+            }
+            Ending::MaxTurns => {
+                self.notice(NoticeKind::Error, "the run reached its most turns");
+                self.notice(NoticeKind::Hint, "say `go on` to let it work on");
+            }
+            Ending::Failed { problem, hint } => {
+                self.notice(NoticeKind::Error, problem.clone());
+                if let Some(hint) = hint {
+                    self.notice(NoticeKind::Hint, hint.clone());
+                }
+            }
+        }
+        let mut effects = self.call_person(match &summary.ending {
+            Ending::Done => "done",
+            Ending::Interrupted | Ending::MaxTurns | Ending::Failed { .. } => "stopped",
+        });
+        if stopped && !self.queue.is_empty() {
+            // Control goes back to the person, and so does what waited.
+            effects.push(Effect::Send(Command::TakeBack));
+        }
+        effects
+    }
+
+    /// Calls the person, if she looks elsewhere.
+    fn call_person(&self, why: &str) -> Vec<Effect> {
+        if self.focused {
+            return Vec::new();
+        }
+        vec![Effect::Notify(why.to_owned())]
+    }
+}
+
+impl Work {
+    pub fn begun(turn: Option<TurnId>, now: std::time::Instant) -> Self {
+        Self {
+            turn,
+            since: now,
+            stage: Stage::Running,
+            response: Vec::new(),
+            heard: None,
+        }
+    }
+}
+
+/// The answer that the response under way writes at.
+fn last_answer(work: &Work, transcript: &Transcript) -> Option<CellId> {
+    let is_answer = |id: &&CellId| {
+        transcript
+            .get(**id)
+            .is_some_and(|entry| matches!(entry.cell, Cell::Answer(_)))
+    };
+    work.response.iter().rev().find(is_answer).copied()
+}
+
+fn text_of(blocks: &[Block]) -> String {
+    let texts: Vec<&str> = blocks
+        .iter()
+        .filter_map(|block| match block {
+            Block::Text { text, .. } => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    texts.join("\n")
+}
+
+fn images_in(blocks: &[Block]) -> usize {
+    let images = blocks.iter();
+    images
+        .filter(|block| matches!(block, Block::Image(_)))
+        .count()
+}

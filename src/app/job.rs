@@ -1,0 +1,69 @@
+//! Work that the screen asks for and that may wait: done by the runtime, beside the event loop.
+
+use std::path::PathBuf;
+
+use crate::protocol::Block;
+use crate::theme::Theme;
+
+/// A request; its answer comes back as a [`JobResult`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Job {
+    /// Find files whose path matches; a later query makes an earlier one worthless.
+    CompletePath { query: String, generation: u64 },
+    /// Let the person edit the draft in `$EDITOR`.
+    EditDraft(String),
+    /// Read what was typed in earlier sessions.
+    LoadHistory,
+    /// Keep what was sent, for later sessions.
+    KeepInHistory(String),
+    /// Keep what is not sent yet, so that a crash does not lose it.
+    KeepDraft(String),
+    /// Add a line to the project's memory file.
+    Remember(String),
+    /// Read an image to send it with the next message.
+    Attach(PathBuf),
+    /// Read the themes of the configuration folder.
+    ListThemes,
+    /// Keep the chosen theme.
+    KeepTheme(String),
+    ListSessions,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum JobResult {
+    Paths {
+        generation: u64,
+        paths: Vec<Candidate>,
+        /// Whether the walk over the workspace has seen everything.
+        complete: bool,
+    },
+    Edited(Result<String, String>),
+    History(Vec<String>),
+    /// A draft that an earlier run left behind.
+    Draft(String),
+    Remembered(Result<PathBuf, String>),
+    Attached {
+        path: PathBuf,
+        result: Result<Block, String>,
+    },
+    Themes(Vec<Theme>),
+    Sessions(Vec<SessionRow>),
+    /// Something went wrong that the person should know.
+    Failed(String),
+}
+
+/// A path that matches what was typed, with the characters that matched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    pub path: String,
+    pub matched: Vec<u32>,
+}
+
+/// A session that can be gone on with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionRow {
+    pub id: String,
+    /// When it was last written to, for people.
+    pub when: String,
+    pub title: String,
+}

@@ -1,0 +1,76 @@
+//! What Ctrl+C and Esc do now: the innermost thing first, leaving the program last.
+
+use super::{Activity, AppState, Focus, Stage};
+
+/// The rungs, from the innermost. The footer shows the one that a key would take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rung {
+    /// Close the dialog; a question about a call is answered with no.
+    Dialog,
+    /// Let go of what is selected, or of the search.
+    Selection,
+    /// Give the keys back to the input.
+    Focus,
+    /// Stop the turn: each call is cancelled, or finishes, as its tool demands.
+    Interrupt,
+    /// Stop also what an interrupt lets finish.
+    Force,
+    /// Empty the input; what was in it stays in the history.
+    Draft,
+    /// Say that another press quits.
+    ArmQuit,
+    Quit,
+    Nothing,
+}
+
+impl AppState {
+    /// What Ctrl+C does.
+    pub fn ctrl_c(&self) -> Rung {
+        match self.inner_rung() {
+            Some(Rung::Focus) | None => {}
+            Some(rung) => return rung,
+        }
+        if let Some(rung) = self.turn_rung() {
+            return rung;
+        }
+        if !self.composer.is_empty() {
+            return Rung::Draft;
+        }
+        if self.quit_armed.is_some() {
+            return Rung::Quit;
+        }
+        Rung::ArmQuit
+    }
+
+    /// What Esc does: the same, but it gives the keys back first, and it never quits.
+    pub fn esc(&self) -> Rung {
+        if let Some(rung) = self.inner_rung().or_else(|| self.turn_rung()) {
+            return rung;
+        }
+        if self.composer.is_empty() {
+            return Rung::Nothing;
+        }
+        Rung::Draft
+    }
+
+    fn inner_rung(&self) -> Option<Rung> {
+        if !self.dialogs.is_empty() {
+            return Some(Rung::Dialog);
+        }
+        if self.selection.is_some() || self.search.is_some() {
+            return Some(Rung::Selection);
+        }
+        (self.focus != Focus::Composer).then_some(Rung::Focus)
+    }
+
+    fn turn_rung(&self) -> Option<Rung> {
+        match &self.activity {
+            Activity::Working(work) => match work.stage {
+                Stage::Running | Stage::Retrying { .. } => Some(Rung::Interrupt),
+                Stage::Stopping | Stage::Killing => Some(Rung::Force),
+            },
+            Activity::Idle if self.has_running_aside() => Some(Rung::Interrupt),
+            Activity::Idle => None,
+        }
+    }
+}

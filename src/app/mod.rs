@@ -1,0 +1,457 @@
+//! The screen as a machine: one state, and one function that takes a [`Msg`] and returns [`Effect`]s.
+//!
+//! Pure: no clock, no disk, no terminal. Time comes in with [`AppState::now`]; what may wait leaves as an effect and comes
+//! back as a message. How it looks is `ui`'s matter; here are only the facts that it paints.
+
+pub mod call;
+pub mod composer;
+pub mod dialogs;
+pub mod diff;
+mod hear;
+pub mod job;
+pub mod ladder;
+pub mod panel;
+mod perform;
+mod pointer;
+pub mod preview;
+pub mod scroll;
+pub mod search;
+pub mod select;
+pub mod session;
+pub mod slash;
+pub mod transcript;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crossterm::event::{KeyEvent, KeyEventKind};
+
+use self::call::Calls;
+use self::composer::Composer;
+use self::dialogs::Dialog;
+use self::job::{Job, JobResult};
+use self::panel::ToolPanel;
+use self::pointer::Pointer;
+use self::scroll::{Rest, Scroll};
+use self::search::Search;
+use self::select::Selection;
+use self::session::SessionInfo;
+use self::transcript::{Cell, CellId, Transcript};
+use crate::keymap::{Context, Keymap, Pending, Resolved};
+use crate::protocol::{AgentEvent, Command, TurnId};
+use crate::theme::Theme;
+
+/// Facts that reach the application.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Msg {
+    Key(KeyEvent),
+    Pasted(String),
+    Pointed(Pointer),
+    Resized { width: u16, height: u16 },
+    /// The terminal window got or lost the focus.
+    Focused(bool),
+    Agent(AgentEvent),
+    /// The agent's task has ended, which it never does by itself.
+    AgentLost,
+    /// An [`Effect::Start`] has come back.
+    JobDone(JobResult),
+    /// The layout has carried out the scrolling.
+    LaidOut(Rest),
+    /// The moment that [`AppState::wake_at`] asked for.
+    Tick,
+}
+
+/// Requests that leave it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    Send(Command),
+    Start(Job),
+    /// Put a text, or what is selected, into the clipboard.
+    Copy(Copied),
+    /// Leave this conversation and open another.
+    Open(Opening),
+    /// Call the person, who looks elsewhere.
+    Notify(String),
+    Redraw,
+    Suspend,
+    /// Print the whole conversation to the normal screen, to scroll and search it with the terminal's own means.
+    PrintConversation,
+    Quit(ExitReason),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Copied {
+    Text(String),
+    Selection,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opening {
+    pub session: OpeningSession,
+    /// Another model than the one so far.
+    pub model: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OpeningSession {
+    New,
+    /// The one that is open, or one of that id.
+    Same,
+    Id(String),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExitReason {
+    /// The person wants to.
+    Asked,
+    /// The agent is gone.
+    Lost,
+}
+
+/// What a person can configure of the screen; replaced whole when it changes.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub keymap: Keymap,
+    pub theme: Theme,
+    /// Changes whenever the theme does, so that what was drawn with another one is drawn anew.
+    pub theme_epoch: u64,
+    pub diff_style: DiffStyle,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DiffStyle {
+    /// Side by side where there is room.
+    #[default]
+    Auto,
+    Unified,
+    SideBySide,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Activity {
+    Idle,
+    Working(Work),
+}
+
+/// A turn that runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Work {
+    /// `None` until the agent has taken the message up.
+    pub turn: Option<TurnId>,
+    pub since: Instant,
+    pub stage: Stage,
+    /// The cells that the response under way has made so far.
+    pub response: Vec<CellId>,
+    /// When the last text of it came.
+    pub heard: Option<Instant>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stage {
+    Running,
+    /// A request failed and waits for its next try.
+    Retrying {
+        problem: String,
+        attempt: u32,
+        until: Instant,
+    },
+    /// The person has interrupted it; what may not be cut off comes to its end.
+    Stopping,
+    /// Stopped with force.
+    Killing,
+}
+
+/// Who gets the keys when no dialog is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Focus {
+    #[default]
+    Composer,
+    Conversation,
+    Panel,
+}
+
+/// A word to the person that goes away by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flash {
+    pub text: String,
+    pub until: Instant,
+}
+
+pub struct AppState {
+    /// Written by the runtime before each batch; time is an input.
+    pub now: Instant,
+    pub width: u16,
+    pub height: u16,
+    /// Whether the terminal window has the focus; terminals that do not tell count as focused.
+    pub focused: bool,
+    pub focus: Focus,
+    pub activity: Activity,
+    pub transcript: Transcript,
+    pub calls: Calls,
+    pub scroll: Scroll,
+    pub search: Option<Search>,
+    pub selection: Option<Selection>,
+    pub composer: Composer,
+    /// Messages that wait for the running turn.
+    pub queue: Vec<String>,
+    /// Messages that are in the transcript already, but that the agent has not taken up yet.
+    expected: usize,
+    pub panel: ToolPanel,
+    /// The last one has the keys.
+    pub dialogs: Vec<Dialog>,
+    pub session: SessionInfo,
+    pub settings: Arc<Settings>,
+    /// Set while another Ctrl+C would quit.
+    pub quit_armed: Option<Instant>,
+    pub flash: Option<Flash>,
+    /// The first key of a sequence.
+    pending: Pending,
+}
+
+/// How long a first Ctrl+C counts.
+const QUIT_WINDOW: Duration = Duration::from_secs(2);
+const FLASH: Duration = Duration::from_secs(3);
+/// How often what shows seconds is drawn anew while something runs.
+const SECONDS: Duration = Duration::from_millis(200);
+
+impl AppState {
+    pub fn new(settings: Arc<Settings>, workspace: &str, now: Instant) -> Self {
+        let mut transcript = Transcript::default();
+        transcript.push(Cell::Welcome);
+        Self {
+            now,
+            width: 80,
+            height: 24,
+            focused: true,
+            focus: Focus::Composer,
+            activity: Activity::Idle,
+            transcript,
+            calls: Calls::default(),
+            scroll: Scroll::default(),
+            search: None,
+            selection: None,
+            composer: Composer::default(),
+            queue: Vec::new(),
+            expected: 0,
+            panel: ToolPanel::default(),
+            dialogs: Vec::new(),
+            session: SessionInfo {
+                workspace: workspace.to_owned(),
+                ..SessionInfo::default()
+            },
+            settings,
+            quit_armed: None,
+            flash: None,
+            pending: Pending::default(),
+        }
+    }
+
+    /// When time alone will change the screen. With `None` the program sleeps.
+    pub fn wake_at(&self) -> Option<Instant> {
+        let seconds = match &self.activity {
+            Activity::Working(_) => Some(self.now + SECONDS),
+            Activity::Idle => self.has_running_aside().then(|| self.now + SECONDS),
+        };
+        let dialog = self.dialogs.last().and_then(|dialog| dialog.wake_at(self.now));
+        let flash = self.flash.as_ref().map(|flash| flash.until);
+        let draft = self.composer.wake_at();
+        [seconds, dialog, flash, draft, self.quit_armed]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    pub fn is_working(&self) -> bool {
+        matches!(self.activity, Activity::Working(_))
+    }
+
+    pub fn work(&self) -> Option<&Work> {
+        match &self.activity {
+            Activity::Working(work) => Some(work),
+            Activity::Idle => None,
+        }
+    }
+
+    fn work_mut(&mut self) -> Option<&mut Work> {
+        match &mut self.activity {
+            Activity::Working(work) => Some(work),
+            Activity::Idle => None,
+        }
+    }
+
+    /// Says something for a few seconds, beside the keys.
+    pub fn flash(&mut self, text: impl Into<String>) {
+        self.flash = Some(Flash {
+            text: text.into(),
+            until: self.now + FLASH,
+        });
+    }
+
+    fn has_running_aside(&self) -> bool {
+        let asides = self.panel.calls.iter();
+        asides
+            .map(|key| self.calls.get(*key))
+            .any(|call| call.by == call::Author::Person && !call.is_over())
+    }
+
+    /// What the next key can mean, the innermost first.
+    pub fn contexts(&self) -> Vec<Context> {
+        if let Some(dialog) = self.dialogs.last() {
+            return vec![dialog.context(), Context::Global];
+        }
+        let mut contexts = Vec::with_capacity(5);
+        match self.focus {
+            Focus::Conversation if self.search.as_ref().is_some_and(Search::is_typing) => {
+                contexts.push(Context::Search);
+            }
+            Focus::Conversation => {
+                if self.selection.is_some() {
+                    contexts.push(Context::Select);
+                }
+                contexts.push(Context::Scroll);
+            }
+            Focus::Panel if self.panel.detail.is_some() => contexts.push(Context::Detail),
+            Focus::Panel => contexts.push(Context::Panel),
+            Focus::Composer => {
+                contexts.extend(self.composer.contexts());
+            }
+        }
+        if let Some(work) = self.work() {
+            if matches!(work.stage, Stage::Retrying { .. }) && self.composer.is_empty() {
+                contexts.insert(0, Context::Retry);
+            }
+            contexts.push(Context::Working);
+        }
+        contexts.push(Context::Global);
+        contexts
+    }
+}
+
+/// Takes a fact, changes the state, and returns what is to be done about it.
+pub fn update(state: &mut AppState, msg: Msg) -> Vec<Effect> {
+    match msg {
+        Msg::Key(key) => state.press(key),
+        Msg::Pasted(text) => state.paste(text),
+        Msg::Pointed(pointer) => state.point(pointer),
+        Msg::Resized { width, height } => {
+            state.resize(width, height);
+            Vec::new()
+        }
+        Msg::Focused(focused) => {
+            state.focused = focused;
+            Vec::new()
+        }
+        Msg::Agent(event) => state.hear(event),
+        Msg::AgentLost => state.lose_agent(),
+        Msg::JobDone(result) => state.job_done(result),
+        Msg::LaidOut(rest) => {
+            let cells = state.transcript.len();
+            state.scroll.settle(&rest, cells);
+            Vec::new()
+        }
+        Msg::Tick => state.tick(),
+    }
+}
+
+impl AppState {
+    fn press(&mut self, key: KeyEvent) -> Vec<Effect> {
+        if key.kind == KeyEventKind::Release {
+            return Vec::new();
+        }
+        let contexts = self.contexts();
+        let settings = self.settings.clone();
+        match settings.keymap.resolve(&contexts, &mut self.pending, key) {
+            Resolved::Action(action) => self.perform(action),
+            Resolved::Prefix => Vec::new(),
+            Resolved::Unbound => self.type_key(key),
+        }
+    }
+
+    /// A key that no map binds belongs to the field that has the caret.
+    fn type_key(&mut self, key: KeyEvent) -> Vec<Effect> {
+        self.quit_armed = None;
+        if let Some(dialog) = self.dialogs.last_mut() {
+            let effects = dialog.key(key);
+            self.preview_chosen();
+            return effects;
+        }
+        match self.focus {
+            Focus::Composer => self.composer.key(key, self.now),
+            Focus::Conversation => self.search_key(key),
+            Focus::Panel => Vec::new(),
+        }
+    }
+
+    fn paste(&mut self, text: String) -> Vec<Effect> {
+        if let Some(dialog) = self.dialogs.last_mut() {
+            dialog.paste(&text);
+            return Vec::new();
+        }
+        self.focus = Focus::Composer;
+        self.composer.paste(text, self.now)
+    }
+
+    fn resize(&mut self, width: u16, height: u16) {
+        if (self.width, self.height) != (width, height) {
+            // What is selected is told in rows of the old width.
+            self.selection = None;
+        }
+        self.width = width;
+        self.height = height;
+    }
+
+    fn tick(&mut self) -> Vec<Effect> {
+        let now = self.now;
+        if self.flash.as_ref().is_some_and(|flash| flash.until <= now) {
+            self.flash = None;
+        }
+        if self.quit_armed.is_some_and(|until| until <= now) {
+            self.quit_armed = None;
+        }
+        self.composer.tick(now)
+    }
+
+    fn job_done(&mut self, result: JobResult) -> Vec<Effect> {
+        match result {
+            JobResult::Paths { .. }
+            | JobResult::Edited(_)
+            | JobResult::History(_)
+            | JobResult::Draft(_)
+            | JobResult::Attached { .. } => match self.composer.done(result, self.now) {
+                Ok(effects) => effects,
+                Err(problem) => {
+                    self.flash(problem);
+                    Vec::new()
+                }
+            },
+            JobResult::Remembered(Ok(path)) => {
+                self.flash(format!("noted in {}", shown_path(&path)));
+                Vec::new()
+            }
+            JobResult::Remembered(Err(problem)) | JobResult::Failed(problem) => {
+                self.flash(problem);
+                Vec::new()
+            }
+            JobResult::Themes(themes) => {
+                self.offer_themes(themes);
+                Vec::new()
+            }
+            JobResult::Sessions(sessions) => {
+                self.offer_sessions(sessions);
+                Vec::new()
+            }
+        }
+    }
+
+    fn lose_agent(&mut self) -> Vec<Effect> {
+        vec![Effect::Quit(ExitReason::Lost)]
+    }
+}
+
+fn shown_path(path: &PathBuf) -> String {
+    path.display().to_string()
+}

@@ -1,0 +1,116 @@
+//! The mouse: where it points has been found out by the layout.
+
+use super::scroll::Motion;
+use super::select::{Reach, Selection, Spot};
+use super::{AppState, Copied, Effect, Focus};
+
+/// How many rows a notch of the wheel is.
+const WHEEL: i64 = 3;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pointer {
+    pub kind: PointerKind,
+    pub target: Target,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PointerKind {
+    /// Pressed the first, second or third time in quick succession.
+    Pressed { times: u8 },
+    Dragged,
+    Released,
+    WheelUp,
+    WheelDown,
+}
+
+/// What is under the mouse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    Conversation(Spot),
+    /// The mark that says how much is below.
+    NewBelow,
+    /// A call of the panel, by its number there.
+    Call(usize),
+    Panel,
+    Composer { row: u16, column: u16 },
+    Dialog,
+    Elsewhere,
+}
+
+impl AppState {
+    pub(super) fn point(&mut self, pointer: Pointer) -> Vec<Effect> {
+        match pointer.kind {
+            PointerKind::WheelUp => self.wheel(-WHEEL),
+            PointerKind::WheelDown => self.wheel(WHEEL),
+            PointerKind::Pressed { times } => self.press_pointer(pointer.target, times),
+            PointerKind::Dragged => self.drag(pointer.target),
+            PointerKind::Released => return self.release(),
+        }
+        Vec::new()
+    }
+
+    fn wheel(&mut self, rows: i64) {
+        if let Some(dialog) = self.dialogs.last_mut() {
+            dialog.scroll(rows);
+        } else if let Some(detail) = &mut self.panel.detail {
+            detail.scroll = detail
+                .scroll
+                .saturating_add_signed(isize::try_from(rows).unwrap_or(0));
+        } else {
+            self.scroll.go(Motion::Rows(rows));
+        }
+    }
+
+    fn press_pointer(&mut self, target: Target, times: u8) {
+        if !self.dialogs.is_empty() {
+            return;
+        }
+        self.selection = None;
+        match target {
+            Target::Conversation(spot) => {
+                let reach = match times {
+                    0 | 1 => Reach::Letters,
+                    2 => Reach::Words,
+                    _ => Reach::Rows,
+                };
+                self.selection = Some(Selection::at(spot, reach));
+            }
+            Target::NewBelow => self.scroll.follow(),
+            Target::Call(index) => {
+                self.focus = Focus::Panel;
+                let again = self.panel.chosen == index;
+                self.panel.chosen = index;
+                if again && times > 1 {
+                    self.open_detail();
+                }
+            }
+            Target::Panel => self.focus_panel(),
+            Target::Composer { row, column } => {
+                self.focus = Focus::Composer;
+                self.composer.click(row, column);
+            }
+            Target::Dialog | Target::Elsewhere => {}
+        }
+    }
+
+    fn drag(&mut self, target: Target) {
+        if let (Target::Conversation(spot), Some(selection)) = (target, &mut self.selection) {
+            selection.head = spot;
+        }
+    }
+
+    /// What was selected with the mouse is copied when the button is let go, as terminals do it.
+    fn release(&mut self) -> Vec<Effect> {
+        let Some(selection) = &self.selection else {
+            return Vec::new();
+        };
+        if selection.is_click() {
+            let cell = selection.anchor.cell;
+            self.selection = None;
+            self.toggle(cell);
+            return Vec::new();
+        }
+        self.flash("copied");
+        vec![Effect::Copy(Copied::Selection)]
+    }
+}

@@ -1,0 +1,185 @@
+//! Searching the conversation.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::call::Calls;
+use super::scroll::Motion;
+use super::transcript::{Cell, CellId, Entry};
+use super::{AppState, Effect};
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Search {
+    pub query: String,
+    stage: Stage,
+    /// Where it was found: a cell, and the how-manieth time in it.
+    pub hits: Vec<(CellId, usize)>,
+    pub current: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Stage {
+    #[default]
+    Typing,
+    /// The word stands; the keys go from hit to hit.
+    Walking,
+}
+
+impl Search {
+    pub fn is_typing(&self) -> bool {
+        self.stage == Stage::Typing
+    }
+
+    pub fn current(&self) -> Option<(CellId, usize)> {
+        self.hits.get(self.current).copied()
+    }
+}
+
+/// Whether, and where, `text` has `query`: letters in any case, unless the query has a capital.
+pub fn find_all(text: &str, query: &str) -> Vec<std::ops::Range<usize>> {
+    if query.is_empty() {
+        return Vec::new();
+    }
+    if query.chars().any(char::is_uppercase) {
+        let found = text.match_indices(query);
+        return found.map(|(at, hit)| at..at + hit.len()).collect();
+    }
+    find_in_any_case(text, query)
+}
+
+/// Compares letter by letter, because lower-casing a text may change its length.
+fn find_in_any_case(text: &str, query: &str) -> Vec<std::ops::Range<usize>> {
+    let mut found = Vec::new();
+    let first = query.chars().next();
+    let mut from = 0;
+    while from < text.len() {
+        let rest = &text[from..];
+        match starts_with_in_any_case(rest, query, first) {
+            Some(length) => {
+                found.push(from..from + length);
+                from += length.max(1);
+            }
+            None => from += rest.chars().next().map_or(1, char::len_utf8),
+        }
+    }
+    found
+}
+
+fn starts_with_in_any_case(text: &str, query: &str, first: Option<char>) -> Option<usize> {
+    let begins = text.chars().next()?.to_lowercase().next();
+    if begins != first {
+        return None;
+    }
+    let mut wanted = query.chars().peekable();
+    let mut length = 0;
+    for letter in text.chars() {
+        if wanted.peek().is_none() {
+            break;
+        }
+        for low in letter.to_lowercase() {
+            if wanted.next()? != low {
+                return None;
+            }
+        }
+        length += letter.len_utf8();
+    }
+    wanted.peek().is_none().then_some(length)
+}
+
+impl AppState {
+    pub(super) fn start_search(&mut self) {
+        self.search = Some(Search::default());
+    }
+
+    pub(super) fn end_search(&mut self) {
+        self.search = None;
+    }
+
+    /// The word is complete: from now on the keys walk from hit to hit.
+    pub(super) fn accept_search(&mut self) {
+        if let Some(search) = &mut self.search {
+            search.stage = Stage::Walking;
+            if search.query.is_empty() {
+                self.search = None;
+            }
+        }
+    }
+
+    pub(super) fn search_key(&mut self, key: KeyEvent) -> Vec<Effect> {
+        let Some(search) = self.search.as_mut().filter(|search| search.is_typing()) else {
+            return Vec::new();
+        };
+        match key.code {
+            KeyCode::Char(letter)
+                if !key
+                    .modifiers
+                    .intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) =>
+            {
+                search.query.push(letter);
+            }
+            KeyCode::Backspace => {
+                search.query.pop();
+            }
+            _ => return Vec::new(),
+        }
+        self.find();
+        Vec::new()
+    }
+
+    /// Looks for the word, and shows the hit that is nearest to what is in view, upwards.
+    fn find(&mut self) {
+        let Some(mut search) = self.search.take() else {
+            return;
+        };
+        search.hits.clear();
+        for entry in self.transcript.entries() {
+            let found = find_all(&searchable(entry, &self.calls), &search.query);
+            search
+                .hits
+                .extend((0..found.len()).map(|nth| (entry.id, nth)));
+        }
+        let last_in_view = self.scroll.rest.map(|rest| rest.bottom.cell);
+        search.current = match last_in_view {
+            Some(last) => search
+                .hits
+                .partition_point(|(cell, _)| *cell <= last)
+                .saturating_sub(1),
+            None => search.hits.len().saturating_sub(1),
+        };
+        if let Some((cell, nth)) = search.current() {
+            self.scroll.go(Motion::Match { cell, nth });
+        }
+        self.search = Some(search);
+    }
+
+    pub(super) fn next_hit(&mut self, by: isize) {
+        let Some(search) = self.search.as_mut().filter(|search| !search.hits.is_empty()) else {
+            return;
+        };
+        let count = search.hits.len();
+        search.current = match by {
+            0.. => (search.current + 1) % count,
+            _ => (search.current + count - 1) % count,
+        };
+        let (cell, nth) = search.hits[search.current];
+        self.scroll.go(Motion::Match { cell, nth });
+    }
+}
+
+/// The text of a cell that can be seen, or seen by opening it.
+fn searchable(entry: &Entry, calls: &Calls) -> String {
+    match &entry.cell {
+        Cell::User { text, .. } | Cell::Notice { text, .. } => text.clone(),
+        Cell::Answer(answer) => answer.text.clone(),
+        Cell::Thinking { text, .. } if entry.open => text.clone(),
+        Cell::Call(key) => {
+            let call = calls.get(*key);
+            let mut text = format!("{} {}", call.tool, call.subject());
+            if let Some(completed) = call.completed().filter(|_| entry.open) {
+                text.push('\n');
+                text.push_str(&completed.text);
+            }
+            text
+        }
+        Cell::Thinking { .. } | Cell::Welcome | Cell::Summary(_) => String::new(),
+    }
+}

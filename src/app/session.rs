@@ -1,0 +1,74 @@
+//! What the status line knows of the conversation.
+
+use crate::protocol::{Mode, Price, SessionId, SessionOpened, Usage};
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SessionInfo {
+    /// `None` until the agent has opened it; what is typed until then waits.
+    pub id: Option<SessionId>,
+    pub provider: String,
+    pub model: String,
+    pub mode: Mode,
+    pub tools: Vec<String>,
+    pub branch: Option<String>,
+    pub context_window: Option<u64>,
+    pub price: Option<Price>,
+    /// All that was used so far.
+    pub used: Usage,
+    /// How much of the context the last request filled.
+    pub context: Option<u64>,
+    pub cost: f64,
+    /// Something that needs the person's eye as long as it lasts.
+    pub workspace: String,
+}
+
+impl SessionInfo {
+    pub fn opened(&mut self, opened: SessionOpened) {
+        let workspace = std::mem::take(&mut self.workspace);
+        *self = Self {
+            id: Some(opened.session),
+            provider: opened.provider,
+            model: opened.model,
+            mode: opened.mode,
+            tools: opened.tools,
+            branch: opened.branch,
+            context_window: opened.context_window,
+            price: opened.price,
+            workspace,
+            ..Self::default()
+        };
+    }
+
+    /// Counts what a response used.
+    pub fn count(&mut self, usage: Usage) {
+        self.used.add(usage);
+        let input = usage.input_tokens.unwrap_or(0);
+        // OpenAI counts the cache into the input, Anthropic beside it.
+        let cached = match self.provider.as_str() {
+            "anthropic" => {
+                usage.cache_read_input_tokens.unwrap_or(0)
+                    + usage.cache_creation_input_tokens.unwrap_or(0)
+            }
+            _ => 0,
+        };
+        let whole = input + cached + usage.output_tokens.unwrap_or(0);
+        if whole > 0 {
+            self.context = Some(whole);
+        }
+        if let Some(price) = self.price {
+            let millions = |tokens: u64| {
+                #[expect(clippy::cast_precision_loss, reason = "a cost is shown in cents")]
+                let tokens = tokens as f64;
+                tokens / 1_000_000.0
+            };
+            self.cost += millions(input + cached) * price.input
+                + millions(usage.output_tokens.unwrap_or(0)) * price.output;
+        }
+    }
+
+    /// The part of the context window in use, in percent.
+    pub fn context_percent(&self) -> Option<u64> {
+        let window = self.context_window.filter(|window| *window > 0)?;
+        Some((self.context? * 100 / window).min(100))
+    }
+}

@@ -1,0 +1,144 @@
+//! The conversation as cells: data and a revision each, no styled text.
+
+use std::time::{Duration, Instant};
+
+use super::call::CallKey;
+
+/// A cell's name, which stays its own when others come or go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CellId(pub u64);
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    pub id: CellId,
+    /// Goes up with every change of the cell.
+    pub revision: u64,
+    pub cell: Cell,
+    /// Whether it shows all that it has, where it can be folded.
+    pub open: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell {
+    /// What the program is and how to begin; the first cell.
+    Welcome,
+    User {
+        text: String,
+        images: usize,
+    },
+    Answer(Answer),
+    Thinking {
+        text: String,
+        since: Instant,
+        took: Option<Duration>,
+    },
+    Call(CallKey),
+    Notice {
+        kind: NoticeKind,
+        text: String,
+    },
+    /// What a turn came to.
+    Summary(Summary),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    pub text: String,
+    pub progress: Progress,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    Writing,
+    Whole,
+    /// The stream broke or was stopped before the end.
+    Cut,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoticeKind {
+    Info,
+    Warning,
+    Error,
+    /// What to do about the error above it.
+    Hint,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    pub took: Duration,
+    /// Work that the tools did while the model was still writing.
+    pub saved: Duration,
+    pub calls: usize,
+    pub ending: SummaryEnding,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SummaryEnding {
+    Done,
+    Interrupted,
+}
+
+#[derive(Debug, Default)]
+pub struct Transcript {
+    entries: Vec<Entry>,
+    next: u64,
+}
+
+impl Transcript {
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub fn push(&mut self, cell: Cell) -> CellId {
+        let id = CellId(self.next);
+        self.next += 1;
+        self.entries.push(Entry {
+            id,
+            revision: 0,
+            cell,
+            open: false,
+        });
+        id
+    }
+
+    pub fn last(&self) -> Option<&Entry> {
+        self.entries.last()
+    }
+
+    /// Ids go up and never come back, so a cell is found by bisection.
+    pub fn index_of(&self, id: CellId) -> Option<usize> {
+        self.entries.binary_search_by_key(&id, |entry| entry.id).ok()
+    }
+
+    pub fn get(&self, id: CellId) -> Option<&Entry> {
+        self.index_of(id).map(|index| &self.entries[index])
+    }
+
+    /// Changes a cell; its revision goes up.
+    pub fn change(&mut self, id: CellId, change: impl FnOnce(&mut Entry)) {
+        if let Some(index) = self.index_of(id) {
+            let entry = &mut self.entries[index];
+            entry.revision += 1;
+            change(entry);
+        }
+    }
+
+    pub fn remove(&mut self, id: CellId) {
+        if let Some(index) = self.index_of(id) {
+            self.entries.remove(index);
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.entries.clear();
+    }
+}
