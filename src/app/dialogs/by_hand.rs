@@ -1,0 +1,36 @@
+//! A call's result, typed by the person instead of waited for.
+
+use crossterm::event::KeyEvent;
+use tui_textarea::TextArea;
+
+use crate::protocol::CallId;
+
+#[derive(Debug)]
+pub struct ByHandDialog {
+    pub call: CallId,
+    /// What the call is, for people.
+    pub about: String,
+    pub field: TextArea<'static>,
+}
+
+impl ByHandDialog {
+    pub fn new(call: CallId, about: String) -> Self {
+        Self {
+            call,
+            about,
+            field: TextArea::default(),
+        }
+    }
+
+    pub fn key(&mut self, key: KeyEvent) {
+        self.field.input(key);
+    }
+
+    pub fn paste(&mut self, text: &str) {
+        self.field.insert_str(text);
+    }
+
+    pub fn text(&self) -> String {
+        self.field.lines().join("\n")
+    }
+}

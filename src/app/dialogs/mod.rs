@@ -1,0 +1,102 @@
+//! The dialogs: a closed set, each with its own state. The last one open has the keys.
+
+pub mod by_hand;
+pub mod help;
+pub mod pause;
+pub mod permission;
+pub mod picker;
+
+use std::time::Instant;
+
+use crossterm::event::KeyEvent;
+
+use self::by_hand::ByHandDialog;
+use self::help::HelpDialog;
+use self::pause::PauseDialog;
+use self::permission::PermissionDialog;
+use self::picker::Picker;
+use super::Effect;
+use crate::keymap::Context;
+
+#[derive(Debug)]
+pub enum Dialog {
+    /// Calls that wait for a yes or no, one after the other.
+    Permission(Box<PermissionDialog>),
+    /// A limit was reached.
+    Pause(PauseDialog),
+    /// A call's result, typed by the person.
+    ByHand(Box<ByHandDialog>),
+    /// A list to choose from.
+    Picker(Picker),
+    Help(HelpDialog),
+}
+
+/// What the layout found out about the dialog in front.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DialogRest {
+    /// How far it can be scrolled.
+    pub furthest: usize,
+    /// How many rows of its content are in view.
+    pub visible: usize,
+}
+
+impl Dialog {
+    /// When time alone will change it.
+    pub fn wake_at(&self, now: Instant) -> Option<Instant> {
+        match self {
+            Dialog::Permission(dialog) => dialog.wake_at(now),
+            Dialog::Pause(dialog) => dialog.wake_at(now),
+            Dialog::ByHand(_) | Dialog::Picker(_) | Dialog::Help(_) => None,
+        }
+    }
+
+    /// What keys mean in it.
+    pub fn context(&self) -> Context {
+        match self {
+            Dialog::Permission(dialog) => dialog.context(),
+            Dialog::Pause(_) => Context::Question,
+            Dialog::ByHand(_) => Context::Reason,
+            Dialog::Picker(_) => Context::Picker,
+            Dialog::Help(_) => Context::Help,
+        }
+    }
+
+    /// A key that the map does not bind here: it is for the dialog's text field, if it has one.
+    pub fn key(&mut self, key: KeyEvent) -> Vec<Effect> {
+        match self {
+            Dialog::Permission(dialog) => dialog.key(key),
+            Dialog::ByHand(dialog) => dialog.key(key),
+            Dialog::Picker(picker) => picker.key(key),
+            Dialog::Pause(_) | Dialog::Help(_) => {}
+        }
+        Vec::new()
+    }
+
+    pub fn paste(&mut self, text: &str) {
+        match self {
+            Dialog::Permission(dialog) => dialog.paste(text),
+            Dialog::ByHand(dialog) => dialog.paste(text),
+            Dialog::Picker(picker) => picker.paste(text),
+            Dialog::Pause(_) | Dialog::Help(_) => {}
+        }
+    }
+
+    /// Down, or up if negative.
+    pub fn scroll(&mut self, rows: i64) {
+        match self {
+            Dialog::Permission(dialog) => dialog.scroll(rows),
+            Dialog::Picker(picker) => picker.choose_next(rows.signum()),
+            Dialog::Help(help) => help.scroll(rows),
+            Dialog::Pause(_) | Dialog::ByHand(_) => {}
+        }
+    }
+
+    /// Takes over what the layout found out.
+    pub fn settle(&mut self, rest: DialogRest) {
+        match self {
+            Dialog::Permission(dialog) => dialog.settle(rest),
+            Dialog::Help(help) => help.settle(rest),
+            Dialog::Pause(_) | Dialog::ByHand(_) | Dialog::Picker(_) => {}
+        }
+    }
+}
