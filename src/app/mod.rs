@@ -208,12 +208,16 @@ pub struct AppState {
     /// Set while another Ctrl+C would quit.
     pub quit_armed: Option<Instant>,
     pub flash: Option<Flash>,
+    /// How it looked before a theme was tried on.
+    theme_before: Option<Theme>,
     /// The first key of a sequence.
     pending: Pending,
 }
 
 /// How long a first Ctrl+C counts.
 const QUIT_WINDOW: Duration = Duration::from_secs(2);
+/// From this width on a diff has room for two columns.
+pub const WIDE_ENOUGH_FOR_TWO: u16 = 140;
 const FLASH: Duration = Duration::from_secs(3);
 /// How often what shows seconds is drawn anew while something runs.
 const SECONDS: Duration = Duration::from_millis(200);
@@ -246,6 +250,7 @@ impl AppState {
             settings,
             quit_armed: None,
             flash: None,
+            theme_before: None,
             pending: Pending::default(),
         }
     }
@@ -351,6 +356,10 @@ pub fn update(state: &mut AppState, msg: Msg) -> Vec<Effect> {
         Msg::LaidOut(rest) => {
             let cells = state.transcript.len();
             state.scroll.settle(&rest, cells);
+            if let (Some(selection), Some(head)) = (&mut state.selection, rest.head) {
+                selection.head = head;
+                selection.moves.clear();
+            }
             Vec::new()
         }
         Msg::Tick => state.tick(),

@@ -1,5 +1,19 @@
 //! The commands that begin with a slash, and what each does.
 
+use std::sync::Arc;
+
+use super::call::CallKey;
+use super::dialogs::Dialog;
+use super::dialogs::help::HelpDialog;
+use super::dialogs::picker::{Choice, Item, Picker};
+use super::job::{Job, SessionRow};
+use super::panel::ToolPanel;
+use super::session::SessionInfo;
+use super::transcript::{Cell, NoticeKind};
+use super::{AppState, Effect, ExitReason, Focus, Opening, OpeningSession};
+use crate::protocol::Block;
+use crate::theme::Theme;
+
 /// One command, as completion and help show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SlashCommand {
@@ -57,3 +71,223 @@ const fn command(
 pub fn find(name: &str) -> Option<&'static SlashCommand> {
     COMMANDS.iter().find(|command| command.name == name)
 }
+
+impl AppState {
+    pub(super) fn slash(&mut self, name: &str, arguments: &str) -> Vec<Effect> {
+        let Some(command) = find(name) else {
+            self.flash(format!("there is no command /{name}"));
+            return Vec::new();
+        };
+        match command.does {
+            Slash::Help => self.dialogs.push(Dialog::Help(HelpDialog::default())),
+            Slash::Clear => return self.reopen(OpeningSession::New, None),
+            Slash::Model => return self.model(arguments),
+            Slash::Theme => return self.theme(arguments),
+            Slash::Tools => self.list_tools(),
+            Slash::Sessions if arguments.is_empty() => {
+                return vec![Effect::Start(Job::ListSessions)];
+            }
+            Slash::Sessions => return self.reopen(OpeningSession::Id(arguments.to_owned()), None),
+            Slash::Diff => self.list_changes(),
+            Slash::Cost => self.tell_cost(),
+            Slash::Init => {
+                return self.submit(vec![Block::text(INIT)], "/init".to_owned());
+            }
+            Slash::Vim => {
+                let on = self.composer.toggle_vim();
+                self.flash(if on { "keys of vim" } else { "keys of vim off" });
+            }
+            Slash::Quit => return vec![Effect::Quit(ExitReason::Asked)],
+        }
+        Vec::new()
+    }
+
+    /// Another conversation, or the same with another model. Not while a turn runs: it would be cut off unasked.
+    fn reopen(&mut self, session: OpeningSession, model: Option<String>) -> Vec<Effect> {
+        if self.is_working() {
+            self.flash("a turn runs; interrupt it first");
+            return Vec::new();
+        }
+        self.transcript.clear();
+        self.calls.clear();
+        self.panel = ToolPanel::default();
+        self.scroll.follow();
+        self.selection = None;
+        self.search = None;
+        self.focus = Focus::Composer;
+        self.session.id = None;
+        self.transcript.push(Cell::Welcome);
+        vec![Effect::Open(Opening { session, model })]
+    }
+
+    fn model(&mut self, name: &str) -> Vec<Effect> {
+        if name.is_empty() {
+            let SessionInfo {
+                model, provider, ..
+            } = &self.session;
+            let text = format!("{model} ({provider}); /model NAME goes on with another one");
+            self.notice(NoticeKind::Info, text);
+            return Vec::new();
+        }
+        self.reopen(OpeningSession::Same, Some(name.to_owned()))
+    }
+
+    fn theme(&mut self, name: &str) -> Vec<Effect> {
+        if name.is_empty() {
+            return vec![Effect::Start(Job::ListThemes)];
+        }
+        match Theme::builtin(name) {
+            Some(theme) => {
+                self.use_theme(theme);
+                vec![Effect::Start(Job::KeepTheme(name.to_owned()))]
+            }
+            None => {
+                self.flash(format!("there is no theme `{name}`; /theme shows them"));
+                Vec::new()
+            }
+        }
+    }
+
+    fn list_tools(&mut self) {
+        let tools = self.session.tools.iter().map(|tool| Item {
+            label: tool.clone(),
+            about: String::new(),
+            choice: Choice::Nothing,
+        });
+        let picker = Picker::new("tools", tools.collect());
+        self.dialogs.push(Dialog::Picker(picker));
+    }
+
+    /// Shows each change of the conversation again, whole.
+    fn list_changes(&mut self) {
+        let changed: Vec<CallKey> = self
+            .calls
+            .iter()
+            .filter(|(_, call)| {
+                let completed = call.completed();
+                completed.is_some_and(|completed| completed.shown.is_some())
+            })
+            .map(|(key, _)| key)
+            .collect();
+        if changed.is_empty() {
+            self.flash("nothing has been changed in this conversation");
+            return;
+        }
+        let count = changed.len();
+        let text = match count {
+            1 => "1 change".to_owned(),
+            count => format!("{count} changes"),
+        };
+        self.notice(NoticeKind::Info, text);
+        for key in changed {
+            let id = self.transcript.push(Cell::Call(key));
+            self.transcript.change(id, |entry| entry.open = true);
+        }
+        self.scroll.follow();
+    }
+
+    fn tell_cost(&mut self) {
+        let SessionInfo {
+            used, price, cost, ..
+        } = &self.session;
+        let tokens = |count: Option<u64>| count.unwrap_or(0);
+        let mut text = format!(
+            "{} tokens in, {} out",
+            tokens(used.input_tokens),
+            tokens(used.output_tokens)
+        );
+        if let Some(cached) = used.cache_read_input_tokens.filter(|cached| *cached > 0) {
+            text.push_str(&format!(", {cached} from the cache"));
+        }
+        match price {
+            Some(_) => text.push_str(&format!("; ${cost:.2}")),
+            None => text.push_str("; the price of this model is not known (setting `prices`)"),
+        }
+        self.notice(NoticeKind::Info, text);
+    }
+
+    pub(super) fn offer_themes(&mut self, themes: Vec<Theme>) {
+        let now = self.settings.theme.name.clone();
+        let items = themes.into_iter().map(|theme| Item {
+            label: theme.name.clone(),
+            about: String::new(),
+            choice: Choice::Theme(Box::new(theme)),
+        });
+        let picker = Picker::new("themes", items.collect()).starting_at(|item| item.label == now);
+        self.theme_before = Some(self.settings.theme.clone());
+        self.dialogs.push(Dialog::Picker(picker));
+    }
+
+    pub(super) fn offer_sessions(&mut self, sessions: Vec<SessionRow>) {
+        if sessions.is_empty() {
+            self.flash("there is no earlier conversation in this directory");
+            return;
+        }
+        let items = sessions.into_iter().map(|session| Item {
+            label: session.title,
+            about: session.when,
+            choice: Choice::Session(session.id),
+        });
+        self.dialogs
+            .push(Dialog::Picker(Picker::new("sessions", items.collect())));
+    }
+
+    /// Takes what is chosen in the list.
+    pub(super) fn choose(&mut self) -> Vec<Effect> {
+        let Some(Dialog::Picker(picker)) = self.dialogs.last() else {
+            return Vec::new();
+        };
+        let Some(item) = picker.chosen().cloned() else {
+            return Vec::new();
+        };
+        self.dialogs.pop();
+        match item.choice {
+            Choice::Do(action) => self.perform(action),
+            Choice::Slash(name) => self.slash(name, ""),
+            Choice::Theme(theme) => {
+                let keep = Job::KeepTheme(theme.name.clone());
+                self.theme_before = None;
+                self.use_theme(*theme);
+                vec![Effect::Start(keep)]
+            }
+            Choice::Session(id) => self.reopen(OpeningSession::Id(id), None),
+            Choice::Nothing => Vec::new(),
+        }
+    }
+
+    /// A theme shows itself while it is chosen in the list.
+    pub(super) fn preview_chosen(&mut self) {
+        let Some(Dialog::Picker(picker)) = self.dialogs.last() else {
+            return;
+        };
+        if let Some(Item {
+            choice: Choice::Theme(theme),
+            ..
+        }) = picker.chosen()
+        {
+            let theme = (**theme).clone();
+            self.use_theme(theme);
+        }
+    }
+
+    /// The list is closed without a choice: it looks as before.
+    pub(super) fn end_preview(&mut self) {
+        if let Some(theme) = self.theme_before.take() {
+            self.use_theme(theme);
+        }
+    }
+
+    /// Looks different from now on.
+    pub fn use_theme(&mut self, theme: Theme) {
+        if theme == self.settings.theme {
+            return;
+        }
+        let mut settings = (*self.settings).clone();
+        settings.theme = theme;
+        settings.theme_epoch += 1;
+        self.settings = Arc::new(settings);
+    }
+}
+
+/// What `/init` asks the model for.
+const INIT: &str = include_str!("../../assets/prompts/init.md");

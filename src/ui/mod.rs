@@ -1,3 +1,391 @@
 //! The view: paints the state of the application, and changes nothing.
+//!
+//! [`Caches::lay_out`] finds out which rows are in view and keeps what it laid out; [`view`] only reads. Neither knows a
+//! colour: styles come from `theme`, by role.
 
+pub mod caches;
+pub mod cells;
+pub mod composer;
+pub mod conversation;
+pub mod dialogs;
+pub mod diff;
+pub mod footer;
+pub mod highlight;
+pub mod layout;
+pub mod markdown;
+pub mod panel;
+pub mod plain;
+pub mod status;
 pub mod text;
+
+#[cfg(test)]
+mod tests;
+
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
+
+use self::caches::CellCache;
+use self::cells::Brush;
+use self::conversation::Pane;
+use self::highlight::Highlights;
+use self::panel::Listed;
+use self::text::{Row, clean, truncate, width};
+use crate::app::dialogs::{Dialog, DialogRest};
+use crate::app::pointer::Target;
+use crate::app::scroll::Rest;
+use crate::app::{AppState, Focus};
+use crate::theme::Role;
+
+/// The panel stands at the right from this width on.
+pub const WIDE_ENOUGH_FOR_PANEL: u16 = 110;
+/// Less than this shows a notice only.
+pub const SMALLEST: (u16, u16) = (20, 5);
+
+/// Where everything is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Areas {
+    pub conversation: Rect,
+    pub panel: Rect,
+    pub strip: Rect,
+    pub queue: Rect,
+    pub rule: Rect,
+    pub composer: Rect,
+    pub status: Rect,
+    pub footer: Rect,
+}
+
+/// What was laid out, for [`view`] to paint and for the mouse to find.
+#[derive(Default)]
+pub struct Caches {
+    pub highlights: Highlights,
+    cells: CellCache,
+    pane: Pane,
+    areas: Areas,
+    listed: Listed,
+    /// The detail view, and what it was laid out from.
+    detail: Option<(DetailKey, Vec<Row>)>,
+    help: Vec<Line<'static>>,
+    permission: dialogs::permission::Laid,
+}
+
+type DetailKey = (usize, u64, u16, u64, u64);
+
+/// What the layout found out, for the state to take over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    pub rest: Rest,
+    pub dialog: Option<DialogRest>,
+    /// How far the detail view can be scrolled.
+    pub detail: Option<usize>,
+}
+
+impl Caches {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Lays out what is in view. Returns nothing where there is no room for anything.
+    pub fn lay_out(&mut self, state: &AppState, whole: Rect) -> Option<Found> {
+        if whole.width < SMALLEST.0 || whole.height < SMALLEST.1 {
+            self.areas = Areas::default();
+            self.pane = Pane::default();
+            return None;
+        }
+        let areas = Areas::of(state, whole);
+        self.areas = areas;
+        let rest = self
+            .pane
+            .lay_out(state, areas.conversation, &mut self.cells, &mut self.highlights);
+        let detail = self.lay_out_detail(state);
+        let dialog = self.lay_out_dialog(state, whole);
+        Some(Found {
+            rest,
+            dialog,
+            detail,
+        })
+    }
+
+    fn lay_out_detail(&mut self, state: &AppState) -> Option<usize> {
+        let Some(detail) = &state.panel.detail else {
+            self.detail = None;
+            return None;
+        };
+        let call = state.calls.get(detail.call);
+        let area = self.areas.conversation;
+        // What runs shows its seconds.
+        let time = match call.is_over() {
+            true => 0,
+            false => call.elapsed(state.now).map_or(0, |time| time.as_secs() + 1),
+        };
+        let key = (
+            detail.call.0,
+            call.revision,
+            area.width,
+            state.settings.theme_epoch + self.highlights.epoch(),
+            time,
+        );
+        if self.detail.as_ref().is_none_or(|(known, _)| *known != key) {
+            let mut brush = Brush {
+                width: area.width,
+                theme: &state.settings.theme,
+                code: &mut self.highlights,
+            };
+            let rows = panel::detail_rows(call, state, &mut brush);
+            self.detail = Some((key, rows));
+        }
+        let rows = self.detail.as_ref().map_or(0, |(_, rows)| rows.len());
+        Some(rows.saturating_sub(usize::from(area.height)))
+    }
+
+    fn lay_out_dialog(&mut self, state: &AppState, whole: Rect) -> Option<DialogRest> {
+        match state.dialogs.last()? {
+            Dialog::Permission(dialog) => Some(dialogs::permission::lay_out(
+                dialog,
+                state,
+                self.dialog_area(whole),
+                &mut self.permission,
+                &mut self.highlights,
+            )),
+            Dialog::Help(_) => {
+                let (lines, rest) = dialogs::help::lay_out(state, whole);
+                self.help = lines;
+                Some(rest)
+            }
+            Dialog::Pause(_) | Dialog::ByHand(_) | Dialog::Picker(_) => None,
+        }
+    }
+
+    /// Questions stand over the conversation, and leave the input in view where that leaves them room enough.
+    fn dialog_area(&self, whole: Rect) -> Rect {
+        let areas = &self.areas;
+        let above = Rect {
+            height: areas.rule.y.max(areas.composer.y.min(areas.rule.y)) - whole.y,
+            ..whole
+        };
+        if above.height < 12 { whole } else { above }
+    }
+
+    /// What is under the mouse.
+    pub fn hit(&self, column: u16, row: u16) -> Target {
+        let at = Position::new(column, row);
+        let areas = &self.areas;
+        if areas.composer.contains(at) {
+            return Target::Composer {
+                row: row - areas.composer.y,
+                column: column - areas.composer.x,
+            };
+        }
+        if self.listed.area.contains(at) {
+            let line = usize::from(row - self.listed.area.y);
+            return match self.listed.calls.get(line) {
+                Some(index) => Target::Call(*index),
+                None => Target::Panel,
+            };
+        }
+        if areas.panel.contains(at) {
+            return Target::Panel;
+        }
+        if areas.conversation.contains(at) && self.detail.is_none() {
+            if !self.pane.follows && row + 1 == areas.conversation.bottom() {
+                return Target::NewBelow;
+            }
+            if let Some(spot) = self.pane.spot(column, row) {
+                return Target::Conversation(spot);
+            }
+        }
+        Target::Elsewhere
+    }
+
+    pub fn selected_text(&self, state: &AppState) -> String {
+        match &state.selection {
+            Some(selection) => Pane::selected_text(selection, state, &self.cells),
+            None => String::new(),
+        }
+    }
+}
+
+impl Areas {
+    fn of(state: &AppState, whole: Rect) -> Self {
+        let height = whole.height;
+        let footer = u16::from(height >= 8);
+        let status = u16::from(height >= 6);
+        let rule = u16::from(height >= 7);
+        let most = (height / 3).max(1);
+        let composer = composer::height(&state.composer, whole.width, most).clamp(1, most);
+        let wide = whole.width >= WIDE_ENOUGH_FOR_PANEL && !state.calls.is_empty();
+        let left = height.saturating_sub(footer + status + rule + composer);
+        let queue = u16::try_from(state.queue.len()).unwrap_or(3).min(3).min(left / 4);
+        let strip = match wide {
+            true => 0,
+            false => panel::strip_height(state, (left / 4).max(1)).min(left.saturating_sub(2)),
+        };
+        let mut y = whole.bottom();
+        let mut take = |rows: u16| {
+            y -= rows;
+            Rect {
+                y,
+                height: rows,
+                ..whole
+            }
+        };
+        let footer = take(footer);
+        let status = take(status);
+        let composer = take(composer);
+        let rule = take(rule);
+        let queue = take(queue);
+        let strip = take(strip);
+        let rest = Rect {
+            height: y - whole.y,
+            ..whole
+        };
+        let aside = if wide { (whole.width / 3).clamp(36, 60) } else { 0 };
+        Self {
+            conversation: Rect {
+                // A column of air on the right.
+                width: rest.width - aside - 1,
+                ..rest
+            },
+            panel: Rect {
+                x: rest.right() - aside,
+                width: aside,
+                ..rest
+            },
+            strip,
+            queue,
+            rule,
+            composer,
+            status,
+            footer,
+        }
+    }
+}
+
+/// Paints the state. Also notes where the calls of the panel are, for the mouse.
+pub fn view(state: &AppState, caches: &mut Caches, frame: &mut Frame) {
+    let whole = frame.area();
+    let buf = frame.buffer_mut();
+    let caret = if whole.width < SMALLEST.0 || whole.height < SMALLEST.1 {
+        draw_notice(state, whole, buf)
+    } else {
+        draw(state, caches, whole, buf)
+    };
+    if let Some(caret) = caret {
+        frame.set_cursor_position(caret);
+    }
+}
+
+fn draw_notice(state: &AppState, whole: Rect, buf: &mut Buffer) -> Option<Position> {
+    let text = if state.dialogs.is_empty() { "too small" } else { "asks: enlarge" };
+    let text = truncate(text, usize::from(whole.width));
+    buf.set_string(whole.x, whole.y, text, state.settings.theme.style(Role::Warning));
+    (whole.area() > 0).then_some(Position::new(whole.x, whole.y))
+}
+
+fn draw(state: &AppState, caches: &mut Caches, whole: Rect, buf: &mut Buffer) -> Option<Position> {
+    let theme = &state.settings.theme;
+    let areas = caches.areas;
+    match (&caches.detail, &state.panel.detail) {
+        (Some((_, rows)), Some(detail)) => {
+            panel::draw_detail(rows, detail.scroll, areas.conversation, buf);
+        }
+        _ => {
+            caches.pane.draw(state, &caches.cells, buf);
+            draw_new_below(state, areas.conversation, buf);
+        }
+    }
+    caches.listed = if areas.panel.width > 0 {
+        panel::draw(state, areas.panel, buf)
+    } else {
+        panel::draw_strip(state, areas.strip, buf)
+    };
+    draw_queue(state, areas.queue, buf);
+    status::draw_rule(state, areas.rule, buf);
+    let mut caret = Some(composer::draw(&state.composer, theme, areas.composer, buf));
+    status::draw_status(state, areas.status, buf);
+    footer::draw(state, areas.footer, buf);
+    draw_search(state, areas, buf).inspect(|at| caret = Some(*at));
+    if state.dialogs.is_empty() && state.focus == Focus::Composer {
+        let above = Rect {
+            height: areas.rule.y - whole.y,
+            ..whole
+        };
+        composer::draw_popup(&state.composer, theme, above, buf);
+    }
+    if let Some(dialog) = state.dialogs.last() {
+        let over = caches.dialog_area(whole);
+        let keymap = &state.settings.keymap;
+        let inside = match dialog {
+            Dialog::Permission(dialog) => {
+                dialogs::permission::draw(dialog, state, &caches.permission, over, buf)
+            }
+            Dialog::Pause(dialog) => {
+                dialogs::pause::draw(dialog, keymap, theme, over, buf);
+                None
+            }
+            Dialog::ByHand(dialog) => dialogs::by_hand::draw(dialog, theme, over, buf),
+            Dialog::Picker(picker) => dialogs::picker::draw(picker, theme, over, buf),
+            Dialog::Help(help) => {
+                dialogs::help::draw(help, &caches.help, theme, whole, buf);
+                None
+            }
+        };
+        caret = inside.or(caret);
+    }
+    caret
+}
+
+/// How much came since the person scrolled up.
+fn draw_new_below(state: &AppState, area: Rect, buf: &mut Buffer) {
+    if state.scroll.anchor == crate::app::scroll::Anchor::Follow || area.height == 0 {
+        return;
+    }
+    let unseen = state.scroll.unseen(state.transcript.len());
+    let text = match unseen {
+        0 => " ↓ ".to_owned(),
+        unseen => format!(" {unseen} new ↓ "),
+    };
+    let cells = u16::try_from(width(&text)).unwrap_or(0).min(area.width);
+    let style = state.settings.theme.style(Role::Chosen);
+    buf.set_string(area.right() - cells, area.bottom() - 1, text, style);
+}
+
+/// Messages that wait for the running turn.
+fn draw_queue(state: &AppState, area: Rect, buf: &mut Buffer) {
+    let theme = &state.settings.theme;
+    let hidden = state.queue.len().saturating_sub(usize::from(area.height));
+    for (y, text) in (area.y..area.bottom()).zip(state.queue.iter().skip(hidden)) {
+        let room = usize::from(area.width.saturating_sub(2));
+        let first = clean(text.lines().next().unwrap_or_default()).into_owned();
+        let line = Line::from(vec![
+            Span::styled("» ", theme.style(Role::Queued)),
+            Span::styled(truncate(&first, room), theme.style(Role::Muted)),
+        ]);
+        buf.set_line(area.x, y, &line, area.width);
+    }
+}
+
+/// The word that is searched for, in place of the input.
+fn draw_search(state: &AppState, areas: Areas, buf: &mut Buffer) -> Option<Position> {
+    let search = state.search.as_ref()?;
+    let theme = &state.settings.theme;
+    let area = Rect {
+        height: 1,
+        ..areas.composer
+    };
+    dialogs::clear(areas.composer, buf);
+    let found = match (search.query.is_empty(), search.hits.len()) {
+        (true, _) => String::new(),
+        (false, 0) => "  nothing found".to_owned(),
+        (false, hits) => format!("  {} of {hits}", search.current + 1),
+    };
+    let line = Line::from(vec![
+        Span::styled("/ ", theme.style(Role::Accent)),
+        Span::styled(clean(&search.query).into_owned(), theme.style(Role::Text)),
+        Span::styled(found, theme.style(Role::Muted)),
+    ]);
+    buf.set_line(area.x, area.y, &line, area.width);
+    let caret = 2 + u16::try_from(width(&clean(&search.query))).unwrap_or(0);
+    Some(Position::new(area.x + caret.min(area.width.saturating_sub(1)), area.y))
+}

@@ -1,0 +1,250 @@
+//! A tool call: one line of what it is and what came of it, the change it makes, and opened the whole of its output.
+
+use ratatui::text::{Line, Span};
+
+use super::{Brush, MARGIN, indented, seconds, side_by_side};
+use crate::app::AppState;
+use crate::app::call::{Author, Call, Completed, State};
+use crate::app::preview::Preview;
+use crate::protocol::{CallOutcome, FileDiff, Phase};
+use crate::theme::{Role, Theme};
+use crate::ui::diff::{self, Layout, Options};
+use crate::ui::text::{Indent, Row, chop, clean, strip_ansi, truncate, width, wrap};
+
+/// How many rows of a change are shown before it is folded.
+const FOLDED_DIFF: usize = 16;
+/// How many rows of a change that is still being written.
+const GROWING_DIFF: usize = 10;
+/// How many lines of a failed command's output are shown without opening it.
+const FAILED_LINES: usize = 5;
+/// How many lines of output an opened call shows in place; the detail view has all.
+const OPENED_LINES: usize = 200;
+
+pub fn rows(call: &Call, open: bool, state: &AppState, brush: &mut Brush) -> Vec<Row> {
+    let mut rows = vec![head(call, brush)];
+    match &call.state {
+        State::Arriving(partial) => {
+            let preview = Preview::of(&call.tool, partial);
+            if matches!(preview, Preview::Edit { .. } | Preview::Write { .. }) {
+                let inner = brush.width.saturating_sub(MARGIN);
+                let growing = diff::preview(preview, inner, GROWING_DIFF, brush.theme);
+                rows.extend(growing.into_iter().map(indented));
+            }
+        }
+        State::Queued | State::Executing(_) => {
+            if open {
+                rows.extend(output(&call.output, OPENED_LINES, brush));
+            }
+        }
+        State::Completed(completed) | State::Yielded(completed) => {
+            rows.extend(result(completed, open, state, brush));
+        }
+    }
+    rows
+}
+
+/// The one line that is always there.
+fn head(call: &Call, brush: &Brush) -> Row {
+    let theme = brush.theme;
+    let mark = Span::styled(format!("{} ", glyph(call)), theme.style(state_role(call)));
+    let name = match call.by {
+        Author::Model => Span::styled(shown_name(&call.tool), theme.style(Role::Strong)),
+        Author::Person => Span::styled("!", theme.style(Role::Accent)),
+    };
+    let tail = words(call);
+    let room = usize::from(brush.width)
+        .saturating_sub(usize::from(MARGIN) + width(&name.content) + 1 + width(&tail));
+    let subject = call.subject();
+    let first = subject.lines().next().unwrap_or_default();
+    let mut shown = truncate(&clean(first), room);
+    if first.len() < subject.trim_end().len() && !shown.ends_with('…') && width(&shown) < room {
+        shown.push('…');
+    }
+    let line = Line::from(vec![
+        mark,
+        name,
+        Span::raw(" "),
+        Span::styled(shown, theme.style(Role::Text)),
+        Span::styled(tail, theme.style(tail_role(call))),
+    ]);
+    Row {
+        gutter: MARGIN,
+        ..Row::new(line)
+    }
+}
+
+/// Names of MCP servers' tools are long; the server's name says where they are from.
+fn shown_name(tool: &str) -> String {
+    let name = match tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
+        Some((server, tool)) => format!("{server}:{tool}"),
+        None => tool.to_owned(),
+    };
+    truncate(&clean(&name), 40)
+}
+
+pub fn glyph(call: &Call) -> &'static str {
+    match &call.state {
+        State::Arriving(_) => "…",
+        State::Queued => "○",
+        State::Executing(Phase::WaitingForApproval) => "?",
+        State::Executing(Phase::Finishing) => "◒",
+        State::Executing(Phase::Validating | Phase::InHooks | Phase::Running) => "●",
+        State::Completed(completed) | State::Yielded(completed) => match completed.outcome {
+            CallOutcome::Succeeded | CallOutcome::ByHand => "✓",
+            CallOutcome::Failed => "✗",
+            CallOutcome::Denied => "⊘",
+            CallOutcome::Skipped { .. } => "–",
+            CallOutcome::Cancelled => "■",
+            CallOutcome::Backgrounded => "&",
+        },
+    }
+}
+
+pub fn state_role(call: &Call) -> Role {
+    match &call.state {
+        State::Arriving(_) | State::Queued => Role::Queued,
+        State::Executing(Phase::WaitingForApproval) => Role::Warning,
+        State::Executing(_) => Role::Executing,
+        State::Completed(completed) | State::Yielded(completed) => match completed.outcome {
+            CallOutcome::Failed => Role::Failed,
+            CallOutcome::Denied | CallOutcome::Cancelled => Role::Warning,
+            CallOutcome::Skipped { .. } => Role::Skipped,
+            CallOutcome::Succeeded | CallOutcome::ByHand | CallOutcome::Backgrounded => {
+                match call.state {
+                    State::Yielded(_) => Role::Yielded,
+                    _ => Role::Completed,
+                }
+            }
+        },
+    }
+}
+
+/// What is said behind the subject.
+fn words(call: &Call) -> String {
+    match &call.state {
+        State::Arriving(_) => String::new(),
+        State::Queued => "  queued".to_owned(),
+        State::Executing(phase) => format!("  {}", phase_words(*phase)),
+        State::Completed(completed) | State::Yielded(completed) => {
+            format!("  {}", outcome_words(&call.tool, completed))
+        }
+    }
+}
+
+fn tail_role(call: &Call) -> Role {
+    match &call.state {
+        State::Executing(Phase::WaitingForApproval) => Role::Warning,
+        State::Completed(completed) | State::Yielded(completed)
+            if completed.outcome == CallOutcome::Failed =>
+        {
+            Role::Failed
+        }
+        State::Arriving(_)
+        | State::Queued
+        | State::Executing(_)
+        | State::Completed(_)
+        | State::Yielded(_) => Role::Muted,
+    }
+}
+
+pub fn phase_words(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Validating => "validating",
+        Phase::InHooks => "in hooks",
+        Phase::WaitingForApproval => "waiting for you",
+        Phase::Running => "running",
+        Phase::Finishing => "finishing",
+    }
+}
+
+/// What came of a call, in a few words.
+pub fn outcome_words(tool: &str, completed: &Completed) -> String {
+    let ran = seconds(completed.ran);
+    match &completed.outcome {
+        CallOutcome::Succeeded => {
+            let lines = completed.text.lines().count();
+            match (tool, lines) {
+                _ if completed.images > 0 => format!("image · {ran}"),
+                ("Edit" | "Write" | "MultiEdit", _) | (_, 0) => ran,
+                (_, 1) => format!("1 line · {ran}"),
+                (_, lines) => format!("{lines} lines · {ran}"),
+            }
+        }
+        CallOutcome::Failed => format!("failed · {ran}"),
+        CallOutcome::Denied => "denied".to_owned(),
+        CallOutcome::Skipped { why } => format!("skipped ({})", clean(why)),
+        CallOutcome::Cancelled => format!("cancelled · {ran}"),
+        CallOutcome::ByHand => "answered by you".to_owned(),
+        CallOutcome::Backgrounded => "in the background".to_owned(),
+    }
+}
+
+fn result(completed: &Completed, open: bool, state: &AppState, brush: &mut Brush) -> Vec<Row> {
+    if let Some(change) = &completed.shown {
+        let fold = (!open).then_some(FOLDED_DIFF);
+        return change_rows(change, fold, state, brush);
+    }
+    if open {
+        return output(&completed.text, OPENED_LINES, brush);
+    }
+    match completed.outcome {
+        CallOutcome::Failed => tail(&completed.text, FAILED_LINES, brush),
+        CallOutcome::Denied => tail(&completed.text, 2, brush),
+        CallOutcome::Succeeded
+        | CallOutcome::Skipped { .. }
+        | CallOutcome::Cancelled
+        | CallOutcome::ByHand
+        | CallOutcome::Backgrounded => Vec::new(),
+    }
+}
+
+pub fn change_rows(
+    change: &FileDiff,
+    fold: Option<usize>,
+    state: &AppState,
+    brush: &mut Brush,
+) -> Vec<Row> {
+    let inner = brush.width.saturating_sub(MARGIN);
+    let layout = if side_by_side(state.settings.diff_style, inner) {
+        Layout::SideBySide
+    } else {
+        Layout::Unified
+    };
+    let options = Options {
+        layout,
+        width: inner,
+        fold,
+    };
+    let rows = diff::change(change, &options, brush.theme, brush.code);
+    rows.into_iter().map(indented).collect()
+}
+
+/// The beginning of an output, set off by a bar.
+pub fn output(text: &str, most: usize, brush: &Brush) -> Vec<Row> {
+    let indent = Indent::all(bar(brush.theme));
+    let style = brush.theme.style(Role::Muted);
+    let text = strip_ansi(text);
+    let mut rows = Vec::new();
+    for line in text.lines().take(most) {
+        let line = Line::from(Span::styled(clean(line).into_owned(), style));
+        rows.extend(chop(line, brush.width, &indent));
+    }
+    let more = text.lines().count().saturating_sub(most);
+    if more > 0 {
+        let line = Line::from(Span::styled(format!("… {more} more lines"), style));
+        rows.extend(wrap(line, brush.width, &indent));
+    }
+    rows
+}
+
+/// The end of an output, which says best why something failed.
+fn tail(text: &str, most: usize, brush: &Brush) -> Vec<Row> {
+    let text = strip_ansi(text);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let from = lines.len().saturating_sub(most);
+    output(&lines[from..].join("\n"), most, brush)
+}
+
+fn bar(theme: &Theme) -> Vec<Span<'static>> {
+    vec![Span::styled("  │ ", theme.style(Role::Faint))]
+}

@@ -1,0 +1,127 @@
+//! The cells of the conversation as rows: one file for each kind. Every cell begins with an empty row, which parts it from
+//! the one above.
+
+mod call;
+mod notice;
+mod summary;
+mod thinking;
+mod user;
+mod welcome;
+
+pub use call::{change_rows, glyph, outcome_words, phase_words, state_role};
+
+use std::time::Duration;
+
+use ratatui::text::{Line, Span};
+
+use super::highlight::CodeColours;
+use super::markdown;
+use super::text::{Indent, Row, wrap};
+use crate::app::transcript::{Cell, Entry, Progress};
+use crate::app::{AppState, DiffStyle, WIDE_ENOUGH_FOR_TWO};
+use crate::theme::{Role, Theme};
+
+/// What cells are painted with.
+pub struct Brush<'a> {
+    pub width: u16,
+    pub theme: &'a Theme,
+    pub code: &'a mut dyn CodeColours,
+}
+
+/// The room at the left of every cell, where marks stand.
+pub const MARGIN: u16 = 2;
+
+/// All rows of a cell but those of an answer that is still being written.
+pub fn rows(entry: &Entry, state: &AppState, brush: &mut Brush) -> Vec<Row> {
+    let mut rows = match &entry.cell {
+        Cell::Welcome => welcome::rows(state, brush),
+        Cell::User { text, images } => user::rows(text, *images, brush),
+        Cell::Answer(answer) => {
+            let inner = brush.width.saturating_sub(MARGIN);
+            let text = markdown::render(&answer.text, inner, brush.theme, brush.code);
+            finish_answer(text, answer.progress, brush)
+        }
+        Cell::Thinking { text, took, .. } => thinking::rows(text, *took, entry.open, brush),
+        Cell::Call(key) => call::rows(state.calls.get(*key), entry.open, state, brush),
+        Cell::Notice { kind, text } => notice::rows(*kind, text, brush),
+        Cell::Summary(summary) => summary::rows(summary, brush),
+    };
+    if !hugs(entry, state) {
+        rows.insert(0, Row::default());
+    }
+    rows
+}
+
+/// Rows of an answer, set off from the edge, and marked if the answer is not whole.
+pub fn finish_answer(text: Vec<Row>, progress: Progress, brush: &Brush) -> Vec<Row> {
+    let mut rows: Vec<Row> = text.into_iter().map(indented).collect();
+    if progress == Progress::Cut {
+        let mark = Span::styled("  … cut off here", brush.theme.style(Role::Muted));
+        rows.push(Row::decoration(Line::from(mark)));
+    }
+    rows
+}
+
+/// A row moved to the right of the margin.
+pub fn indented(mut row: Row) -> Row {
+    let blank = Span::raw(" ".repeat(usize::from(MARGIN)));
+    row.line.spans.insert(0, blank);
+    if row.gutter != Row::DECORATION {
+        row.gutter += MARGIN;
+    }
+    row
+}
+
+/// Whether a cell stands right under the one before: calls in a row, a hint under its error.
+pub fn hugs(entry: &Entry, state: &AppState) -> bool {
+    let entries = state.transcript.entries();
+    let Some(index) = state.transcript.index_of(entry.id) else {
+        return false;
+    };
+    let Some(before) = index.checked_sub(1).map(|before| &entries[before].cell) else {
+        return true;
+    };
+    match &entry.cell {
+        Cell::Call(_) => matches!(before, Cell::Call(_)),
+        Cell::Notice { .. } => matches!(before, Cell::Notice { .. }),
+        Cell::Welcome
+        | Cell::User { .. }
+        | Cell::Answer(_)
+        | Cell::Thinking { .. }
+        | Cell::Summary(_) => false,
+    }
+}
+
+/// Text behind a mark at the left edge, wrapped beside it.
+fn marked(mark: &'static str, mark_role: Role, text: Line<'static>, brush: &Brush) -> Vec<Row> {
+    let indent = Indent {
+        first: vec![Span::styled(mark, brush.theme.style(mark_role))],
+        gutter: MARGIN,
+        rest: vec![Span::raw(" ".repeat(usize::from(MARGIN)))],
+    };
+    wrap(text, brush.width, &indent)
+}
+
+/// Whether diffs are shown in two columns.
+pub fn side_by_side(style: DiffStyle, width: u16) -> bool {
+    match style {
+        DiffStyle::Auto => width >= WIDE_ENOUGH_FOR_TWO,
+        DiffStyle::Unified => false,
+        DiffStyle::SideBySide => true,
+    }
+}
+
+/// A duration as people say it.
+pub fn seconds(duration: Duration) -> String {
+    let seconds = duration.as_secs_f64();
+    if seconds < 0.01 {
+        "0.01s".to_owned()
+    } else if seconds < 1.0 {
+        format!("{seconds:.2}s")
+    } else if seconds < 60.0 {
+        format!("{seconds:.1}s")
+    } else {
+        let whole = duration.as_secs();
+        format!("{}m {:02}s", whole / 60, whole % 60)
+    }
+}

@@ -1,0 +1,36 @@
+//! The first cell: what this is, where it works, and how to begin.
+
+use ratatui::text::{Line, Span};
+
+use super::{Brush, marked};
+use crate::app::AppState;
+use crate::theme::Role;
+use crate::ui::text::{Row, clean, truncate_middle};
+
+pub fn rows(state: &AppState, brush: &Brush) -> Vec<Row> {
+    let theme = brush.theme;
+    let room = usize::from(brush.width.saturating_sub(14));
+    let title = Line::from(vec![
+        Span::styled("agent-tui", theme.style(Role::Strong)),
+        Span::styled(
+            format!("  {}", truncate_middle(&clean(&state.session.workspace), room)),
+            theme.style(Role::Muted),
+        ),
+    ]);
+    let mut rows = marked("◆ ", Role::Accent, title, brush);
+    for text in hints(&state.session.provider) {
+        let line = Line::from(Span::styled(*text, theme.style(Role::Muted)));
+        rows.extend(marked("  ", Role::Muted, line, brush));
+    }
+    rows
+}
+
+fn hints(provider: &str) -> &'static [&'static str] {
+    match provider {
+        "builtin" => &[
+            "This is the built-in model: it understands read, find, search, edit, replace and run, joined with `and` or `then`.",
+            "For a language model set ANTHROPIC_API_KEY or OPENAI_API_KEY, or start Ollama, and start again.",
+        ],
+        _ => &[],
+    }
+}

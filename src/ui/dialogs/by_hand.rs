@@ -1,0 +1,52 @@
+//! A call's result, typed by the person.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
+
+use super::{at_bottom, field, frame};
+use crate::app::dialogs::by_hand::ByHandDialog;
+use crate::theme::{Role, Theme};
+use crate::ui::text::{clean, truncate};
+
+pub fn draw(dialog: &ByHandDialog, theme: &Theme, area: Rect, buf: &mut Buffer) -> Option<Position> {
+    let lines = dialog.field.lines();
+    let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(3);
+    let area = at_bottom(area, height.clamp(5, 14));
+    let inner = frame(area, "the result, by hand", Role::BorderFocused, theme, buf);
+    if inner.height == 0 {
+        return None;
+    }
+    let about = truncate(&clean(&dialog.about), usize::from(inner.width));
+    let about = Line::from(Span::styled(about, theme.style(Role::Muted)));
+    let room = usize::from(inner.height.saturating_sub(1)).max(1);
+    let mut y = inner.y;
+    if inner.height > 1 {
+        buf.set_line(inner.x, y, &about, inner.width);
+        y += 1;
+    }
+    let (row, column) = dialog.field.cursor().into();
+    let from = row.saturating_sub(room - 1);
+    let mut caret = None;
+    for (number, text) in lines.iter().enumerate().skip(from).take(room) {
+        let line = Rect {
+            y,
+            height: 1,
+            ..inner
+        };
+        let end = field(&clean(text), Role::Text, theme, line, buf);
+        if number == row {
+            let before: String = text.chars().take(column).collect();
+            caret = Some(match column == text.chars().count() {
+                true => end,
+                false => {
+                    let cells = crate::ui::text::width(&clean(&before));
+                    let cells = u16::try_from(cells).unwrap_or(0);
+                    Position::new(inner.x + cells.min(inner.width.saturating_sub(1)), y)
+                }
+            });
+        }
+        y += 1;
+    }
+    caret
+}

@@ -1,0 +1,154 @@
+//! Which rows of which cells are in view. Pure: it asks for the height of a cell only when it comes near it, so a frame
+//! costs what is visible, however long the conversation is.
+
+use crate::app::scroll::{Anchor, Motion, Scroll};
+use crate::app::transcript::{CellId, Entry};
+
+/// A row of a cell, by the cell's number in the conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    pub index: usize,
+    pub row: usize,
+}
+
+/// What the placement has to be told about cells.
+pub trait Heights {
+    fn height(&mut self, index: usize) -> usize;
+    /// The row of the nth match of the search in a cell.
+    fn row_of_match(&mut self, index: usize, nth: usize) -> usize;
+    /// A row that was counted when the cell was laid out differently, as a row of now.
+    fn translate(&mut self, index: usize, row: usize) -> usize {
+        let height = self.height(index);
+        row.min(height.saturating_sub(1))
+    }
+}
+
+/// The first row in view, and whether the end stays in view from now on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Placed {
+    pub top: Place,
+    pub follows: bool,
+}
+
+/// Finds the first row in view, after all that the person wants to scroll.
+pub fn place(entries: &[Entry], heights: &mut dyn Heights, scroll: &Scroll, height: usize) -> Placed {
+    let mut walk = Walk {
+        entries,
+        heights,
+        height,
+    };
+    let end = walk.end_top();
+    let mut top = match scroll.anchor {
+        Anchor::Follow => end,
+        Anchor::At { cell, line } => walk.find(cell, line),
+    };
+    let mut follows = scroll.anchor == Anchor::Follow;
+    for motion in &scroll.motions {
+        top = walk.go(top, *motion, end);
+        follows = top >= end;
+    }
+    if follows || top > end {
+        return Placed {
+            top: end,
+            follows: true,
+        };
+    }
+    // All of it is in view: there is nothing to be away from.
+    let follows = top == end && end == Place { index: 0, row: 0 };
+    Placed { top, follows }
+}
+
+struct Walk<'a> {
+    entries: &'a [Entry],
+    heights: &'a mut dyn Heights,
+    height: usize,
+}
+
+impl Walk<'_> {
+    /// Where the view begins when the last row is at its bottom.
+    fn end_top(&mut self) -> Place {
+        let last = self.entries.len();
+        self.up(Place { index: last, row: 0 }, self.height)
+    }
+
+    fn find(&mut self, cell: CellId, line: usize) -> Place {
+        let index = self.entries.partition_point(|entry| entry.id < cell);
+        match self.entries.get(index) {
+            Some(entry) if entry.id == cell => Place {
+                index,
+                row: self.heights.translate(index, line),
+            },
+            // The cell is gone: what came after it takes its place.
+            Some(_) | None => Place { index, row: 0 },
+        }
+    }
+
+    fn go(&mut self, from: Place, motion: Motion, end: Place) -> Place {
+        let half = i64::try_from((self.height / 2).max(1)).unwrap_or(1);
+        let to = match motion {
+            Motion::Rows(rows) => self.by(from, rows),
+            Motion::HalfPages(halves) => {
+                // A whole page leaves a row of what was there.
+                let rows = match halves.abs() {
+                    2 => i64::try_from(self.height.saturating_sub(1).max(1)).unwrap_or(1)
+                        * halves.signum(),
+                    _ => half.saturating_mul(halves),
+                };
+                self.by(from, rows)
+            }
+            Motion::Start => Place { index: 0, row: 0 },
+            Motion::End => end,
+            Motion::Cell(cell) => self.find(cell, 0),
+            Motion::Match { cell, nth } => {
+                let index = self.entries.partition_point(|entry| entry.id < cell);
+                if index >= self.entries.len() {
+                    return end;
+                }
+                let row = self.heights.row_of_match(index, nth);
+                // Some rows of what is around it.
+                self.up(Place { index, row }, self.height / 3)
+            }
+        };
+        to.min(end)
+    }
+
+    fn by(&mut self, from: Place, rows: i64) -> Place {
+        let count = usize::try_from(rows.unsigned_abs()).unwrap_or(usize::MAX);
+        if rows < 0 {
+            self.up(from, count)
+        } else {
+            self.down(from, count)
+        }
+    }
+
+    fn up(&mut self, from: Place, mut rows: usize) -> Place {
+        let Place { mut index, mut row } = from;
+        while rows > row {
+            if index == 0 {
+                return Place { index: 0, row: 0 };
+            }
+            rows -= row;
+            index -= 1;
+            row = self.heights.height(index);
+        }
+        Place {
+            index,
+            row: row - rows,
+        }
+    }
+
+    fn down(&mut self, from: Place, mut rows: usize) -> Place {
+        let Place { mut index, mut row } = from;
+        while index < self.entries.len() {
+            let left = self.heights.height(index).saturating_sub(row);
+            if rows < left {
+                row += rows;
+                return Place { index, row };
+            }
+            rows -= left;
+            index += 1;
+            row = 0;
+        }
+        Place { index, row: 0 }
+    }
+}

@@ -1,0 +1,154 @@
+//! All that is known of one call: its whole input and output, its times, and who decided.
+
+use std::time::Duration;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use crate::app::AppState;
+use crate::app::call::{Call, State};
+use crate::theme::Role;
+use crate::ui::cells::{Brush, change_rows, outcome_words, phase_words, seconds};
+use crate::ui::conversation::draw_row;
+use crate::ui::text::{Indent, Row, chop, clean, reveal, strip_ansi};
+
+/// More lines of output than this are in the file that the result names.
+const MOST_LINES: usize = 5_000;
+
+pub fn detail_rows(call: &Call, state: &AppState, brush: &mut Brush) -> Vec<Row> {
+    let mut rows = vec![title(call, brush)];
+    rows.extend(facts(call, state, brush));
+    rows.push(Row::default());
+    rows.push(heading("Input", brush));
+    rows.extend(input(call, brush));
+    rows.push(Row::default());
+    rows.push(heading("Output", brush));
+    match call.completed() {
+        Some(completed) => {
+            if let Some(change) = &completed.shown {
+                rows.extend(change_rows(change, None, state, brush));
+                rows.push(Row::default());
+            }
+            rows.extend(lines(&completed.text, brush));
+        }
+        None => rows.extend(lines(&call.output, brush)),
+    }
+    rows
+}
+
+pub fn draw_detail(rows: &[Row], from: usize, area: Rect, buf: &mut Buffer) {
+    let from = from.min(furthest(rows.len(), area.height));
+    for (y, row) in (area.y..area.bottom()).zip(&rows[from..]) {
+        draw_row(row, area, y, buf);
+    }
+}
+
+/// How far the rows can be scrolled.
+pub fn furthest(rows: usize, height: u16) -> usize {
+    rows.saturating_sub(usize::from(height))
+}
+
+fn title(call: &Call, brush: &Brush) -> Row {
+    let words = match &call.state {
+        State::Arriving(_) => "arriving".to_owned(),
+        State::Queued => "queued".to_owned(),
+        State::Executing(phase) => format!("executing: {}", phase_words(*phase)),
+        State::Completed(completed) => {
+            format!("completed: {}", outcome_words(&call.tool, completed))
+        }
+        State::Yielded(completed) => format!("yielded: {}", outcome_words(&call.tool, completed)),
+    };
+    let line = Line::from(vec![
+        Span::styled(clean(&call.tool).into_owned(), brush.theme.style(Role::Strong)),
+        Span::styled(format!("  {words}"), brush.theme.style(Role::Muted)),
+    ]);
+    Row::new(line)
+}
+
+fn facts(call: &Call, state: &AppState, brush: &Brush) -> Vec<Row> {
+    let times = &call.times;
+    let now = times.ended.unwrap_or(state.now);
+    let mut facts = Vec::new();
+    if let Some(queued) = times.queued {
+        let until = times.begun.unwrap_or(now);
+        facts.push(("queued", span(queued, until)));
+    }
+    if let Some(asked) = times.asked {
+        let until = times.running.unwrap_or(now);
+        facts.push(("waited", span(asked, until)));
+    }
+    if let Some(running) = times.running.or(times.begun) {
+        facts.push(("ran", span(running, now)));
+    }
+    let times: Vec<String> = facts
+        .iter()
+        .map(|(what, time)| format!("{what} {}", seconds(*time)))
+        .collect();
+    let mut rows = Vec::new();
+    for text in [Some(times.join(" · ")), call.decided_by.clone()] {
+        if let Some(text) = text.filter(|text| !text.is_empty()) {
+            let line = Line::from(Span::styled(
+                clean(&text).into_owned(),
+                brush.theme.style(Role::Muted),
+            ));
+            rows.extend(chop(line, brush.width, &Indent::default()));
+        }
+    }
+    rows
+}
+
+fn span(from: std::time::Instant, to: std::time::Instant) -> Duration {
+    to.saturating_duration_since(from)
+}
+
+fn heading(text: &'static str, brush: &Brush) -> Row {
+    Row::decoration(Line::from(Span::styled(text, brush.theme.style(Role::Heading))))
+}
+
+/// Every field in its order, texts as they are.
+fn input(call: &Call, brush: &Brush) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let Some(fields) = call.input.as_object() else {
+        return rows;
+    };
+    for (name, value) in fields {
+        let name = Span::styled(
+            format!("{}: ", clean(name)),
+            brush.theme.style(Role::Muted),
+        );
+        let text = match value.as_str() {
+            Some(text) => text.to_owned(),
+            None => value.to_string(),
+        };
+        let indent = Indent::all(vec![Span::raw("  ")]);
+        let mut lines = text.lines();
+        let first = reveal(lines.next().unwrap_or_default(), brush.theme);
+        let mut head = Line::from(name);
+        head.spans.extend(first.spans);
+        rows.extend(chop(head, brush.width, &Indent::default()));
+        for line in lines {
+            rows.extend(chop(reveal(line, brush.theme), brush.width, &indent));
+        }
+    }
+    rows
+}
+
+fn lines(text: &str, brush: &Brush) -> Vec<Row> {
+    let text = strip_ansi(text);
+    let style = brush.theme.style(Role::Text);
+    let mut rows = Vec::new();
+    for line in text.lines().take(MOST_LINES) {
+        let line = Line::from(Span::styled(clean(line).into_owned(), style));
+        rows.extend(chop(line, brush.width, &Indent::default()));
+    }
+    let more = text.lines().count().saturating_sub(MOST_LINES);
+    if more > 0 {
+        let line = Line::from(Span::styled(
+            format!("… {more} more lines"),
+            brush.theme.style(Role::Muted),
+        ));
+        rows.push(Row::decoration(line));
+    }
+    rows
+}

@@ -1,0 +1,277 @@
+//! The tool panel: the calls of the turn and how they overlap with the stream. At the right where there is room, else a
+//! strip above the input.
+
+mod detail;
+mod timeline;
+
+pub use detail::{detail_rows, draw_detail};
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::cells::{glyph, outcome_words, phase_words, seconds, state_role};
+use super::text::{clean, strip_ansi, truncate, truncate_middle, width};
+use crate::app::call::{Author, Call, CallKey, State};
+use crate::app::{AppState, Focus};
+use crate::protocol::Phase;
+use crate::theme::{Role, Theme};
+
+/// The call that each row of the list shows, for the mouse.
+#[derive(Debug, Default)]
+pub struct Listed {
+    pub area: Rect,
+    pub calls: Vec<usize>,
+}
+
+/// The list of calls, with the running ones' last line of output, and the timeline below.
+pub fn draw(state: &AppState, area: Rect, buf: &mut Buffer) -> Listed {
+    let theme = &state.settings.theme;
+    let focused = state.focus == Focus::Panel;
+    draw_edge(area, focused, theme, buf);
+    let inner = Rect {
+        x: area.x + 2,
+        width: area.width.saturating_sub(2),
+        ..area
+    };
+    let times = timeline::height(state, inner);
+    let list = Rect {
+        height: inner.height.saturating_sub(times),
+        ..inner
+    };
+    let listed = draw_list(state, list, buf);
+    let below = Rect {
+        y: list.bottom(),
+        height: times,
+        ..inner
+    };
+    timeline::draw(state, below, buf);
+    listed
+}
+
+/// One line for each call that matters most, above the input of a narrow terminal.
+pub fn draw_strip(state: &AppState, area: Rect, buf: &mut Buffer) -> Listed {
+    let keys = strip_calls(state, usize::from(area.height));
+    let mut listed = Listed {
+        area,
+        calls: Vec::new(),
+    };
+    for (y, index) in (area.y..area.bottom()).zip(keys) {
+        let call = state.calls.get(state.panel.calls[index]);
+        let chosen = state.focus == Focus::Panel && state.panel.chosen == index;
+        draw_call(call, state, chosen, Rect { y, height: 1, ..area }, buf);
+        listed.calls.push(index);
+    }
+    listed
+}
+
+/// How high a strip would be: nothing when nothing runs, unless it is focused.
+pub fn strip_height(state: &AppState, most: u16) -> u16 {
+    let focused = state.focus == Focus::Panel;
+    let count = if focused {
+        state.panel.calls.len()
+    } else {
+        unfinished(state).count()
+    };
+    u16::try_from(count).unwrap_or(u16::MAX).min(most)
+}
+
+fn strip_calls(state: &AppState, most: usize) -> Vec<usize> {
+    let mut found: Vec<usize> = if state.focus == Focus::Panel {
+        (0..state.panel.calls.len()).collect()
+    } else {
+        unfinished(state).collect()
+    };
+    if found.len() > most {
+        let from = match state.focus {
+            Focus::Panel => state.panel.chosen.saturating_sub(most / 2).min(found.len() - most),
+            Focus::Composer | Focus::Conversation => 0,
+        };
+        found = found[from..from + most].to_vec();
+    }
+    found
+}
+
+fn unfinished(state: &AppState) -> impl Iterator<Item = usize> {
+    let calls = state.panel.calls.iter().enumerate();
+    calls
+        .filter(|(_, key)| !state.calls.get(**key).is_over())
+        .map(|(index, _)| index)
+}
+
+fn draw_edge(area: Rect, focused: bool, theme: &Theme, buf: &mut Buffer) {
+    let role = if focused { Role::BorderFocused } else { Role::Border };
+    for y in area.y..area.bottom() {
+        buf.set_string(area.x, y, "│", theme.style(role));
+    }
+}
+
+fn draw_list(state: &AppState, area: Rect, buf: &mut Buffer) -> Listed {
+    let theme = &state.settings.theme;
+    let mut listed = Listed {
+        area: Rect::default(),
+        calls: Vec::new(),
+    };
+    if area.height == 0 {
+        return listed;
+    }
+    let title = Line::from(vec![
+        Span::styled("Tools", theme.style(Role::Strong)),
+        Span::styled(format!("  {}", counts(state)), theme.style(Role::Muted)),
+    ]);
+    buf.set_line(area.x, area.y, &title, area.width);
+    let rows = Rect {
+        y: area.y + 1,
+        height: area.height - 1,
+        ..area
+    };
+    listed.area = rows;
+    let height = usize::from(rows.height);
+    let lines = list_lines(state);
+    let from = first_line(state, &lines, height);
+    let focused = state.focus == Focus::Panel;
+    for (y, line) in (rows.y..rows.bottom()).zip(&lines[from..]) {
+        let area = Rect { y, height: 1, ..rows };
+        let call = state.calls.get(state.panel.calls[line.index]);
+        if line.is_output {
+            let text = truncate(&last_line(call), usize::from(area.width.saturating_sub(4)));
+            buf.set_string(area.x + 4, y, text, theme.style(Role::Faint));
+        } else {
+            let chosen = focused && state.panel.chosen == line.index;
+            draw_call(call, state, chosen, area, buf);
+        }
+        listed.calls.push(line.index);
+    }
+    listed
+}
+
+struct ListLine {
+    index: usize,
+    is_output: bool,
+}
+
+/// A line for each call, and one for the last output of those that run.
+fn list_lines(state: &AppState) -> Vec<ListLine> {
+    let mut lines = Vec::new();
+    for (index, key) in state.panel.calls.iter().enumerate() {
+        lines.push(ListLine {
+            index,
+            is_output: false,
+        });
+        let call = state.calls.get(*key);
+        if !call.is_over() && !last_line(call).is_empty() {
+            lines.push(ListLine {
+                index,
+                is_output: true,
+            });
+        }
+    }
+    lines
+}
+
+/// The chosen call stays in view; unless the panel is focused, the end does.
+fn first_line(state: &AppState, lines: &[ListLine], height: usize) -> usize {
+    let end = lines.len().saturating_sub(height);
+    if state.focus != Focus::Panel {
+        return end;
+    }
+    let at = lines
+        .iter()
+        .position(|line| line.index == state.panel.chosen)
+        .unwrap_or(0);
+    at.saturating_sub(height / 2).min(end)
+}
+
+fn last_line(call: &Call) -> String {
+    let line = call.last_line().unwrap_or_default();
+    clean(&strip_ansi(line)).trim().to_owned()
+}
+
+/// `✓ Read  src/lib.rs      120 lines · 0.1s`
+fn draw_call(call: &Call, state: &AppState, chosen: bool, area: Rect, buf: &mut Buffer) {
+    let theme = &state.settings.theme;
+    let time = time_words(call, state);
+    let name = match call.by {
+        Author::Model => truncate(&clean(&call.tool), 18),
+        Author::Person => "!".to_owned(),
+    };
+    let used = 2 + width(&name) + 1 + width(&time) + 1;
+    let room = usize::from(area.width).saturating_sub(used);
+    let subject = call.subject();
+    let first = clean(subject.lines().next().unwrap_or_default()).into_owned();
+    let shown = if first.contains('/') && !first.contains(' ') {
+        truncate_middle(&first, room)
+    } else {
+        truncate(&first, room)
+    };
+    let line = Line::from(vec![
+        Span::styled(format!("{} ", glyph(call)), theme.style(state_role(call))),
+        Span::styled(name, theme.style(Role::Strong)),
+        Span::raw(" "),
+        Span::styled(shown, theme.style(Role::Text)),
+    ]);
+    buf.set_line(area.x, area.y, &line, area.width);
+    let right = u16::try_from(width(&time)).unwrap_or(area.width);
+    if right < area.width {
+        let role = match call.state {
+            State::Executing(Phase::WaitingForApproval) => Role::Warning,
+            _ => Role::Muted,
+        };
+        buf.set_string(area.right() - right, area.y, &time, theme.style(role));
+    }
+    if chosen {
+        buf.set_style(area, theme.style(Role::Chosen));
+    }
+}
+
+/// The state of a call, or how long it has been running.
+fn time_words(call: &Call, state: &AppState) -> String {
+    match &call.state {
+        State::Arriving(_) => "arriving".to_owned(),
+        State::Queued => "queued".to_owned(),
+        State::Executing(Phase::Running | Phase::Finishing) => {
+            let elapsed = call.elapsed(state.now).unwrap_or_default();
+            let running = format!("{:.1}s", elapsed.as_secs_f64());
+            match call.state {
+                State::Executing(Phase::Finishing) => format!("finishing {running}"),
+                _ => running,
+            }
+        }
+        State::Executing(phase) => phase_words(*phase).to_owned(),
+        State::Completed(completed) | State::Yielded(completed) => {
+            match outcome_words(&call.tool, completed).split_once(" · ") {
+                Some((words, time)) if words.ends_with("lines") || words == "1 line" => {
+                    time.to_owned()
+                }
+                _ => outcome_words(&call.tool, completed),
+            }
+        }
+    }
+}
+
+/// How many calls are in which state.
+fn counts(state: &AppState) -> String {
+    let is = |key: &CallKey, what: fn(&State) -> bool| what(&state.calls.get(*key).state);
+    let count = |what: fn(&State) -> bool| {
+        let calls = state.panel.calls.iter();
+        calls.filter(|key| is(key, what)).count()
+    };
+    let parts = [
+        (count(|it| matches!(it, State::Arriving(_) | State::Queued)), "queued"),
+        (count(|it| matches!(it, State::Executing(_))), "executing"),
+        (count(|it| matches!(it, State::Completed(_))), "completed"),
+        (count(|it| matches!(it, State::Yielded(_))), "yielded"),
+    ];
+    let words: Vec<String> = parts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    words.join(" · ")
+}
+
+/// The time that running tools while the model wrote has saved, for people.
+pub fn saved_words(state: &AppState) -> Option<String> {
+    let saved = state.panel.saved;
+    (saved.as_millis() >= 50).then(|| format!("{} saved", seconds(saved)))
+}
