@@ -83,6 +83,10 @@ impl Agent {
             session: setup.session.clone(),
             provider: setup.provider.name().to_owned(),
             model: setup.model.clone(),
+            mode: setup.context.mode(),
+            branch: None,
+            context_window: None,
+            price: None,
             tools: tools.iter().map(|tool| tool.name.clone()).collect(),
             history: messages.to_vec(),
         }));
@@ -140,6 +144,11 @@ impl Agent {
                         | Command::Answer(..)
                         | Command::Cancel(_)
                         | Command::AnswerByHand(..)
+                        | Command::RunAgain(_)
+                        | Command::Background(_)
+                        | Command::Run(_)
+                        | Command::TakeBack
+                        | Command::GoOn
                         | Command::RetryNow,
                     ) => continue,
                     None => break,
@@ -380,6 +389,13 @@ impl Agent {
                     .answer_by_hand(id, text, &mut self.journal);
             }
             Some(Command::SetMode(mode)) => self.context.set_mode(mode),
+            Some(
+                Command::RunAgain(_)
+                | Command::Background(_)
+                | Command::Run(_)
+                | Command::TakeBack
+                | Command::GoOn,
+            ) => {}
             Some(Command::RetryNow) => {
                 if let Waiting::NextTry(at) = &mut exchange.waiting {
                     *at = Instant::now();

@@ -9,7 +9,8 @@ use crate::executor::{Happened, Witness};
 use crate::permissions::{Decision, Verdict};
 use crate::protocol::event::Denial;
 use crate::protocol::{
-    AgentEvent, CallId, Phase, ToolCall, ToolResult, ToolState, ToolUse, TurnEvent, TurnId,
+    AgentEvent, CallId, CallOutcome, Phase, ToolCall, ToolResult, ToolState, ToolUse, TurnEvent,
+    TurnId,
 };
 use crate::session::{Log, Record};
 
@@ -243,7 +244,20 @@ impl Witness for Journal {
                 self.record(Record::Result {
                     result: result.clone(),
                 });
-                self.tool(call, ToolState::Completed { result, ran });
+                let outcome = if result.is_error {
+                    CallOutcome::Failed
+                } else {
+                    CallOutcome::Succeeded
+                };
+                self.tool(
+                    call,
+                    ToolState::Completed {
+                        result,
+                        ran,
+                        outcome,
+                        shown: None,
+                    },
+                );
             }
             Happened::Yielded(call) => self.tool(call, ToolState::Yielded),
         }

@@ -104,9 +104,6 @@ impl Executor {
         if self.calls.contains_key(&call.id) {
             return;
         }
-        if self.calls.contains_key(&call.id) {
-            return;
-        }
         let traits = self.traits(&call);
         witness.see(Happened::Queued(call.clone()));
         let (id, safe) = (call.id.clone(), traits.safe);

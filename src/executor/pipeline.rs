@@ -181,12 +181,21 @@ impl Line {
             tool: call.name.clone(),
             input: call.input.clone(),
             reason,
+            change: None,
+            rule: None,
         };
         let (reply, answer) = oneshot::channel();
         self.report(Report::Asked(request, reply)).await;
         let answered = async { answer.await.map_err(|_| ToolError::cancelled()) };
         match self.unless_cancelled(call, answered).await? {
-            Answer::Allow => Ok(Grant::by_person()),
+            Answer::Allow | Answer::AllowForSession { .. } | Answer::AllowAlways { .. } => {
+                Ok(Grant::by_person())
+            }
+            Answer::AllowPart { .. } => Err(refused(
+                call,
+                "The user wanted to allow only a part of this change, which is not possible here"
+                    .into(),
+            )),
             Answer::Deny {
                 reason: Some(reason),
             } => Err(refused(

@@ -69,6 +69,8 @@ pub fn turn(event: &TurnEvent, session: &str) -> Option<Value> {
         | TurnEvent::ToolInputStarted { .. }
         | TurnEvent::ToolInput { .. }
         | TurnEvent::Asked(_)
+        | TurnEvent::Decided { .. }
+        | TurnEvent::Paused { .. }
         | TurnEvent::Finished(_) => return None,
     };
     line["session_id"] = json!(session);
@@ -132,7 +134,7 @@ fn tool(call: &CallId, name: &str, at_ms: u128, state: &ToolState) -> Value {
         } => line["state"] = json!("executing"),
         ToolState::Executing { phase } => line["phase"] = json!(phase),
         ToolState::Progress { text } => line["text"] = json!(text),
-        ToolState::Completed { result, ran } => {
+        ToolState::Completed { result, ran, .. } => {
             line["state"] = json!("completed");
             line["is_error"] = json!(result.is_error);
             line["ran_ms"] = json!(millis(ran.as_millis()));
