@@ -96,6 +96,8 @@ impl Journal {
             call: id.clone(),
             result,
             ran: Duration::ZERO,
+            outcome: CallOutcome::Failed,
+            shown: None,
         });
         self.tool(id, ToolState::Yielded);
     }
@@ -240,22 +242,23 @@ impl Witness for Journal {
                 });
             }
             Happened::Moved(cwd) => self.record(Record::Moved { cwd }),
-            Happened::Completed { call, result, ran } => {
+            Happened::Completed {
+                call,
+                result,
+                ran,
+                outcome,
+                shown,
+            } => {
                 self.record(Record::Result {
                     result: result.clone(),
                 });
-                let outcome = if result.is_error {
-                    CallOutcome::Failed
-                } else {
-                    CallOutcome::Succeeded
-                };
                 self.tool(
                     call,
                     ToolState::Completed {
                         result,
                         ran,
                         outcome,
-                        shown: None,
+                        shown,
                     },
                 );
             }

@@ -18,7 +18,9 @@ use super::context::Context;
 use super::machine::{End, Input, Machine, Outcome, Policy, Step, Traits};
 use super::pipeline::{Done, Line, Report};
 use crate::permissions::Verdict;
-use crate::protocol::{Answer, CallId, PermissionRequest, Phase, ToolCall, ToolResult};
+use crate::protocol::{
+    Answer, CallId, CallOutcome, FileDiff, PermissionRequest, Phase, ToolCall, ToolResult,
+};
 use crate::tools::ContextChange;
 use crate::tools::files::FileChange;
 
@@ -46,6 +48,8 @@ pub enum Happened {
         call: CallId,
         result: ToolResult,
         ran: Duration,
+        outcome: CallOutcome,
+        shown: Option<FileDiff>,
     },
     Yielded(CallId),
 }
@@ -73,6 +77,7 @@ struct Tracked {
     cancel: CancellationToken,
     begun: Option<Instant>,
     reply: Option<oneshot::Sender<Answer>>,
+    shown: Option<FileDiff>,
 }
 
 /// How long calls ran while the stream was still open.
@@ -116,6 +121,7 @@ impl Executor {
                 cancel,
                 begun: None,
                 reply: None,
+                shown: None,
             },
         );
         self.feed(Input::Added(id, traits), witness);
@@ -210,6 +216,9 @@ impl Executor {
             }
             Report::Finished(id, done) => {
                 self.apply(&id, done.changes, witness);
+                if let Some(call) = self.calls.get_mut(&id) {
+                    call.shown = done.shown;
+                }
                 self.feed(Input::Finished(id, done.outcome), witness);
             }
         }
@@ -227,15 +236,12 @@ impl Executor {
             .get(&call.name)
             .copied()
             .unwrap_or(by_tool);
-        let label = match facts.subject {
-            Some(subject) => format!("{}({})", call.name, shortened(&subject)),
-            None => call.name.clone(),
-        };
         Traits {
             safe: facts.safe,
             read_only: facts.read_only,
             interrupt,
-            label,
+            tool: call.name.clone(),
+            subject: facts.subject.as_deref().map(shortened),
         }
     }
 
@@ -257,8 +263,10 @@ impl Executor {
                 }
             }
             Step::Finishing(id) => witness.see(Happened::Reached(id, Phase::Finishing)),
-            Step::Complete(id, result) => {
-                let begun = self.calls.get(&id).and_then(|call| call.begun);
+            Step::Complete(id, result, outcome) => {
+                let call = self.calls.get_mut(&id);
+                let (begun, shown) =
+                    call.map_or((None, None), |call| (call.begun, call.shown.take()));
                 if begun.is_some() {
                     self.overlap.ended();
                 }
@@ -267,6 +275,8 @@ impl Executor {
                     call: id,
                     result,
                     ran,
+                    outcome,
+                    shown,
                 });
             }
             Step::Deliver(results) => {
@@ -358,6 +368,7 @@ fn panicked(id: &CallId) -> Done {
             end: End::Normal,
         },
         changes: Vec::new(),
+        shown: None,
     }
 }
 

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use super::schedule::{Slot, SlotState, startable};
-use crate::protocol::{CallId, InterruptBehavior, OnBashError, ToolResult};
+use crate::protocol::{CallId, CallOutcome, InterruptBehavior, OnBashError, ToolResult};
 
 /// Facts about the calls of a response.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,8 +38,8 @@ pub enum Step {
     Stop(CallId),
     /// Show that the call is allowed to finish.
     Finishing(CallId),
-    /// The call has its result.
-    Complete(CallId, ToolResult),
+    /// The call has its result, and came to it like this.
+    Complete(CallId, ToolResult, CallOutcome),
     /// All calls have their results: hand them to the model, in block order. Comes once.
     Deliver(Vec<ToolResult>),
 }
@@ -52,8 +52,9 @@ pub struct Traits {
     /// Surely changes nothing.
     pub read_only: bool,
     pub interrupt: InterruptBehavior,
-    /// The call in words: `Bash(npm test)`.
-    pub label: String,
+    pub tool: String,
+    /// The call in a few words, as far as they are known: a path, a command.
+    pub subject: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -67,8 +68,12 @@ pub struct Outcome {
 pub enum End {
     /// It did what it was to do, or failed in a way that concerns nobody else.
     Normal,
+    /// Nobody allowed it.
+    Denied,
     /// A command ran and failed.
     CommandFailed,
+    /// A command goes on, and nobody waits for it.
+    Backgrounded,
     /// It stopped because it was told to.
     Stopped,
 }
@@ -89,8 +94,8 @@ pub struct Machine {
     calls: Vec<Tracked>,
     positions: HashMap<CallId, usize>,
     intake: Intake,
-    /// The first failed command, while the policy makes it matter: its position and label.
-    failed: Option<(usize, String)>,
+    /// The first failed command, while the policy makes it matter: its position and what it was.
+    failed: Option<(usize, Failed)>,
     interrupts: Interrupts,
 }
 
@@ -117,10 +122,18 @@ enum Call {
 /// Why a call does not run to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Why {
-    SiblingFailed(String),
+    SiblingFailed(Failed),
     Interrupted,
     CancelledByPerson,
     Discarded,
+}
+
+/// A failed command, as others speak of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Failed {
+    label: String,
+    /// `cargo test` failed.
+    in_short: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -222,9 +235,9 @@ impl Machine {
             Interrupts::Once | Interrupts::Forced => return Some(Why::Interrupted),
             Interrupts::None => {}
         }
-        let (failed_at, label) = self.failed.as_ref()?;
+        let (failed_at, failed) = self.failed.as_ref()?;
         self.falls_with(*failed_at, at)
-            .then(|| Why::SiblingFailed(label.clone()))
+            .then(|| Why::SiblingFailed(failed.clone()))
     }
 
     fn falls_with(&self, failed_at: usize, at: usize) -> bool {
@@ -240,26 +253,32 @@ impl Machine {
         let Call::Executing { running, stopping } = &self.calls[at].state else {
             return;
         };
-        let result = match (stopping, outcome.end) {
+        let (result, how) = match (stopping, outcome.end) {
             (Some(why), End::Stopped) => {
-                synthetic(&self.calls[at], why, running.then_some(&outcome.result))
+                let seen = running.then_some(&outcome.result);
+                (synthetic(&self.calls[at], why, seen), why.outcome(*running))
             }
-            (None, End::Stopped) => {
-                ToolResult::error(id.clone(), "The call was cancelled before it had finished")
-            }
-            (_, End::Normal | End::CommandFailed) => outcome.result,
+            (None, End::Stopped) => (
+                ToolResult::error(id.clone(), "The call was cancelled before it had finished"),
+                CallOutcome::Cancelled,
+            ),
+            (_, End::Normal) if outcome.result.is_error => (outcome.result, CallOutcome::Failed),
+            (_, End::Normal) => (outcome.result, CallOutcome::Succeeded),
+            (_, End::Denied) => (outcome.result, CallOutcome::Denied),
+            (_, End::CommandFailed) => (outcome.result, CallOutcome::Failed),
+            (_, End::Backgrounded) => (outcome.result, CallOutcome::Backgrounded),
         };
-        self.complete(at, result, steps);
+        self.complete(at, result, how, steps);
         let matters = outcome.end == End::CommandFailed
             && !self.calls[at].traits.read_only
             && self.policy.on_bash_error != OnBashError::Continue;
         if matters && self.failed.is_none() {
-            let label = self.calls[at].traits.label.clone();
-            self.failed = Some((at, label.clone()));
+            let failed = Failed::of(&self.calls[at].traits);
+            self.failed = Some((at, failed.clone()));
             let falls: Vec<bool> = (0..self.calls.len())
                 .map(|other| self.falls_with(at, other))
                 .collect();
-            self.stop_where(|other, _| falls[other], &Why::SiblingFailed(label), steps);
+            self.stop_where(|other, _| falls[other], &Why::SiblingFailed(failed), steps);
         }
     }
 
@@ -292,7 +311,8 @@ impl Machine {
         if matches!(self.calls[at].state, Call::Executing { .. }) {
             steps.push(Step::Stop(id.clone()));
         }
-        self.complete(at, ToolResult::text(id.clone(), text), steps);
+        let result = ToolResult::text(id.clone(), text);
+        self.complete(at, result, CallOutcome::ByHand, steps);
     }
 
     fn stop_where(
@@ -314,7 +334,7 @@ impl Machine {
         match &mut self.calls[at].state {
             Call::Queued => {
                 let result = synthetic(&self.calls[at], &why, None);
-                self.complete(at, result, steps);
+                self.complete(at, result, why.outcome(false), steps);
             }
             Call::Executing {
                 stopping: stopping @ None,
@@ -331,12 +351,18 @@ impl Machine {
         }
     }
 
-    fn complete(&mut self, at: usize, result: ToolResult, steps: &mut Vec<Step>) {
+    fn complete(
+        &mut self,
+        at: usize,
+        result: ToolResult,
+        outcome: CallOutcome,
+        steps: &mut Vec<Step>,
+    ) {
         let call = &mut self.calls[at];
         match call.state {
             Call::Queued | Call::Executing { .. } => {
                 call.state = Call::Completed(result.clone());
-                steps.push(Step::Complete(call.id.clone(), result));
+                steps.push(Step::Complete(call.id.clone(), result, outcome));
             }
             Call::Completed(_) | Call::Yielded => {}
         }
@@ -399,16 +425,51 @@ impl Tracked {
     }
 }
 
+impl Traits {
+    /// The call in words: `Bash(npm test)`.
+    fn label(&self) -> String {
+        match &self.subject {
+            Some(subject) => format!("{}({subject})", self.tool),
+            None => self.tool.clone(),
+        }
+    }
+}
+
+impl Failed {
+    fn of(traits: &Traits) -> Self {
+        let command = traits.subject.as_ref().unwrap_or(&traits.tool);
+        Self {
+            label: traits.label(),
+            in_short: format!("`{command}` failed"),
+        }
+    }
+}
+
+impl Why {
+    /// How a call that stops for this reason counts; a call that did not even run was skipped, whoever is to blame.
+    fn outcome(&self, running: bool) -> CallOutcome {
+        let skipped = |why: &str| CallOutcome::Skipped {
+            why: why.to_owned(),
+        };
+        match self {
+            Why::SiblingFailed(failed) => skipped(&failed.in_short),
+            Why::Discarded => skipped("the answer was thrown away"),
+            Why::Interrupted if !running => skipped("interrupted"),
+            Why::Interrupted | Why::CancelledByPerson => CallOutcome::Cancelled,
+        }
+    }
+}
+
 /// The result of a call that did not run to its end: what happened to it, and who is to blame. `seen` is what it had
 /// produced until then.
 fn synthetic(call: &Tracked, why: &Why, seen: Option<&ToolResult>) -> ToolResult {
-    let label = &call.traits.label;
+    let label = call.traits.label();
     let started = seen.is_some();
     let text = match (why, started) {
-        (Why::SiblingFailed(failed), false) => {
+        (Why::SiblingFailed(Failed { label: failed, .. }), false) => {
             format!("Skipped: {failed} failed, so {label} was not started")
         }
-        (Why::SiblingFailed(failed), true) => {
+        (Why::SiblingFailed(Failed { label: failed, .. }), true) => {
             format!("Skipped: {failed} failed, so {label} was cancelled while it ran")
         }
         (Why::Interrupted, false) => format!("Interrupted by the user: {label} was not started"),

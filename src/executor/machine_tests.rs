@@ -3,13 +3,13 @@
 use proptest::prelude::*;
 
 use super::machine::{End, Input, Machine, Outcome, Policy, Step, Traits};
-use crate::protocol::{CallId, InterruptBehavior, OnBashError, ToolResult};
+use crate::protocol::{CallId, CallOutcome, InterruptBehavior, OnBashError, ToolResult};
 
 /// A machine, and everything it has said so far.
-struct Rig {
+pub(super) struct Rig {
     machine: Machine,
     added: usize,
-    steps: Vec<Step>,
+    pub(super) steps: Vec<Step>,
 }
 
 impl Rig {
@@ -26,13 +26,13 @@ impl Rig {
     }
 
     /// Calls named after their position; `r` safe, `w` an unsafe one that blocks interrupts, `b` an unsafe Bash.
-    fn calls(notation: &str) -> Self {
+    pub(super) fn calls(notation: &str) -> Self {
         let mut rig = Self::new();
         rig.add(notation);
         rig
     }
 
-    fn add(&mut self, notation: &str) -> &mut Self {
+    pub(super) fn add(&mut self, notation: &str) -> &mut Self {
         for letter in notation.chars() {
             let id = self.added.to_string();
             self.added += 1;
@@ -41,45 +41,45 @@ impl Rig {
         self
     }
 
-    fn handle(&mut self, input: Input) -> &mut Self {
+    pub(super) fn handle(&mut self, input: Input) -> &mut Self {
         let steps = self.machine.handle(input);
         self.steps.extend(steps);
         self
     }
 
-    fn running(&mut self, id: &str) -> &mut Self {
+    pub(super) fn running(&mut self, id: &str) -> &mut Self {
         self.handle(Input::Running(id.into()))
     }
 
-    fn succeed(&mut self, id: &str) -> &mut Self {
+    pub(super) fn succeed(&mut self, id: &str) -> &mut Self {
         self.handle(Input::Finished(id.into(), outcome(id, End::Normal)))
     }
 
-    fn fail(&mut self, id: &str) -> &mut Self {
+    pub(super) fn fail(&mut self, id: &str) -> &mut Self {
         self.handle(Input::Finished(id.into(), outcome(id, End::CommandFailed)))
     }
 
-    fn stopped(&mut self, id: &str) -> &mut Self {
+    pub(super) fn stopped(&mut self, id: &str) -> &mut Self {
         self.handle(Input::Finished(id.into(), outcome(id, End::Stopped)))
     }
 
-    fn begun(&self) -> Vec<&str> {
+    pub(super) fn begun(&self) -> Vec<&str> {
         self.ids(|step| match step {
             Step::Begin(id) => Some(id),
             _ => None,
         })
     }
 
-    fn told_to_stop(&self) -> Vec<&str> {
+    pub(super) fn told_to_stop(&self) -> Vec<&str> {
         self.ids(|step| match step {
             Step::Stop(id) => Some(id),
             _ => None,
         })
     }
 
-    fn completed(&self) -> Vec<&str> {
+    pub(super) fn completed(&self) -> Vec<&str> {
         self.ids(|step| match step {
-            Step::Complete(id, _) => Some(id),
+            Step::Complete(id, ..) => Some(id),
             _ => None,
         })
     }
@@ -92,12 +92,20 @@ impl Rig {
             .collect()
     }
 
-    fn result(&self, wanted: &str) -> String {
+    pub(super) fn result(&self, wanted: &str) -> String {
         let found = self.steps.iter().find_map(|step| match step {
-            Step::Complete(id, result) if id.0 == wanted => Some(result.as_text()),
+            Step::Complete(id, result, _) if id.0 == wanted => Some(result.as_text()),
             _ => None,
         });
         found.expect("the call has completed")
+    }
+
+    pub(super) fn outcomes(&self) -> Vec<(&str, CallOutcome)> {
+        let completed = self.steps.iter().filter_map(|step| match step {
+            Step::Complete(id, _, outcome) => Some((id.0.as_str(), outcome.clone())),
+            _ => None,
+        });
+        completed.collect()
     }
 
     fn delivered(&self) -> Option<Vec<&str>> {
@@ -129,14 +137,17 @@ fn traits(letter: char, id: &str) -> Traits {
         safe,
         read_only: safe,
         interrupt,
-        label: format!("{name}({id})"),
+        tool: name.into(),
+        subject: Some(id.into()),
     }
 }
 
-fn outcome(id: &str, end: End) -> Outcome {
+pub(super) fn outcome(id: &str, end: End) -> Outcome {
     let result = match end {
         End::Normal => ToolResult::text(id.into(), format!("did {id}")),
         End::CommandFailed => ToolResult::error(id.into(), format!("failed {id}")),
+        End::Denied => ToolResult::error(id.into(), "denied"),
+        End::Backgrounded => ToolResult::text(id.into(), "goes on"),
         End::Stopped => ToolResult::text(id.into(), ""),
     };
     Outcome { result, end }
@@ -429,7 +440,7 @@ fn play(policy: Policy, events: &[Event]) -> (Rig, usize) {
                     );
                     assert!(executing.len() <= policy.limit, "the limit holds");
                 }
-                Step::Complete(id, _) => executing.retain(|other| *other != at(id)),
+                Step::Complete(id, ..) => executing.retain(|other| *other != at(id)),
                 Step::Stop(_) | Step::Finishing(_) | Step::Deliver(_) => {}
             }
         }

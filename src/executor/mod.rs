@@ -19,6 +19,8 @@ mod driver_tests;
 #[cfg(test)]
 mod machine_tests;
 #[cfg(test)]
+mod outcome_tests;
+#[cfg(test)]
 mod rig;
 #[cfg(test)]
 mod stopping_tests;

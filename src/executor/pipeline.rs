@@ -12,12 +12,15 @@ use super::context::{Asking, Context};
 use super::guard;
 use super::machine::{End, Outcome};
 use crate::permissions::{Asked, Cause, Decision, Grant, Verdict, decide};
-use crate::protocol::{Answer, CallId, Level, PermissionRequest, Phase, ToolCall, ToolResult};
+use crate::protocol::{
+    Answer, CallId, FileDiff, Level, PermissionRequest, Phase, ToolCall, ToolResult,
+};
 use crate::tools::any::AnyTool;
 use crate::tools::files::FileChange;
 use crate::tools::off_limits::OffLimits;
 use crate::tools::{
-    ContextChange, Journal, NotLogged, Progress, ToolCx, ToolError, ToolErrorKind, Validated,
+    ContextChange, ForScreen, Journal, NotLogged, Progress, ToolCx, ToolError, ToolErrorKind,
+    Validated,
 };
 
 /// How long a cancelled call has to come to its end by itself. Longer than a shell needs to be killed.
@@ -43,6 +46,8 @@ pub enum Report {
 pub struct Done {
     pub outcome: Outcome,
     pub changes: Vec<ContextChange>,
+    /// What it did to a file, for the screen.
+    pub shown: Option<FileDiff>,
 }
 
 /// A call that could not be done, and how that counts for its siblings.
@@ -69,6 +74,7 @@ impl Line {
             }) => Done {
                 outcome: Outcome { result, end },
                 changes,
+                shown: None,
             },
         }
     }
@@ -109,6 +115,7 @@ impl Line {
                         end: End::Normal,
                     },
                     changes: output.changes,
+                    shown: output.for_screen.map(|ForScreen::Diff(diff)| diff),
                 })
             }
             Err(error) => Err(self.failed(call, error, limit)),
@@ -148,14 +155,14 @@ impl Line {
             .await;
         match (verdict.decision, self.context.asking) {
             (Decision::Allow, _) => Ok(verdict.grant().expect("an allowed call has a grant")),
-            (Decision::Deny, _) => Err(refused(call, denied_text(call, &verdict.reason))),
+            (Decision::Deny, _) => Err(denied(call, denied_text(call, &verdict.reason))),
             (Decision::Ask, Asking::Nobody) => {
                 let text = format!(
                     "{}. It needs a person's approval, and nobody is there to ask: allow it beforehand with \
                      --allow or a permission mode",
                     denied_text(call, &verdict.reason)
                 );
-                Err(refused(call, text))
+                Err(denied(call, text))
             }
             (Decision::Ask, Asking::Person) => self.ask(call, verdict.reason).await,
         }
@@ -198,11 +205,11 @@ impl Line {
             )),
             Answer::Deny {
                 reason: Some(reason),
-            } => Err(refused(
+            } => Err(denied(
                 call,
                 format!("The user did not allow this call, and says: {reason}"),
             )),
-            Answer::Deny { reason: None } => Err(refused(
+            Answer::Deny { reason: None } => Err(denied(
                 call,
                 "The user did not allow this call. Do not try it again; ask how to go on".into(),
             )),
@@ -253,7 +260,7 @@ impl Line {
         let result = match end {
             // The machine says what stopped the call and wraps it; here it is only what the call had to say.
             End::Stopped => fitted,
-            End::Normal | End::CommandFailed => {
+            End::Normal | End::Denied | End::CommandFailed | End::Backgrounded => {
                 ToolResult::error(call.id.clone(), fitted.as_text())
             }
         };
@@ -329,6 +336,13 @@ fn refused(call: &ToolCall, mut text: String) -> Failure {
         result: ToolResult::error(call.id.clone(), text),
         end: End::Normal,
         changes: Vec::new(),
+    }
+}
+
+fn denied(call: &ToolCall, text: String) -> Failure {
+    Failure {
+        end: End::Denied,
+        ..refused(call, text)
     }
 }
 

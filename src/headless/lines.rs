@@ -5,7 +5,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::protocol::event::SessionOpened;
-use crate::protocol::{CallId, Ending, Mode, Phase, ToolState, TurnEvent, TurnSummary};
+use crate::protocol::{
+    CallId, CallOutcome, Ending, Mode, Phase, ToolState, TurnEvent, TurnSummary,
+};
 
 pub fn init(opened: &SessionOpened, cwd: &Path, mode: Mode) -> Value {
     json!({
@@ -134,14 +136,35 @@ fn tool(call: &CallId, name: &str, at_ms: u128, state: &ToolState) -> Value {
         } => line["state"] = json!("executing"),
         ToolState::Executing { phase } => line["phase"] = json!(phase),
         ToolState::Progress { text } => line["text"] = json!(text),
-        ToolState::Completed { result, ran, .. } => {
+        ToolState::Completed {
+            result,
+            ran,
+            outcome,
+            shown: _,
+        } => {
             line["state"] = json!("completed");
             line["is_error"] = json!(result.is_error);
             line["ran_ms"] = json!(millis(ran.as_millis()));
+            line["outcome"] = json!(outcome_name(outcome));
+            if let CallOutcome::Skipped { why } = outcome {
+                line["why"] = json!(why);
+            }
         }
         ToolState::Yielded => line["state"] = json!("yielded"),
     }
     line
+}
+
+fn outcome_name(outcome: &CallOutcome) -> &'static str {
+    match outcome {
+        CallOutcome::Succeeded => "succeeded",
+        CallOutcome::Failed => "failed",
+        CallOutcome::Denied => "denied",
+        CallOutcome::Skipped { .. } => "skipped",
+        CallOutcome::Cancelled => "cancelled",
+        CallOutcome::ByHand => "by_hand",
+        CallOutcome::Backgrounded => "backgrounded",
+    }
 }
 
 fn millis(value: u128) -> u64 {

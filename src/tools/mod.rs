@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::off_limits::OffLimits;
 use crate::permissions::Grant;
-use crate::protocol::{CallId, InterruptBehavior, Level, ResultBlock};
+use crate::protocol::{CallId, FileDiff, InterruptBehavior, Level, ResultBlock};
 
 /// What is fixed about a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,11 +163,7 @@ pub struct ToolOutput {
 /// The call's result as a person sees it, where that is more than the model's text.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ForScreen {
-    Diff {
-        path: PathBuf,
-        before: String,
-        after: String,
-    },
+    Diff(FileDiff),
 }
 
 /// What a call changes for the calls after it.

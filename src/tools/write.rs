@@ -56,24 +56,23 @@ impl Tool for Write {
                     path::shown(&path)
                 )));
             }
-            let created = document.is_new();
-            let saved = document.save(&cx)?;
-            Ok(result(saved, created))
+            Ok(result(document.save(&cx)?))
         })
         .await
     }
 }
 
-fn result(saved: Saved, created: bool) -> ToolOutput {
+fn result(saved: Saved) -> ToolOutput {
     let path = path::shown(&saved.path);
-    let text = if created {
-        format!("File created successfully at: {path}")
-    } else {
-        let changed = changed_range(&saved.before, &saved.after);
-        format!(
-            "The file {path} has been updated. Here's the result of running `cat -n` on a snippet of the edited file:\n{}",
-            snippet(&saved.after, &changed)
-        )
+    let text = match &saved.before {
+        None => format!("File created successfully at: {path}"),
+        Some(before) => {
+            let changed = changed_range(before, &saved.after);
+            format!(
+                "The file {path} has been updated. Here's the result of running `cat -n` on a snippet of the edited file:\n{}",
+                snippet(&saved.after, &changed)
+            )
+        }
     };
     saved.into_output(text)
 }

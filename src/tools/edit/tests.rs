@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::{Edit, Input};
+use crate::protocol::FileDiff;
 use crate::tools::files::scratch::{Scratch, change_secretly, set_modified, text};
 use crate::tools::{ForScreen, input_schema};
 
@@ -23,11 +24,11 @@ async fn the_text_is_replaced_and_its_surroundings_shown() {
     );
     assert_eq!(
         output.for_screen,
-        Some(ForScreen::Diff {
-            path: scratch.path("a"),
-            before: "one\ntwo\nthree\n".into(),
+        Some(ForScreen::Diff(FileDiff {
+            path: "a".into(),
+            before: Some("one\ntwo\nthree\n".into()),
             after: "one\n2\n2.5\nthree\n".into(),
-        })
+        }))
     );
     assert_eq!(scratch.bytes("a"), b"one\n2\n2.5\nthree\n");
     assert_eq!(scratch.names(), ["a"]);

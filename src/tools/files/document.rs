@@ -8,6 +8,7 @@ use std::fmt::Write;
 use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::atomic::{self, Expected};
 use super::error::{FileError, human_size, plain};
@@ -16,11 +17,11 @@ use super::lock::PathLock;
 use super::matching::{self, MatchError, Scope};
 use super::numbered::line_number;
 use super::open::{check_type, missing};
-use super::path::{Located, is_inside, locate, shown};
+use super::path::{Located, is_inside, locate, shown, shown_from};
 use super::place::Place;
 use super::stamp::{ContentHash, Stamp};
 use super::text::{Encoding, Ending, NotText, Text};
-use crate::protocol::ResultBlock;
+use crate::protocol::{FileDiff, ResultBlock};
 use crate::tools::{Environment, ForScreen, NotLogged, ToolCx, ToolOutput};
 
 /// A larger file is not changed through here: old and new content are held in memory, several times over.
@@ -72,7 +73,10 @@ pub struct Replaced {
 pub struct Saved {
     /// As the call gave it, made absolute.
     pub path: PathBuf,
-    pub before: String,
+    /// As the screen shows it.
+    pub name: String,
+    /// `None` for a file that was created.
+    pub before: Option<String>,
     pub after: String,
     pub change: FileChange,
     /// Other names of the file, which keep the old content.
@@ -304,7 +308,7 @@ impl Document {
                 let change = announced(&place, None)?;
                 let written = atomic::replace(&place, &bytes, Expected::Nothing)?;
                 made.keep();
-                (String::new(), change, written)
+                (None, change, written)
             }
             Origin::File {
                 place,
@@ -317,7 +321,7 @@ impl Document {
                 let change = announced(&place, Some(hash))?;
                 let written = atomic::replace(&place, &bytes, Expected::File { stamp, hash })?;
                 let before = Text::decode(&old).map_or_else(|_| String::new(), |text| text.content);
-                (before, change, written)
+                (Some(before), change, written)
             }
         };
         let seen = self
@@ -326,6 +330,7 @@ impl Document {
         env.ledger
             .record_write(&change.path, written.stamp, &bytes, &seen);
         Ok(Saved {
+            name: shown_from(&self.path, &env.workspace),
             path: self.path,
             before,
             after: self.text.content,
@@ -350,11 +355,11 @@ impl Saved {
         }
         ToolOutput {
             for_model: vec![ResultBlock::text(text)],
-            for_screen: Some(ForScreen::Diff {
-                path: self.path,
-                before: self.before,
-                after: self.after,
-            }),
+            for_screen: Some(ForScreen::Diff(FileDiff {
+                path: self.name,
+                before: self.before.map(Arc::from),
+                after: Arc::from(self.after),
+            })),
             changes: Vec::new(),
         }
     }

@@ -128,6 +128,11 @@ pub fn is_inside(path: &Path, directory: &Path) -> bool {
         .is_ok_and(|directory| path.starts_with(directory))
 }
 
+/// A path as the screen shows it: without the workspace it lies in.
+pub fn shown_from(path: &Path, workspace: &Path) -> String {
+    shown(path.strip_prefix(workspace).unwrap_or(path))
+}
+
 /// Names in the directory of `path` that are close to its own: for "did you mean".
 pub fn similar_names(path: &Path) -> Vec<PathBuf> {
     /// A directory is looked at no further than this, so that a slip costs no second.

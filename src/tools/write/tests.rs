@@ -4,6 +4,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use serde_json::json;
 
 use super::Write;
+use crate::protocol::FileDiff;
 use crate::tools::ForScreen;
 use crate::tools::files::scratch::{Scratch, change_secretly, text};
 use crate::tools::files::{ContentHash, FileChange};
@@ -20,11 +21,11 @@ async fn a_new_file_is_created_with_its_directories() {
     );
     assert_eq!(
         output.for_screen,
-        Some(ForScreen::Diff {
-            path: path.clone(),
-            before: String::new(),
+        Some(ForScreen::Diff(FileDiff {
+            path: "a/b/c.txt".into(),
+            before: None,
             after: "new\n".into()
-        })
+        }))
     );
     assert_eq!(
         scratch.announced(),

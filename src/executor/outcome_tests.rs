@@ -1,0 +1,69 @@
+//! How a call came to its result, as the screen tells it.
+
+use super::machine::{End, Input};
+use super::machine_tests::{Rig, outcome};
+use crate::protocol::CallOutcome::{
+    Backgrounded, ByHand, Cancelled, Denied, Failed, Skipped, Succeeded,
+};
+use crate::protocol::{CallOutcome, ToolResult};
+
+fn skipped(why: &str) -> CallOutcome {
+    Skipped { why: why.into() }
+}
+
+#[test]
+fn a_call_that_ran_succeeded_or_failed() {
+    let mut rig = Rig::calls("ww");
+    let error = ToolResult::error("1".into(), "no such file");
+    let refused = super::machine::Outcome {
+        result: error,
+        end: End::Normal,
+    };
+    rig.succeed("0")
+        .handle(Input::Finished("1".into(), refused));
+    assert_eq!(rig.outcomes(), [("0", Succeeded), ("1", Failed)]);
+}
+
+#[test]
+fn what_nobody_allowed_was_denied_and_what_goes_on_is_in_the_background() {
+    let mut rig = Rig::calls("bb");
+    rig.handle(Input::Finished("0".into(), outcome("0", End::Denied)));
+    rig.handle(Input::Finished("1".into(), outcome("1", End::Backgrounded)));
+    assert_eq!(rig.outcomes(), [("0", Denied), ("1", Backgrounded)]);
+}
+
+#[test]
+fn siblings_of_a_failed_command_were_skipped_because_of_it() {
+    let mut rig = Rig::calls("bw");
+    rig.fail("0");
+    assert_eq!(
+        rig.outcomes(),
+        [("0", Failed), ("1", skipped("`0` failed"))]
+    );
+}
+
+#[test]
+fn an_interrupt_cancels_what_ran_and_skips_what_did_not() {
+    let mut rig = Rig::calls("bw");
+    rig.running("0").handle(Input::Interrupted).stopped("0");
+    assert_eq!(
+        rig.outcomes(),
+        [("1", skipped("interrupted")), ("0", Cancelled)]
+    );
+}
+
+#[test]
+fn a_call_that_ended_by_itself_while_it_was_being_stopped_has_its_own_outcome() {
+    let mut rig = Rig::calls("b");
+    rig.running("0").handle(Input::Interrupted).succeed("0");
+    assert_eq!(rig.outcomes(), [("0", Succeeded)]);
+}
+
+#[test]
+fn the_person_cancels_and_answers_by_hand() {
+    let mut rig = Rig::calls("bb");
+    rig.handle(Input::AnsweredByHand("0".into(), "42".into()));
+    rig.running("1").handle(Input::Cancelled("1".into()));
+    rig.stopped("1");
+    assert_eq!(rig.outcomes(), [("0", ByHand), ("1", Cancelled)]);
+}
