@@ -1,6 +1,7 @@
 //! Configuration: where files are, what the settings say. Every error names the file, the line and the column.
 
 pub mod dirs;
+pub mod document;
 pub mod settings;
 
 use std::io::{self, Read};
@@ -8,6 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 pub use dirs::Dirs;
+pub use document::{Document, Problem};
 pub use settings::{Settings, SettingsError};
 
 /// Reads a regular file of at most `limit` bytes. A project may put anything in its place: a pipe that nobody writes to, a
