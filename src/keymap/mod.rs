@@ -1,1 +1,151 @@
-//! Which key means what.
+//! Which key means what: keys go in, an [`Action`] comes out.
+//!
+//! The built-in keys are `assets/keymap.toml`; a person's own file is laid over them. Footer and help read the same map that
+//! [`Keymap::resolve`] reads, so what they promise holds. Doing what an action says is left to the application, and so is
+//! reading files.
+
+mod action;
+mod chord;
+mod context;
+mod load;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
+
+pub use action::Action;
+pub use chord::{Chord, Key, Unreadable};
+pub use context::Context;
+
+use crate::config::Problem;
+
+/// The keys of every context.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Keymap {
+    /// By context. No two chords of a context clash.
+    bindings: [Vec<Binding>; Context::ALL.len()],
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Binding {
+    chord: Chord,
+    /// `None` takes the key away from the contexts around this one, too.
+    action: Option<Action>,
+}
+
+/// What a key means now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resolved {
+    Action(Action),
+    /// The first of two keys; the next one decides.
+    Prefix,
+    /// Nothing to the map: the field that has the focus may have it.
+    Unbound,
+    /// A key let go, or one that is only held: nothing to anyone.
+    Ignored,
+}
+
+impl Keymap {
+    pub fn builtin() -> Self {
+        load::builtin()
+    }
+
+    /// The built-in keys with a person's own laid over them. What is wrong in the file is left out and reported.
+    pub fn with_user(toml: &str, file: &Path) -> (Self, Vec<Problem>) {
+        let mut keymap = Self::builtin();
+        let problems = load::lay_over(&mut keymap, toml, file);
+        (keymap, problems)
+    }
+
+    /// The meaning of a key, for the contexts that hold, innermost first. `pending` carries the first key of two from one
+    /// call to the next; a key that does not complete them counts by itself.
+    pub fn resolve(
+        &self,
+        contexts: &[Context],
+        pending: &mut Option<Key>,
+        event: KeyEvent,
+    ) -> Resolved {
+        if is_silent(event) {
+            return Resolved::Ignored;
+        }
+        let key = Key::from(event);
+        if let Some(first) = pending.take() {
+            let chord = Chord {
+                first,
+                second: Some(key),
+            };
+            if let Some(action) = self.action_of(contexts, chord) {
+                return Resolved::Action(action);
+            }
+        }
+        match self.starting_with(contexts, key) {
+            Some(binding) if binding.chord.second.is_some() => {
+                *pending = Some(key);
+                Resolved::Prefix
+            }
+            Some(binding) => binding.action.map_or(Resolved::Unbound, Resolved::Action),
+            None => Resolved::Unbound,
+        }
+    }
+
+    /// What a context binds, in the order of the file.
+    pub fn hints(&self, context: Context) -> impl Iterator<Item = (Chord, Action)> + '_ {
+        let bindings = self.of(context).iter();
+        bindings.filter_map(|binding| Some((binding.chord, binding.action?)))
+    }
+
+    /// What a context binds, each action once with all its keys: a group of the help.
+    pub fn group(&self, context: Context) -> Vec<(Action, Vec<Chord>)> {
+        let mut group: Vec<(Action, Vec<Chord>)> = Vec::new();
+        for (chord, action) in self.hints(context) {
+            match group.iter_mut().find(|(known, _)| *known == action) {
+                Some((_, chords)) => chords.push(chord),
+                None => group.push((action, vec![chord])),
+            }
+        }
+        group
+    }
+
+    /// The key to show for an action: one that leads to it while these contexts hold.
+    pub fn chord_for(&self, action: Action, contexts: &[Context]) -> Option<Chord> {
+        contexts
+            .iter()
+            .flat_map(|context| self.hints(*context))
+            .find(|(chord, bound)| *bound == action && self.leads_to(*chord, action, contexts))
+            .map(|(chord, _)| chord)
+    }
+
+    fn leads_to(&self, chord: Chord, action: Action, contexts: &[Context]) -> bool {
+        // A context further in may use the first key otherwise.
+        let reachable = self
+            .starting_with(contexts, chord.first)
+            .is_some_and(|binding| binding.chord.second.is_some() == chord.second.is_some());
+        reachable && self.action_of(contexts, chord) == Some(action)
+    }
+
+    fn action_of(&self, contexts: &[Context], chord: Chord) -> Option<Action> {
+        let mut bindings = contexts.iter().flat_map(|context| self.of(*context));
+        bindings.find(|binding| binding.chord == chord)?.action
+    }
+
+    fn starting_with(&self, contexts: &[Context], key: Key) -> Option<&Binding> {
+        let mut bindings = contexts.iter().flat_map(|context| self.of(*context));
+        bindings.find(|binding| binding.chord.first == key)
+    }
+
+    fn of(&self, context: Context) -> &[Binding] {
+        &self.bindings[context as usize]
+    }
+}
+
+/// The kitty protocol also reports keys that are let go, and those that mean nothing alone.
+fn is_silent(event: KeyEvent) -> bool {
+    event.kind == KeyEventKind::Release
+        || matches!(
+            event.code,
+            KeyCode::Modifier(_) | KeyCode::CapsLock | KeyCode::NumLock | KeyCode::ScrollLock
+        )
+}

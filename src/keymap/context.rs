@@ -1,0 +1,92 @@
+//! Where a key can be pressed. Which contexts hold at a moment is for the application to say.
+
+macro_rules! contexts {
+    ($($(#[$doc:meta])* $context:ident: $name:literal, $title:literal;)*) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Context {
+            $($(#[$doc])* $context,)*
+        }
+
+        impl Context {
+            /// In the order of the help.
+            pub const ALL: &'static [Self] = &[$(Self::$context,)*];
+
+            /// As it is written in a keymap.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$context => $name,)* }
+            }
+
+            /// The heading of its keys in the help.
+            pub const fn title(self) -> &'static str {
+                match self { $(Self::$context => $title,)* }
+            }
+        }
+    };
+}
+
+contexts! {
+    /// The input has the focus.
+    Composer: "composer", "Writing";
+    /// It has the focus and is empty: letters can mean something.
+    ComposerEmpty: "composer-empty", "In an empty input";
+    Completion: "completion", "Completing a word";
+    HistorySearch: "history-search", "Searching the history";
+    /// A turn runs.
+    Working: "working", "While the model works";
+    /// A request failed, and a countdown runs until it is sent again.
+    Retry: "retry", "Before a retry";
+    Global: "global", "Everywhere";
+    /// The conversation has the focus.
+    Scroll: "scroll", "In the conversation";
+    /// The word to search for is being typed.
+    Search: "search", "Typing what to search";
+    Select: "select", "Selecting text";
+    /// The list of tool calls has the focus.
+    Panel: "panel", "In the tool panel";
+    /// One call is open.
+    Detail: "detail", "Reading a call";
+    Permission: "permission", "Asked for permission";
+    Hunks: "hunks", "Picking changes";
+    /// The rule of an "always" is being edited.
+    RuleEdit: "rule-edit", "Editing a rule";
+    /// The reason of a denial is being typed.
+    Reason: "reason", "Writing a reason";
+    Question: "question", "Asked a question";
+    Picker: "picker", "Picking from a list";
+    Help: "help", "In this help";
+}
+
+impl Context {
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|context| context.name() == name)
+    }
+
+    /// Whether letters are typed here. Binding one would make it impossible to type.
+    pub const fn takes_text(self) -> bool {
+        match self {
+            Self::Composer
+            | Self::Completion
+            | Self::HistorySearch
+            | Self::Search
+            | Self::RuleEdit
+            | Self::Reason
+            | Self::Picker
+            // Both hold around the input, too.
+            | Self::Working
+            | Self::Global => true,
+            Self::ComposerEmpty
+            | Self::Retry
+            | Self::Scroll
+            | Self::Select
+            | Self::Panel
+            | Self::Detail
+            | Self::Permission
+            | Self::Hunks
+            | Self::Question
+            | Self::Help => false,
+        }
+    }
+}
