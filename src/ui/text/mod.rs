@@ -1,5 +1,23 @@
-//! Text as cells: made harmless, measured and wrapped.
+//! Text as cells: made harmless, measured, wrapped and cut.
+//!
+//! Everything that the model, a tool or a file wrote goes through [`clean`] before it becomes a [`Row`]. Widths are those
+//! of `Buffer::set_line`, so what is measured here is what gets painted. Pure functions; which style a text has is the
+//! caller's business.
 
+mod ansi;
+mod clean;
 mod row;
+mod truncate;
+mod visible;
+mod width;
+mod wrap;
 
+pub use ansi::strip_ansi;
+pub use clean::{Cleaner, TAB, clean, clean_line, reveal};
 pub use row::Row;
+pub use truncate::{truncate, truncate_middle};
+pub use width::{graphemes, width};
+pub use wrap::{Indent, chop, wrap};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,199 @@
+//! Makes text from outside harmless: what a terminal would obey, or an eye would miss, becomes visible.
+//!
+//! After [`clean`] a text has no control character but `\n`, no bidi or zero-width character outside the sequences that
+//! need them (emoji, joined scripts), and no letter buried under marks. Cleaning twice changes nothing more.
+
+use std::borrow::Cow;
+
+use ratatui::text::{Line, Span};
+use unicode_width::UnicodeWidthChar;
+
+use crate::theme::{Role, Theme};
+
+use super::visible::{is_hidden, is_joiner_between, is_odd_space, is_rightful, picture};
+use super::width::{graphemes, width};
+
+/// Tab stops are this far apart where nothing else is known.
+pub const TAB: usize = 4;
+
+/// Marks on one letter beyond this many are counted instead of painted.
+const MOST_MARKS: usize = 8;
+
+/// Text of several lines: `\r\n` and `\n` stay line breaks, tabs become spaces up to the next stop.
+pub fn clean(text: &str) -> Cow<'_, str> {
+    if is_clean(text) {
+        return Cow::Borrowed(text);
+    }
+    Cleaner::new(TAB).clean(text)
+}
+
+/// One line with tab stops every `tab` columns; a line break inside it is shown, too.
+pub fn clean_line(line: &str, tab: usize) -> Cow<'_, str> {
+    if is_clean(line) && !line.contains('\n') {
+        return Cow::Borrowed(line);
+    }
+    let cleaned = Cleaner::new(tab).clean(line);
+    Cow::Owned(cleaned.replace('\n', &picture('\n')))
+}
+
+/// One line of a command that somebody is asked to allow: everything that is not what it looks like stands out, tabs
+/// and unusual spaces included.
+pub fn reveal(line: &str, theme: &Theme) -> Line<'static> {
+    let mut spans = Vec::new();
+    let (text, escaped) = (theme.style(Role::Text), theme.style(Role::Escaped));
+    pieces(line, Eye::Wary, |piece| {
+        spans.push(match piece {
+            Piece::Plain(plain) => Span::styled(plain.to_owned(), text),
+            Piece::Shown(shown) => Span::styled(shown, escaped),
+            Piece::Newline => Span::styled(picture('\n'), escaped),
+            Piece::Tab => Span::styled(picture('\t'), escaped),
+        });
+    });
+    Line::from(spans)
+}
+
+/// Cleans a line that comes in pieces (spans of one style), so that tabs still meet their stops.
+#[derive(Debug, Clone)]
+pub struct Cleaner {
+    tab: usize,
+    column: usize,
+}
+
+impl Cleaner {
+    pub fn new(tab: usize) -> Self {
+        Self {
+            tab: tab.max(1),
+            column: 0,
+        }
+    }
+
+    pub fn clean<'text>(&mut self, text: &'text str) -> Cow<'text, str> {
+        if is_clean(text) {
+            self.advance(text);
+            return Cow::Borrowed(text);
+        }
+        let mut cleaned = String::with_capacity(text.len() + 16);
+        pieces(text, Eye::Easy, |piece| match piece {
+            Piece::Plain(plain) => {
+                self.advance(plain);
+                cleaned.push_str(plain);
+            }
+            Piece::Shown(shown) => {
+                self.advance(&shown);
+                cleaned.push_str(&shown);
+            }
+            Piece::Newline => {
+                self.column = 0;
+                cleaned.push('\n');
+            }
+            Piece::Tab => {
+                let spaces = self.tab - self.column % self.tab;
+                self.column += spaces;
+                cleaned.extend(std::iter::repeat_n(' ', spaces));
+            }
+        });
+        Cow::Owned(cleaned)
+    }
+
+    fn advance(&mut self, text: &str) {
+        match text.rsplit_once('\n') {
+            Some((_, last)) => self.column = width(last),
+            None => self.column += width(text),
+        }
+    }
+}
+
+/// How much counts as hidden.
+#[derive(Clone, Copy, PartialEq)]
+enum Eye {
+    /// For reading: odd spaces and joiners between letters are part of the text.
+    Easy,
+    /// For deciding: they are not.
+    Wary,
+}
+
+enum Piece<'text> {
+    Plain(&'text str),
+    Shown(String),
+    Newline,
+    Tab,
+}
+
+fn is_clean(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n'))
+        || text
+            .chars()
+            .all(|character| character == '\n' || !is_suspect(character))
+}
+
+/// Whether a look at the cluster around it is needed. Zero-width characters may have no base, or be too many.
+fn is_suspect(character: char) -> bool {
+    !matches!(character, ' '..='~')
+        && (is_hidden(character) || UnicodeWidthChar::width(character) == Some(0))
+}
+
+fn pieces<'text>(text: &'text str, eye: Eye, mut emit: impl FnMut(Piece<'text>)) {
+    let (mut plain, mut at) = (0, 0);
+    for (cluster, _) in graphemes(text) {
+        let start = at;
+        at += cluster.len();
+        let piece = match cluster {
+            "\n" | "\r\n" => Some(Piece::Newline),
+            "\t" => Some(Piece::Tab),
+            _ => shown(cluster, &text[at..], eye).map(Piece::Shown),
+        };
+        if let Some(piece) = piece {
+            if plain < start {
+                emit(Piece::Plain(&text[plain..start]));
+            }
+            emit(piece);
+            plain = at;
+        }
+    }
+    if plain < text.len() {
+        emit(Piece::Plain(&text[plain..]));
+    }
+}
+
+/// The visible form of a cluster that needs one; `after` is the text that follows it.
+fn shown(cluster: &str, after: &str, eye: Eye) -> Option<String> {
+    let hidden = |character| is_hidden(character) || eye == Eye::Wary && is_odd_space(character);
+    let suspect = |character| is_suspect(character) || hidden(character);
+    if !cluster.chars().any(suspect) {
+        return None;
+    }
+    let characters: Vec<char> = cluster.chars().collect();
+    let mut form = String::new();
+    let (mut marks, mut altered) = (0, false);
+    for (index, &character) in characters.iter().enumerate() {
+        if !suspect(character) {
+            form.push(character);
+        } else if index == 0
+            || altered
+            || hidden(character) && !is_meant(&characters, index, after, eye)
+        {
+            form += &picture(character);
+            altered = true;
+        } else {
+            marks += 1;
+            if marks <= MOST_MARKS {
+                form.push(character);
+            }
+        }
+    }
+    if marks > MOST_MARKS {
+        return Some(format!("{form}<+{} marks>", marks - MOST_MARKS));
+    }
+    altered.then_some(form)
+}
+
+/// Whether a hidden character inside a cluster does visible work there.
+fn is_meant(cluster: &[char], index: usize, after: &str, eye: Eye) -> bool {
+    let next = cluster
+        .get(index + 1)
+        .copied()
+        .or_else(|| after.chars().next());
+    is_rightful(cluster, index)
+        || eye == Eye::Easy
+            && next.is_some_and(|next| is_joiner_between(cluster[index - 1], cluster[index], next))
+}

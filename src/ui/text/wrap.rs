@@ -1,0 +1,287 @@
+//! Lays one styled line out over as many rows as it needs.
+//!
+//! Breaks are found first, as positions, and the spans are cut afterwards: a line that fits is moved, not copied. No row
+//! is wider than asked for, except where a single cluster is.
+
+use ratatui::text::{Line, Span};
+
+use super::row::Row;
+use super::width::{graphemes, width};
+
+/// What stands left of the text.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Indent {
+    /// On the first row.
+    pub first: Vec<Span<'static>>,
+    /// How much of that is decoration; a list's mark is not, and is copied with its text.
+    pub gutter: u16,
+    /// On the rows that continue it; all of it decoration.
+    pub rest: Vec<Span<'static>>,
+}
+
+impl Indent {
+    /// The same decoration on every row.
+    pub fn all(spans: Vec<Span<'static>>) -> Self {
+        Self {
+            gutter: cells(&spans),
+            rest: spans.clone(),
+            first: spans,
+        }
+    }
+}
+
+/// Breaks between words, inside a word only where it fills a row of its own, and between any two wide characters but
+/// before closing and after opening marks. Spaces at a break are dropped and counted in [`Row::glue`].
+pub fn wrap(line: Line<'static>, width: u16, indent: &Indent) -> Vec<Row> {
+    lay_out(line, width, indent, Words::Whole)
+}
+
+/// Breaks wherever the row is full and keeps every space: for code and the output of programs.
+pub fn chop(line: Line<'static>, width: u16, indent: &Indent) -> Vec<Row> {
+    lay_out(line, width, indent, Words::Cut)
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Words {
+    Whole,
+    Cut,
+}
+
+/// A place between two clusters: a span, and a byte in it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    span: usize,
+    byte: usize,
+}
+
+const START: Place = Place { span: 0, byte: 0 };
+
+struct Cut {
+    from: Place,
+    to: Place,
+    glue: u16,
+}
+
+fn lay_out(mut line: Line<'static>, width: u16, indent: &Indent, words: Words) -> Vec<Row> {
+    let first = Side::new(&indent.first, indent.gutter, width);
+    let bytes: usize = line.spans.iter().map(|span| span.content.len()).sum();
+    // No cluster is wider than its bytes are many.
+    if bytes <= first.room {
+        line.spans.splice(0..0, first.spans.iter().cloned());
+        let gutter = first.gutter;
+        return vec![Row {
+            gutter,
+            ..Row::new(line)
+        }];
+    }
+    let rest = Side::new(&indent.rest, cells(&indent.rest), width);
+    let cuts = Breaker::new(words, first.room).run(&line.spans, rest.room);
+    let mut text = std::mem::take(&mut line.spans);
+    let mut rows = Vec::with_capacity(cuts.len());
+    for (index, cut) in cuts.into_iter().enumerate() {
+        let side = if index == 0 { &first } else { &rest };
+        let mut spans = side.spans.to_vec();
+        take(&mut text, &cut, &mut spans);
+        rows.push(Row {
+            line: Line { spans, ..line },
+            gutter: side.gutter,
+            continues: index > 0,
+            glue: cut.glue,
+        });
+    }
+    rows
+}
+
+/// The left side of a row, left out where no room would remain beside it.
+struct Side<'indent> {
+    spans: &'indent [Span<'static>],
+    gutter: u16,
+    room: usize,
+}
+
+impl<'indent> Side<'indent> {
+    fn new(spans: &'indent [Span<'static>], gutter: u16, width: u16) -> Self {
+        match width.checked_sub(cells(spans)) {
+            Some(room @ 1..) => Self {
+                spans,
+                gutter,
+                room: room.into(),
+            },
+            Some(0) | None => Self {
+                spans: &[],
+                gutter: 0,
+                room: width.max(1).into(),
+            },
+        }
+    }
+}
+
+fn cells(spans: &[Span<'static>]) -> u16 {
+    let cells: usize = spans.iter().map(|span| width(&span.content)).sum();
+    u16::try_from(cells).unwrap_or(u16::MAX)
+}
+
+/// Moves the part of `text` between two places to the end of `out`.
+fn take(text: &mut [Span<'static>], cut: &Cut, out: &mut Vec<Span<'static>>) {
+    for (index, span) in text
+        .iter_mut()
+        .enumerate()
+        .take(cut.to.span + 1)
+        .skip(cut.from.span)
+    {
+        let from = if index == cut.from.span {
+            cut.from.byte
+        } else {
+            0
+        };
+        let to = if index == cut.to.span {
+            cut.to.byte
+        } else {
+            span.content.len()
+        };
+        if from == 0 && to == span.content.len() && to > 0 {
+            out.push(std::mem::take(span));
+        } else if from < to {
+            out.push(Span::styled(span.content[from..to].to_owned(), span.style));
+        }
+    }
+}
+
+/// Where the row in hand could end.
+struct Chance {
+    /// The end of its text, before spaces.
+    end: Place,
+    /// Where the next row starts, and how many cells of this row are before that.
+    next: Place,
+    column: usize,
+    glue: u16,
+}
+
+/// Walks the clusters of a line once and decides where its rows end.
+struct Breaker {
+    words: Words,
+    room: usize,
+    cuts: Vec<Cut>,
+    /// The row in hand: its start, the spaces dropped before it, its cells so far.
+    start: Place,
+    glue: u16,
+    column: usize,
+    /// The run of spaces at its end, and the last place at which it could be broken.
+    spaces: Option<(Place, u16)>,
+    chance: Option<Chance>,
+    blank: bool,
+}
+
+impl Breaker {
+    fn new(words: Words, room: usize) -> Self {
+        Self {
+            words,
+            room,
+            cuts: Vec::new(),
+            start: START,
+            glue: 0,
+            column: 0,
+            spaces: None,
+            chance: None,
+            blank: true,
+        }
+    }
+
+    fn run(mut self, text: &[Span<'static>], rest: usize) -> Vec<Cut> {
+        let mut before = "";
+        for (span, content) in text.iter().map(|span| span.content.as_ref()).enumerate() {
+            let mut byte = 0;
+            for (cluster, cells) in graphemes(content) {
+                let here = Place { span, byte };
+                byte += cluster.len();
+                // Spaces in front are the line's own indentation; behind a word they may hang over the edge.
+                if cluster == " " && self.words == Words::Whole && !self.blank {
+                    self.space(here);
+                } else {
+                    self.blank &= cluster == " ";
+                    self.letter(here, before, cluster, usize::from(cells), rest);
+                }
+                before = cluster;
+            }
+        }
+        let end = Place {
+            span: text.len().saturating_sub(1),
+            byte: text.last().map_or(0, |span| span.content.len()),
+        };
+        let overhang = self.spaces.filter(|_| self.column > self.room);
+        self.end_row(overhang.map_or(end, |(place, _)| place));
+        self.cuts
+    }
+
+    fn space(&mut self, here: Place) {
+        let (_, count) = self.spaces.get_or_insert((here, 0));
+        *count = count.saturating_add(1);
+        self.column += 1;
+    }
+
+    fn letter(&mut self, here: Place, before: &str, cluster: &str, cells: usize, rest: usize) {
+        let (column, next) = (self.column, here);
+        if let Some((end, glue)) = self.spaces.take() {
+            self.chance = Some(Chance {
+                end,
+                next,
+                column,
+                glue,
+            });
+        } else if self.words == Words::Whole && column > 0 && may_part(before, cluster) {
+            self.chance = Some(Chance {
+                end: here,
+                next,
+                column,
+                glue: 0,
+            });
+        }
+        if self.column + cells > self.room
+            && let Some(chance) = self.chance.take()
+        {
+            self.end_row(chance.end);
+            self.begin_row(chance.next, self.column - chance.column, chance.glue, rest);
+        }
+        if self.column + cells > self.room && self.column > 0 {
+            self.end_row(here);
+            self.begin_row(here, 0, 0, rest);
+        }
+        self.column += cells;
+    }
+
+    fn end_row(&mut self, to: Place) {
+        self.cuts.push(Cut {
+            from: self.start,
+            to,
+            glue: self.glue,
+        });
+    }
+
+    fn begin_row(&mut self, start: Place, column: usize, glue: u16, room: usize) {
+        self.start = start;
+        self.column = column;
+        self.glue = glue;
+        self.room = room;
+        self.chance = None;
+    }
+}
+
+/// Whether a row may end between these two although no space is there: the scripts with wide characters have none.
+fn may_part(before: &str, after: &str) -> bool {
+    if before.is_ascii() && after.is_ascii() {
+        return false;
+    }
+    let wide = |cluster: &str| !cluster.is_ascii() && width(cluster) > 1;
+    (wide(before) || wide(after))
+        && !after.starts_with(is_closing)
+        && !before.starts_with(is_opening)
+}
+
+fn is_closing(character: char) -> bool {
+    "、。，．・：；？！）」』】〉》〕］｝ーぁぃぅぇぉっゃゅょァィゥェォッャュョ々…,.:;?!)]}'\"”’%"
+        .contains(character)
+}
+
+fn is_opening(character: char) -> bool {
+    "（「『【〈《〔［｛([{'\"“‘".contains(character)
+}
