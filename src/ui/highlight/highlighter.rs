@@ -1,0 +1,122 @@
+//! Finds the colours: syntect's parser with bat's syntaxes, and our roles in place of its themes.
+//!
+//! Heavy to make and slow to use: it belongs on a thread of its own. Bounded by size instead of a clock, so that the
+//! same code always gets the same colours.
+
+use std::ops::Range;
+
+use syntect::parsing::{ParseState, ScopeStack, SyntaxReference, SyntaxSet};
+use syntect::util::LinesWithEndings;
+
+use crate::theme::Role;
+
+use super::Highlighted;
+use super::scopes::Scopes;
+
+/// Above this the code stays plain altogether.
+pub const MOST_BYTES: usize = 500 * 1024;
+/// A line above this stays plain: it is data, and regular expressions take it badly.
+const LONGEST_LINE: usize = 2_000;
+/// What comes after so many lines stays plain.
+const MOST_LINES: usize = 10_000;
+
+pub struct Highlighter {
+    syntaxes: SyntaxSet,
+    scopes: Scopes,
+}
+
+impl Default for Highlighter {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Highlighter {
+    pub fn new() -> Self {
+        Self {
+            syntaxes: two_face::syntax::extra_newlines(),
+            scopes: Scopes::new().expect("the table of scopes is well-formed"),
+        }
+    }
+
+    /// The colours of `code`, unless nobody knows its language.
+    pub fn highlight(&self, language: &str, code: &str) -> Option<Highlighted> {
+        if code.len() > MOST_BYTES {
+            return None;
+        }
+        let mut parser = ParseState::new(self.syntax(language)?);
+        let mut stack = ScopeStack::new();
+        let lines = LinesWithEndings::from(code).take(MOST_LINES);
+        let lines = lines
+            .map_while(|line| self.line(line, &mut parser, &mut stack))
+            .collect();
+        Some(Highlighted { lines })
+    }
+
+    /// The parts of one line; `None` when the syntax itself is at fault, and the rest is better left plain.
+    fn line(
+        &self,
+        line: &str,
+        parser: &mut ParseState,
+        stack: &mut ScopeStack,
+    ) -> Option<Vec<(Range<usize>, Role)>> {
+        if line.len() > LONGEST_LINE {
+            return Some(Vec::new());
+        }
+        let operations = parser.parse_line(line, &self.syntaxes).ok()?;
+        let end = line.trim_end_matches(['\n', '\r']).len();
+        let mut parts = Vec::new();
+        let mut from = 0;
+        for (at, operation) in operations {
+            self.part(from..at.min(end), stack, &mut parts);
+            from = at.min(end);
+            stack.apply(&operation).ok()?;
+        }
+        self.part(from..end, stack, &mut parts);
+        Some(parts)
+    }
+
+    fn part(&self, range: Range<usize>, stack: &ScopeStack, parts: &mut Vec<(Range<usize>, Role)>) {
+        if range.is_empty() {
+            return;
+        }
+        let Some(role) = self.scopes.role(stack) else {
+            return;
+        };
+        match parts.last_mut() {
+            Some((before, same)) if *same == role && before.end == range.start => {
+                before.end = range.end;
+            }
+            _ => parts.push((range, role)),
+        }
+    }
+
+    pub(super) fn syntax(&self, language: &str) -> Option<&SyntaxReference> {
+        let name = language.rsplit(['/', '\\']).next().unwrap_or(language);
+        let extension = name.rsplit('.').next().unwrap_or(name);
+        [name, extension, alias(&extension.to_lowercase())]
+            .into_iter()
+            .filter(|token| !token.is_empty())
+            .find_map(|token| self.syntaxes.find_syntax_by_token(token))
+            .filter(|syntax| syntax.name != "Plain Text")
+    }
+}
+
+/// What models call a language that the syntaxes know by another name.
+fn alias(word: &str) -> &str {
+    match word {
+        "shell" | "console" | "shell-session" | "terminal" => "bash",
+        "golang" => "go",
+        "python3" | "py3" => "python",
+        "c#" | "csharp" => "cs",
+        "jsonc" | "json5" | "jsonl" | "ndjson" => "json",
+        "mjs" | "cjs" | "node" => "js",
+        "mts" | "cts" => "ts",
+        "rustlang" => "rs",
+        "docker" | "containerfile" => "dockerfile",
+        "make" => "makefile",
+        "objectivec" | "objc" => "m",
+        "proto3" => "proto",
+        _ => "",
+    }
+}
