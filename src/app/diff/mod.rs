@@ -1,0 +1,260 @@
+//! What a change does to a file, line by line.
+//!
+//! Pure: two texts go in, [`Diff`] says which lines differ, [`Choices`] which of the differences a person wants, and
+//! [`words`] what differs inside of a line. Painting it is `ui::diff`'s. Nothing here copies the texts, and none of it
+//! takes long, whatever the texts are: above a size the answers become coarser.
+//!
+//! Lines are counted from 0.
+
+mod choice;
+mod compare;
+mod lines;
+#[cfg(test)]
+mod tests;
+pub mod words;
+
+pub use choice::{Choice, Choices};
+pub use lines::{Ending, Lines};
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::protocol::FileDiff;
+
+/// How many lines around a difference are shown.
+pub const CONTEXT: usize = 3;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Diff {
+    path: String,
+    is_new: bool,
+    before: Lines,
+    after: Lines,
+    edits: Vec<Edit>,
+    counts: Counts,
+}
+
+/// Lines of the old file that lines of the new one replace; either can be none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    pub old: Range<usize>,
+    pub new: Range<usize>,
+}
+
+/// Differences close to each other, with the lines around them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hunk {
+    pub old: Range<usize>,
+    pub new: Range<usize>,
+    /// Which of the differences it holds.
+    edits: Range<usize>,
+}
+
+impl Hunk {
+    /// Its place in both files, as in a unified diff.
+    pub fn header(&self) -> String {
+        let side = |range: &Range<usize>| match range.len() {
+            0 => format!("{},0", range.start),
+            1 => format!("{}", range.start + 1),
+            length => format!("{},{length}", range.start + 1),
+        };
+        format!("@@ -{} +{} @@", side(&self.old), side(&self.new))
+    }
+}
+
+/// A piece of a hunk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// Lines that both files have: the ranges are of one length.
+    Same(Edit),
+    Changed(Edit),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Line<'a> {
+    pub kind: Kind,
+    /// Without what ends it.
+    pub text: &'a str,
+    pub ending: Ending,
+}
+
+/// What happens to a line, and where it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Context { old: usize, new: usize },
+    Removed { old: usize },
+    Added { new: usize },
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub added: usize,
+    pub removed: usize,
+}
+
+/// What ends the lines of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Endings {
+    Lf,
+    CrLf,
+    /// Both occur, be it before and after: then they are part of what has to be shown.
+    Mixed,
+}
+
+impl Diff {
+    pub fn new(change: &FileDiff) -> Self {
+        let before = Lines::new(change.before.clone().unwrap_or_else(|| Arc::from("")));
+        let after = Lines::new(Arc::clone(&change.after));
+        let edits = compare::edits(&before, &after);
+        let counts = Counts {
+            added: edits.iter().map(|edit| edit.new.len()).sum(),
+            removed: edits.iter().map(|edit| edit.old.len()).sum(),
+        };
+        Self {
+            path: change.path.clone(),
+            is_new: change.before.is_none(),
+            before,
+            after,
+            edits,
+            counts,
+        }
+    }
+
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// There was no such file before.
+    pub fn is_new(&self) -> bool {
+        self.is_new
+    }
+
+    pub fn before(&self) -> &Lines {
+        &self.before
+    }
+
+    pub fn after(&self) -> &Lines {
+        &self.after
+    }
+
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    pub fn endings(&self) -> Endings {
+        let both = [&self.before, &self.after];
+        let newlines: usize = both
+            .map(|lines| memchr::memchr_iter(b'\n', lines.text().as_bytes()).count())
+            .iter()
+            .sum();
+        let pairs: usize = both
+            .map(|lines| memchr::memmem::find_iter(lines.text().as_bytes(), b"\r\n").count())
+            .iter()
+            .sum();
+        match pairs {
+            0 => Endings::Lf,
+            _ if pairs == newlines => Endings::CrLf,
+            _ => Endings::Mixed,
+        }
+    }
+
+    /// The differences in groups, each with up to `context` lines around it.
+    pub fn hunks(&self, context: usize) -> Vec<Hunk> {
+        let mut hunks: Vec<Hunk> = Vec::new();
+        let mut last_end = 0;
+        for (index, edit) in self.edits.iter().enumerate() {
+            let after = (self.before.len() - edit.old.end)
+                .min(self.after.len() - edit.new.end)
+                .min(context);
+            let gap = edit.old.start - last_end;
+            match hunks.last_mut() {
+                Some(hunk) if gap <= context.saturating_mul(2) => {
+                    hunk.old.end = edit.old.end + after;
+                    hunk.new.end = edit.new.end + after;
+                    hunk.edits.end = index + 1;
+                }
+                Some(_) | None => {
+                    let before = gap.min(context);
+                    hunks.push(Hunk {
+                        old: edit.old.start - before..edit.old.end + after,
+                        new: edit.new.start - before..edit.new.end + after,
+                        edits: index..index + 1,
+                    });
+                }
+            }
+            last_end = edit.old.end;
+        }
+        hunks
+    }
+
+    /// One hunk for each difference in this one. The lines between two of them are shared out, so that all hunks
+    /// together still show every line once.
+    pub fn split(&self, hunk: &Hunk) -> Vec<Hunk> {
+        let mut halves = Vec::with_capacity(hunk.edits.len());
+        let (mut old, mut new) = (hunk.old.start, hunk.new.start);
+        for index in hunk.edits.clone() {
+            let edit = &self.edits[index];
+            let (old_end, new_end) = if index + 1 < hunk.edits.end {
+                let gap = (self.edits[index + 1].old.start - edit.old.end).div_ceil(2);
+                (edit.old.end + gap, edit.new.end + gap)
+            } else {
+                (hunk.old.end, hunk.new.end)
+            };
+            halves.push(Hunk {
+                old: old..old_end,
+                new: new..new_end,
+                edits: index..index + 1,
+            });
+            (old, new) = (old_end, new_end);
+        }
+        halves
+    }
+
+    pub fn edits(&self, hunk: &Hunk) -> &[Edit] {
+        &self.edits[hunk.edits.clone()]
+    }
+
+    /// The pieces of a hunk: no two of one kind follow each other.
+    pub fn parts(&self, hunk: &Hunk) -> Vec<Part> {
+        let mut parts = Vec::with_capacity(hunk.edits.len() * 2 + 1);
+        let (mut old, mut new) = (hunk.old.start, hunk.new.start);
+        let same = |old: Range<usize>, new: Range<usize>, parts: &mut Vec<Part>| {
+            if !old.is_empty() {
+                parts.push(Part::Same(Edit { old, new }));
+            }
+        };
+        for edit in self.edits(hunk) {
+            same(old..edit.old.start, new..edit.new.start, &mut parts);
+            parts.push(Part::Changed(edit.clone()));
+            (old, new) = (edit.old.end, edit.new.end);
+        }
+        same(old..hunk.old.end, new..hunk.new.end, &mut parts);
+        parts
+    }
+
+    /// The lines of a hunk in the order of a unified diff.
+    pub fn lines(&self, hunk: &Hunk) -> impl Iterator<Item = Line<'_>> {
+        self.parts(hunk)
+            .into_iter()
+            .flat_map(|part| -> Box<dyn Iterator<Item = Kind>> {
+                match part {
+                    Part::Same(Edit { old, new }) => {
+                        Box::new(old.zip(new).map(|(old, new)| Kind::Context { old, new }))
+                    }
+                    Part::Changed(Edit { old, new }) => Box::new(
+                        old.map(|old| Kind::Removed { old })
+                            .chain(new.map(|new| Kind::Added { new })),
+                    ),
+                }
+            })
+            .map(|kind| self.line(kind))
+    }
+
+    pub fn line(&self, kind: Kind) -> Line<'_> {
+        let (text, ending) = match kind {
+            Kind::Context { old, .. } | Kind::Removed { old } => self.before.line(old),
+            Kind::Added { new } => self.after.line(new),
+        };
+        Line { kind, text, ending }
+    }
+}
