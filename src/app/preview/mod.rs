@@ -1,0 +1,87 @@
+//! What a tool call is going to do, while the model is still writing it.
+//!
+//! [`Partial`] reads the input as it streams, [`Preview`] makes of it what the screen shows: the command so far, the
+//! file that grows, the lines that replace others. No file is looked at; the real diff comes with the complete call.
+
+mod partial;
+#[cfg(test)]
+mod tests;
+
+pub use partial::{Partial, Progress};
+
+/// What there is to show of a call, by its kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Preview<'a> {
+    /// `old` gives way to `new`.
+    Edit {
+        path: &'a str,
+        old: Text<'a>,
+        new: Text<'a>,
+    },
+    /// `content` is all that the file will hold.
+    Write {
+        path: &'a str,
+        content: Text<'a>,
+    },
+    Command {
+        command: Text<'a>,
+    },
+    /// Nothing yet, or nothing that a picture would say better.
+    None,
+}
+
+/// A string of the input as far as it has arrived.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Text<'a> {
+    pub text: &'a str,
+    newlines: usize,
+}
+
+impl<'a> Preview<'a> {
+    pub fn of(tool: &str, input: &'a Partial) -> Self {
+        let path = || input.get("file_path").map_or("", |(path, _)| path);
+        match tool {
+            "Edit" => match (Text::of(input, "old_string"), Text::of(input, "new_string")) {
+                (None, None) => Preview::None,
+                (old, new) => Preview::Edit {
+                    path: path(),
+                    old: old.unwrap_or_default(),
+                    new: new.unwrap_or_default(),
+                },
+            },
+            "Write" => Text::of(input, "content").map_or(Preview::None, |content| Preview::Write {
+                path: path(),
+                content,
+            }),
+            "Bash" => Text::of(input, "command")
+                .map_or(Preview::None, |command| Preview::Command { command }),
+            _ => Preview::None,
+        }
+    }
+}
+
+impl<'a> Text<'a> {
+    /// A text that is known as a whole.
+    pub fn new(text: &'a str) -> Self {
+        let newlines = memchr::memchr_iter(b'\n', text.as_bytes()).count();
+        Self { text, newlines }
+    }
+
+    fn of(input: &'a Partial, name: &str) -> Option<Self> {
+        let (text, _) = input.get(name)?;
+        let newlines = input.newlines(name);
+        Some(Self { text, newlines })
+    }
+
+    /// How many lines there are; counted while they came in.
+    pub fn lines(self) -> usize {
+        self.newlines + usize::from(!self.text.is_empty() && !self.text.ends_with('\n'))
+    }
+
+    /// The last lines, at most `count`, without what ends them; as much work as they are long.
+    pub fn tail(self, count: usize) -> Vec<&'a str> {
+        let mut lines: Vec<&str> = self.text.lines().rev().take(count).collect();
+        lines.reverse();
+        lines
+    }
+}
