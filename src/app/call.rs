@@ -15,7 +15,7 @@ const KEPT_OUTPUT: usize = 64 * 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CallKey(pub usize);
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Call {
     pub id: CallId,
     pub tool: String,
@@ -38,7 +38,7 @@ pub enum Author {
     Person,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub enum State {
     /// The model is still writing its input.
     Arriving(Partial),

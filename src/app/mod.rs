@@ -12,7 +12,7 @@ pub mod job;
 pub mod ladder;
 pub mod panel;
 mod perform;
-mod pointer;
+pub mod pointer;
 pub mod preview;
 pub mod scroll;
 pub mod search;
@@ -28,7 +28,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crossterm::event::{KeyEvent, KeyEventKind};
+use crossterm::event::KeyEvent;
 
 use self::call::Calls;
 use self::composer::Composer;
@@ -36,12 +36,12 @@ use self::dialogs::Dialog;
 use self::job::{Job, JobResult};
 use self::panel::ToolPanel;
 use self::pointer::Pointer;
-use self::scroll::{Rest, Scroll};
+use self::scroll::{Found, Scroll};
 use self::search::Search;
 use self::select::Selection;
 use self::session::SessionInfo;
 use self::transcript::{Cell, CellId, Transcript};
-use crate::keymap::{Context, Keymap, Pending, Resolved};
+use crate::keymap::{Context, Key, Keymap, Resolved};
 use crate::protocol::{AgentEvent, Command, TurnId};
 use crate::theme::Theme;
 
@@ -60,7 +60,7 @@ pub enum Msg {
     /// An [`Effect::Start`] has come back.
     JobDone(JobResult),
     /// The layout has carried out the scrolling.
-    LaidOut(Rest),
+    LaidOut(Found),
     /// The moment that [`AppState::wake_at`] asked for.
     Tick,
 }
@@ -211,7 +211,7 @@ pub struct AppState {
     /// How it looked before a theme was tried on.
     theme_before: Option<Theme>,
     /// The first key of a sequence.
-    pending: Pending,
+    pending: Option<Key>,
 }
 
 /// How long a first Ctrl+C counts.
@@ -251,7 +251,7 @@ impl AppState {
             quit_armed: None,
             flash: None,
             theme_before: None,
-            pending: Pending::default(),
+            pending: None,
         }
     }
 
@@ -353,13 +353,8 @@ pub fn update(state: &mut AppState, msg: Msg) -> Vec<Effect> {
         Msg::Agent(event) => state.hear(event),
         Msg::AgentLost => state.lose_agent(),
         Msg::JobDone(result) => state.job_done(result),
-        Msg::LaidOut(rest) => {
-            let cells = state.transcript.len();
-            state.scroll.settle(&rest, cells);
-            if let (Some(selection), Some(head)) = (&mut state.selection, rest.head) {
-                selection.head = head;
-                selection.moves.clear();
-            }
+        Msg::LaidOut(found) => {
+            state.settle(&found);
             Vec::new()
         }
         Msg::Tick => state.tick(),
@@ -368,14 +363,11 @@ pub fn update(state: &mut AppState, msg: Msg) -> Vec<Effect> {
 
 impl AppState {
     fn press(&mut self, key: KeyEvent) -> Vec<Effect> {
-        if key.kind == KeyEventKind::Release {
-            return Vec::new();
-        }
         let contexts = self.contexts();
         let settings = self.settings.clone();
         match settings.keymap.resolve(&contexts, &mut self.pending, key) {
             Resolved::Action(action) => self.perform(action),
-            Resolved::Prefix => Vec::new(),
+            Resolved::Prefix | Resolved::Ignored => Vec::new(),
             Resolved::Unbound => self.type_key(key),
         }
     }
@@ -384,7 +376,7 @@ impl AppState {
     fn type_key(&mut self, key: KeyEvent) -> Vec<Effect> {
         self.quit_armed = None;
         if let Some(dialog) = self.dialogs.last_mut() {
-            let effects = dialog.key(key);
+            let effects = dialog.key(key, self.now);
             self.preview_chosen();
             return effects;
         }
@@ -411,6 +403,22 @@ impl AppState {
         }
         self.width = width;
         self.height = height;
+    }
+
+    /// Takes over what the layout found out.
+    fn settle(&mut self, found: &Found) {
+        let cells = self.transcript.len();
+        self.scroll.settle(&found.rest, cells);
+        if let (Some(selection), Some(head)) = (&mut self.selection, found.rest.head) {
+            selection.head = head;
+            selection.moves.clear();
+        }
+        if let (Some(dialog), Some(rest)) = (self.dialogs.last_mut(), found.dialog) {
+            dialog.settle(rest);
+        }
+        if let (Some(detail), Some(furthest)) = (&mut self.panel.detail, found.detail) {
+            detail.scroll = detail.scroll.min(furthest);
+        }
     }
 
     fn tick(&mut self) -> Vec<Effect> {

@@ -431,6 +431,10 @@ impl AppState {
         };
     }
 
+    fn open_chosen(&mut self) {
+        self.panel.detail = self.panel.chosen().map(|call| Detail { call, scroll: 0 });
+    }
+
     fn travel_panel(&mut self, action: Action) {
         let by: isize = match action {
             Action::LineDown | Action::Next => 1,
@@ -443,6 +447,13 @@ impl AppState {
             Action::Bottom => isize::MAX / 2,
             _ => return,
         };
+        if matches!(action, Action::Next | Action::Previous)
+            && self.panel.detail.is_some()
+        {
+            self.panel.choose_next(by);
+            self.open_chosen();
+            return;
+        }
         match &mut self.panel.detail {
             Some(detail) => detail.scroll = detail.scroll.saturating_add_signed(by),
             None => self.panel.choose_next(by),
@@ -579,7 +590,7 @@ impl AppState {
         let now = self.now;
         for dialog in &mut self.dialogs {
             if let Dialog::Permission(permission) = dialog {
-                permission.push(request);
+                permission.push(request, now);
                 return;
             }
         }

@@ -3,6 +3,7 @@
 //! How high a cell is, only the layout knows. So a motion is noted here, the layout carries it out and says where it came
 //! to rest ([`Rest`]), and that is the anchor from then on.
 
+use super::dialogs::DialogRest;
 use super::select::Spot;
 use super::transcript::CellId;
 
@@ -49,6 +50,15 @@ pub struct Rest {
     pub bottom: Spot,
     /// Where the moving end of the selection came to.
     pub head: Option<Spot>,
+}
+
+/// All that a layout found out and the state has to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    pub rest: Rest,
+    pub dialog: Option<DialogRest>,
+    /// How far the detail view of a call can be scrolled.
+    pub detail: Option<usize>,
 }
 
 impl Scroll {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::cells::{self, Brush};
-use super::highlight::Highlights;
+use super::highlight::{CodeColours, Highlights};
 use super::layout::Heights;
 use super::markdown::Streaming;
 use super::text::Row;
@@ -27,6 +27,8 @@ struct Laid {
     /// An answer that is being written keeps what is finished of it.
     streaming: Option<Streaming>,
     used: u64,
+    /// Colours of its code were missing when it was laid out, at this revision of the colours.
+    uncoloured: Option<u64>,
     /// How many rows it had in another width, for an anchor that was counted in those.
     before: Option<usize>,
 }
@@ -39,7 +41,6 @@ struct Key {
     epoch: u64,
     open: bool,
     hugs: bool,
-    colours: u64,
 }
 
 impl CellCache {
@@ -63,7 +64,6 @@ impl CellCache {
             epoch: state.settings.theme_epoch,
             open: entry.open,
             hugs: cells::hugs(entry, state),
-            colours: code.epoch(),
         };
         let frame = self.frame;
         let laid = self.laid.entry(entry.id).or_insert_with(|| Laid {
@@ -74,10 +74,12 @@ impl CellCache {
             rows: Vec::new(),
             streaming: None,
             used: frame,
+            uncoloured: None,
             before: None,
         });
         laid.used = frame;
-        if laid.key == key {
+        let colours = code.revision();
+        if laid.key == key && laid.uncoloured.is_none_or(|then| then == colours) {
             return;
         }
         if laid.key.width != width {
@@ -87,7 +89,7 @@ impl CellCache {
         let mut brush = Brush {
             width,
             theme: &state.settings.theme,
-            code,
+            code: &mut *code,
         };
         match &entry.cell {
             Cell::Answer(answer) if answer.progress == Progress::Writing => {
@@ -102,6 +104,7 @@ impl CellCache {
                 laid.rows = cells::rows(entry, state, &mut brush);
             }
         }
+        laid.uncoloured = code.take_missed().then_some(colours);
     }
 }
 

@@ -29,12 +29,12 @@ use ratatui::text::{Line, Span};
 use self::caches::CellCache;
 use self::cells::Brush;
 use self::conversation::Pane;
-use self::highlight::Highlights;
+use self::highlight::{CodeColours, Highlights};
 use self::panel::Listed;
 use self::text::{Row, clean, truncate, width};
 use crate::app::dialogs::{Dialog, DialogRest};
 use crate::app::pointer::Target;
-use crate::app::scroll::Rest;
+use crate::app::scroll::{Anchor, Found};
 use crate::app::{AppState, Focus};
 use crate::theme::Role;
 
@@ -71,15 +71,6 @@ pub struct Caches {
 }
 
 type DetailKey = (usize, u64, u16, u64, u64);
-
-/// What the layout found out, for the state to take over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found {
-    pub rest: Rest,
-    pub dialog: Option<DialogRest>,
-    /// How far the detail view can be scrolled.
-    pub detail: Option<usize>,
-}
 
 impl Caches {
     pub fn new() -> Self {
@@ -123,7 +114,7 @@ impl Caches {
             detail.call.0,
             call.revision,
             area.width,
-            state.settings.theme_epoch + self.highlights.epoch(),
+            state.settings.theme_epoch + self.highlights.revision(),
             time,
         );
         if self.detail.as_ref().is_none_or(|(known, _)| *known != key) {
@@ -338,7 +329,7 @@ fn draw(state: &AppState, caches: &mut Caches, whole: Rect, buf: &mut Buffer) ->
 
 /// How much came since the person scrolled up.
 fn draw_new_below(state: &AppState, area: Rect, buf: &mut Buffer) {
-    if state.scroll.anchor == crate::app::scroll::Anchor::Follow || area.height == 0 {
+    if state.scroll.anchor == Anchor::Follow || area.height == 0 {
         return;
     }
     let unseen = state.scroll.unseen(state.transcript.len());

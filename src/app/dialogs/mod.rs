@@ -62,9 +62,9 @@ impl Dialog {
     }
 
     /// A key that the map does not bind here: it is for the dialog's text field, if it has one.
-    pub fn key(&mut self, key: KeyEvent) -> Vec<Effect> {
+    pub fn key(&mut self, key: KeyEvent, now: Instant) -> Vec<Effect> {
         match self {
-            Dialog::Permission(dialog) => dialog.key(key),
+            Dialog::Permission(dialog) => dialog.key(key, now),
             Dialog::ByHand(dialog) => dialog.key(key),
             Dialog::Picker(picker) => picker.key(key),
             Dialog::Pause(_) | Dialog::Help(_) => {}

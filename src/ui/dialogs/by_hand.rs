@@ -3,6 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
+use tui_textarea::DataCursor;
 
 use super::{at_bottom, field, frame};
 use crate::app::dialogs::by_hand::ByHandDialog;
@@ -25,7 +26,7 @@ pub fn draw(dialog: &ByHandDialog, theme: &Theme, area: Rect, buf: &mut Buffer) 
         buf.set_line(inner.x, y, &about, inner.width);
         y += 1;
     }
-    let (row, column) = dialog.field.cursor().into();
+    let DataCursor(row, column) = dialog.field.cursor();
     let from = row.saturating_sub(room - 1);
     let mut caret = None;
     for (number, text) in lines.iter().enumerate().skip(from).take(room) {
