@@ -1,26 +1,90 @@
 //! How the screen looks: styles by role. Only this module knows colours.
+//!
+//! Themes are TOML (`themes/`, or a person's own that the caller has read). A theme is written in full colour and brought
+//! down to what the terminal has by [`Theme::at`]. It never paints the whole ground: that is the terminal's own.
 
+mod colour;
+mod depth;
+mod ground;
+mod load;
+mod marks;
 mod role;
 
-pub use role::Role;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
 
 use ratatui::style::Style;
+
+pub use depth::Depth;
+pub use ground::Ground;
+pub use role::Role;
+
+use crate::config::Problem;
+
+/// The setting that follows the terminal.
+pub const AUTO: &str = "auto";
 
 /// A style for every role.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Theme {
     pub name: String,
+    pub ground: Ground,
+    /// By role.
+    styles: [Style; Role::ALL.len()],
 }
 
 impl Theme {
-    /// Without any colour: what NO_COLOR asks for, and what tests of layout use.
+    /// One of the themes that come with the program.
+    pub fn builtin(name: &str) -> Option<Self> {
+        load::builtin(name)
+    }
+
+    /// The themes that come with the program.
+    pub fn names() -> impl Iterator<Item = &'static str> + Clone {
+        load::BUILTIN.iter().map(|(name, _)| *name)
+    }
+
+    /// A person's own theme. A role or a colour that is wrong is reported and left as in the theme below; a file that is not
+    /// TOML is refused, because half a palette can be unreadable.
+    pub fn parse(toml: &str, file: &Path) -> Result<(Self, Vec<Problem>), Problem> {
+        load::parse(toml, file)
+    }
+
+    /// Without any colour: what `NO_COLOR` asks for, and what tests of layout use.
     pub fn plain() -> Self {
-        Self {
+        let colourless = Self {
             name: "plain".into(),
+            ground: Ground::default(),
+            styles: [Style::new(); Role::ALL.len()],
+        };
+        colourless.at(Depth::None)
+    }
+
+    /// The theme with the colours that a terminal has.
+    #[must_use]
+    pub fn at(mut self, depth: Depth) -> Self {
+        for (role, style) in Role::ALL.iter().zip(&mut self.styles) {
+            *style = depth.fit(*style, *role, self.ground);
+        }
+        self
+    }
+
+    /// The name of the theme to use. `auto` follows the terminal, and so does a theme that has a variant for light ones.
+    pub fn pick(setting: Option<&str>, ground: Ground) -> &str {
+        let setting = setting.unwrap_or(AUTO);
+        match ground {
+            Ground::Dark if setting == AUTO => "dark",
+            Ground::Light if setting == AUTO => "light",
+            Ground::Dark => setting,
+            Ground::Light => Self::names()
+                .find(|name| name.strip_suffix("-light") == Some(setting))
+                .unwrap_or(setting),
         }
     }
 
-    pub fn style(&self, _role: Role) -> Style {
-        Style::default()
+    pub fn style(&self, role: Role) -> Style {
+        self.styles[role as usize]
     }
 }

@@ -1,82 +1,106 @@
 //! What a piece of the screen is, for a theme to say how it looks.
 
-/// Every style of the screen. The view names roles; only a theme knows colours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Role {
+/// One line for each role, with the name that a theme's file has for it.
+macro_rules! roles {
+    ($($(#[$doc:meta])* $role:ident: $name:literal,)*) => {
+        /// Every style of the screen. The view names roles; only a theme knows colours.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Role {
+            $($(#[$doc])* $role,)*
+        }
+
+        impl Role {
+            pub const ALL: &'static [Self] = &[$(Self::$role,)*];
+
+            /// As it is written in a theme.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$role => $name,)* }
+            }
+        }
+    };
+}
+
+roles! {
     /// Ordinary text.
-    Text,
+    Text: "text",
     /// Less important: times, counts, summaries.
-    Muted,
+    Muted: "muted",
     /// Hardly there: rules, gutters, hints.
-    Faint,
+    Faint: "faint",
     /// What the eye should find first: the prompt mark, the focused thing.
-    Accent,
+    Accent: "accent",
     /// Emphasis inside a text.
-    Strong,
-    Emphasis,
-    Strike,
+    Strong: "strong",
+    Emphasis: "emphasis",
+    Strike: "strike",
     /// What the person wrote.
-    User,
-    Thinking,
-    Success,
-    Warning,
-    Error,
-    Border,
-    BorderFocused,
+    User: "user",
+    Thinking: "thinking",
+    Success: "success",
+    Warning: "warning",
+    Error: "error",
+    Border: "border",
+    BorderFocused: "border-focused",
     /// The frame of a dialog that waits for an answer.
-    BorderAlert,
+    BorderAlert: "border-alert",
     /// Text marked by mouse or keys.
-    Selection,
+    Selection: "selection",
     /// The chosen line of a list.
-    Chosen,
+    Chosen: "chosen",
     /// Where a search found something, and the place it stands at.
-    Match,
-    CurrentMatch,
-    Heading,
-    Link,
-    Quote,
-    ListMark,
-    InlineCode,
+    Match: "match",
+    CurrentMatch: "current-match",
+    Heading: "heading",
+    Link: "link",
+    Quote: "quote",
+    ListMark: "list-mark",
+    InlineCode: "inline-code",
     /// The ground of a block of code, and its text where nothing highlights it.
-    CodeBlock,
-    TableBorder,
+    CodeBlock: "code-block",
+    TableBorder: "table-border",
     /// A control or invisible character made visible.
-    Escaped,
+    Escaped: "escaped",
     /// Whole lines of a diff, and the changed words inside them.
-    Added,
-    AddedWord,
-    Removed,
-    RemovedWord,
-    LineNumber,
-    HunkHeader,
+    Added: "added",
+    AddedWord: "added-word",
+    Removed: "removed",
+    RemovedWord: "removed-word",
+    LineNumber: "line-number",
+    HunkHeader: "hunk-header",
     /// States of a call.
-    Queued,
-    Executing,
-    Completed,
-    Failed,
-    Yielded,
-    Skipped,
+    Queued: "queued",
+    Executing: "executing",
+    Completed: "completed",
+    Failed: "failed",
+    Yielded: "yielded",
+    Skipped: "skipped",
     /// The frame and name of a permission mode.
-    ModeDefault,
-    ModeAcceptEdits,
-    ModePlan,
-    ModeDontAsk,
-    ModeBypass,
-    StatusLine,
+    ModeDefault: "mode-default",
+    ModeAcceptEdits: "mode-accept-edits",
+    ModePlan: "mode-plan",
+    ModeDontAsk: "mode-dont-ask",
+    ModeBypass: "mode-bypass",
+    StatusLine: "status-line",
     /// A key in the footer, and what it does.
-    Key,
-    KeyHint,
-    Placeholder,
+    Key: "key",
+    KeyHint: "key-hint",
+    Placeholder: "placeholder",
     /// Highlighted code.
-    Keyword,
-    String,
-    Comment,
-    Number,
-    Type,
-    Function,
-    Variable,
-    Constant,
-    Operator,
-    Punctuation,
-    Attribute,
+    Keyword: "keyword",
+    String: "string",
+    Comment: "comment",
+    Number: "number",
+    Type: "type",
+    Function: "function",
+    Variable: "variable",
+    Constant: "constant",
+    Operator: "operator",
+    Punctuation: "punctuation",
+    Attribute: "attribute",
+}
+
+impl Role {
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|role| role.name() == name)
+    }
 }
