@@ -99,7 +99,7 @@ actions! {
     DenyAndInterrupt: "deny-and-interrupt", "no, and stop", "Deny this call, and stop the turn.";
     ChooseHunks: "choose-hunks", "pick changes", "Decide on each change of the diff by itself.";
     SaveRule: "save-rule", "save", "Save the rule, and allow this call.";
-    SendReason: "send-reason", "send", "Deny the call with this reason.";
+    SendReason: "send-reason", "send", "Send what you wrote.";
 
     AcceptHunk: "accept-hunk", "take", "Take this change.";
     RejectHunk: "reject-hunk", "leave out", "Leave this change out.";
