@@ -116,10 +116,15 @@ impl<'a> Document<'a> {
     }
 
     fn position(&self, offset: usize) -> (usize, usize) {
-        let before = &self.text[..self.text.floor_char_boundary(offset)];
-        let start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let line = before.matches('\n').count() + 1;
-        (line, before[start..].chars().count() + 1)
+        let before = self.text.char_indices();
+        let before = before.take_while(|(at, _)| *at < offset);
+        before.fold((1, 1), |(line, column), (_, character)| {
+            if character == '\n' {
+                (line + 1, 1)
+            } else {
+                (line, column + 1)
+            }
+        })
     }
 }
 
