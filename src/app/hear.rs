@@ -156,7 +156,8 @@ impl AppState {
             return Vec::new();
         }
         match event {
-            TurnEvent::Prompted(_) => {}
+            // The first was heard above; the second is told by the states of its calls.
+            TurnEvent::Prompted(_) | TurnEvent::Delivered(_) => {}
             TurnEvent::Requested { attempt } => self.requested(attempt),
             TurnEvent::Retrying {
                 problem,
@@ -192,8 +193,7 @@ impl AppState {
             }
             TurnEvent::Answered {
                 stop_reason, usage, ..
-            } => self.answered(stop_reason, usage),
-            TurnEvent::Delivered(_) => {}
+            } => self.answered(stop_reason.as_ref(), usage),
             TurnEvent::Saved(saved) => self.panel.saved += saved,
             TurnEvent::Finished(summary) => return self.finished(&summary),
         }
@@ -310,21 +310,20 @@ impl AppState {
         {
             open = Some(entry.id);
         }
-        match open {
-            Some(id) => self.transcript.change(id, |entry| {
+        if let Some(id) = open {
+            self.transcript.change(id, |entry| {
                 if let Cell::Thinking { text: whole, .. } = &mut entry.cell {
                     whole.push_str(text);
                 }
-            }),
-            None => {
-                self.stop_writing(Progress::Whole);
-                self.show(Cell::Thinking {
-                    text: text.to_owned(),
-                    since: now,
-                    took: None,
-                });
-            }
+            });
+            return;
         }
+        self.stop_writing(Progress::Whole);
+        self.show(Cell::Thinking {
+            text: text.to_owned(),
+            since: now,
+            took: None,
+        });
     }
 
     /// Adds a cell of the response under way.
@@ -452,7 +451,7 @@ impl AppState {
         self.call_person(&what)
     }
 
-    fn answered(&mut self, stop_reason: Option<StopReason>, usage: Usage) {
+    fn answered(&mut self, stop_reason: Option<&StopReason>, usage: Usage) {
         self.stop_writing(Progress::Whole);
         self.panel.response_ended(self.now);
         self.session.count(usage);

@@ -24,7 +24,7 @@ pub mod transcript;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -43,7 +43,7 @@ use self::session::SessionInfo;
 use self::transcript::{Cell, CellId, Transcript};
 use crate::keymap::{Context, Key, Keymap, Resolved};
 use crate::protocol::{AgentEvent, Command, TurnId};
-use crate::theme::Theme;
+use crate::theme::{Depth, Theme};
 
 /// Facts that reach the application.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,6 +117,8 @@ pub enum ExitReason {
 pub struct Settings {
     pub keymap: Keymap,
     pub theme: Theme,
+    /// How many colours the terminal has.
+    pub depth: Depth,
     /// Changes whenever the theme does, so that what was drawn with another one is drawn anew.
     pub theme_epoch: u64,
     pub diff_style: DiffStyle,
@@ -351,7 +353,7 @@ pub fn update(state: &mut AppState, msg: Msg) -> Vec<Effect> {
             Vec::new()
         }
         Msg::Agent(event) => state.hear(event),
-        Msg::AgentLost => state.lose_agent(),
+        Msg::AgentLost => vec![Effect::Quit(ExitReason::Lost)],
         Msg::JobDone(result) => state.job_done(result),
         Msg::LaidOut(found) => {
             state.settle(&found);
@@ -463,12 +465,8 @@ impl AppState {
             }
         }
     }
-
-    fn lose_agent(&mut self) -> Vec<Effect> {
-        vec![Effect::Quit(ExitReason::Lost)]
-    }
 }
 
-fn shown_path(path: &PathBuf) -> String {
+fn shown_path(path: &Path) -> String {
     path.display().to_string()
 }

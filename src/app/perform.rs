@@ -352,7 +352,7 @@ impl AppState {
     fn start_selection(&mut self) {
         self.focus = Focus::Conversation;
         if let Some(rest) = self.scroll.rest {
-            let from = self.search.as_ref().and_then(|search| search.current());
+            let from = self.search.as_ref().and_then(super::search::Search::current);
             let spot = match from {
                 Some((cell, _)) => super::select::Spot {
                     cell,

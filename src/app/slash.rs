@@ -1,5 +1,6 @@
 //! The commands that begin with a slash, and what each does.
 
+use std::fmt::Write;
 use std::sync::Arc;
 
 use super::call::CallKey;
@@ -136,16 +137,12 @@ impl AppState {
         if name.is_empty() {
             return vec![Effect::Start(Job::ListThemes)];
         }
-        match Theme::builtin(name) {
-            Some(theme) => {
-                self.use_theme(theme);
-                vec![Effect::Start(Job::KeepTheme(name.to_owned()))]
-            }
-            None => {
-                self.flash(format!("there is no theme `{name}`; /theme shows them"));
-                Vec::new()
-            }
-        }
+        let Some(theme) = Theme::builtin(name) else {
+            self.flash(format!("there is no theme `{name}`; /theme shows them"));
+            return Vec::new();
+        };
+        self.use_theme(theme);
+        vec![Effect::Start(Job::KeepTheme(name.to_owned()))]
     }
 
     fn list_tools(&mut self) {
@@ -197,11 +194,12 @@ impl AppState {
             tokens(used.output_tokens)
         );
         if let Some(cached) = used.cache_read_input_tokens.filter(|cached| *cached > 0) {
-            text.push_str(&format!(", {cached} from the cache"));
+            let _ = write!(text, ", {cached} from the cache");
         }
-        match price {
-            Some(_) => text.push_str(&format!("; ${cost:.2}")),
-            None => text.push_str("; the price of this model is not known (setting `prices`)"),
+        if price.is_some() {
+            let _ = write!(text, "; ${cost:.2}");
+        } else {
+            text.push_str("; the price of this model is not known (setting `prices`)");
         }
         self.notice(NoticeKind::Info, text);
     }
@@ -283,7 +281,7 @@ impl AppState {
             return;
         }
         let mut settings = (*self.settings).clone();
-        settings.theme = theme;
+        settings.theme = theme.at(settings.depth);
         settings.theme_epoch += 1;
         self.settings = Arc::new(settings);
     }

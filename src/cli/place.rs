@@ -7,7 +7,7 @@ use super::args::Args;
 use crate::config::settings::Trust;
 use crate::config::{Dirs, Settings};
 use crate::executor::Places;
-use crate::permissions::{RuleList, Source};
+use crate::permissions::{RuleList, Source, Store};
 use crate::protocol::Mode;
 use crate::tools::DescribeCx;
 use crate::tools::registry::{Offer, Registry};
@@ -25,10 +25,11 @@ impl Place {
             UsageError::new(format!("the working directory cannot be found: {error}"))
                 .hint("change to a directory that exists")
         })?;
+        let own = Store::new(&dirs.data, &workspace).saved();
         let trust = if args.trust {
             Trust::Full
         } else {
-            Trust::OnlyTightens
+            Trust::OnlyTightens { own: &own }
         };
         let loaded = Settings::load(&dirs.config, &workspace, args.settings.as_deref(), trust);
         let settings = loaded

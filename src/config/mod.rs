@@ -2,6 +2,7 @@
 
 pub mod dirs;
 pub mod document;
+pub mod list;
 pub mod settings;
 
 use std::io::{self, Read};

@@ -14,6 +14,8 @@ use crate::protocol::{InterruptBehavior, Mode, OnBashError};
 
 /// A settings file is read up to here; a longer one is refused.
 const LONGEST_FILE: u64 = 4 << 20;
+/// Where the person's own rules for a project are.
+const OWN_FILE: (&str, &str) = (".agent-tui", "settings.local.json");
 
 /// The settings in force.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -71,9 +73,12 @@ pub enum SettingsError {
 
 /// How far a file is believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trust {
+pub enum Trust<'r> {
     Full,
-    OnlyTightens,
+    /// It can only tighten; but an allow rule that the person wrote there herself, one of these, counts.
+    OnlyTightens {
+        own: &'r [String],
+    },
 }
 
 /// One settings file.
@@ -117,7 +122,7 @@ impl Settings {
         config_dir: &Path,
         workspace: &Path,
         more: Option<&Path>,
-        project: Trust,
+        project: Trust<'_>,
     ) -> Result<Self, SettingsError> {
         let mut settings = Self::default();
         settings.add_file(
@@ -129,7 +134,14 @@ impl Settings {
         for folder in [".claude", ".agent-tui"] {
             for name in ["settings.json", "settings.local.json"] {
                 let path = workspace.join(folder).join(name);
-                settings.add_file(&path, project, Presence::Optional)?;
+                let trust = match project {
+                    // The person's rules go to one file only; in another they are somebody else's.
+                    Trust::OnlyTightens { .. } if (folder, name) != OWN_FILE => {
+                        Trust::OnlyTightens { own: &[] }
+                    }
+                    trust => trust,
+                };
+                settings.add_file(&path, trust, Presence::Optional)?;
             }
         }
         if let Some(path) = more {
@@ -159,7 +171,7 @@ impl Settings {
     fn add_file(
         &mut self,
         path: &Path,
-        trust: Trust,
+        trust: Trust<'_>,
         presence: Presence,
     ) -> Result<(), SettingsError> {
         // What the person names may be a pipe; what lies in a project may not.
@@ -186,23 +198,25 @@ impl Settings {
         self.merge(file, path, trust)
     }
 
-    fn merge(&mut self, file: File, path: &Path, trust: Trust) -> Result<(), SettingsError> {
+    fn merge(&mut self, file: File, path: &Path, trust: Trust<'_>) -> Result<(), SettingsError> {
         let source = Source(path.display().to_string());
+        let mut allow = file.permissions.allow;
+        if let Trust::OnlyTightens { own } = trust {
+            let all = allow.len();
+            allow.retain(|rule| own.contains(rule));
+            if allow.len() < all {
+                self.warn(
+                    path,
+                    "its allow rules are not used, because the workspace is not trusted",
+                );
+            }
+        }
         let lists = [
             (RuleList::Deny, file.permissions.deny),
             (RuleList::Ask, file.permissions.ask),
-            (RuleList::Allow, file.permissions.allow),
+            (RuleList::Allow, allow),
         ];
         for (list, rules) in lists {
-            if list == RuleList::Allow && trust == Trust::OnlyTightens {
-                if !rules.is_empty() {
-                    self.warn(
-                        path,
-                        "its allow rules are not used, because the workspace is not trusted",
-                    );
-                }
-                continue;
-            }
             for rule in rules {
                 self.add_rule(list, &rule, &source)?;
             }
@@ -215,7 +229,7 @@ impl Settings {
                 &format!("`{key}` is not a setting that agent-tui knows"),
             );
         }
-        if trust == Trust::OnlyTightens {
+        if trust != Trust::Full {
             return Ok(());
         }
         self.additional_directories

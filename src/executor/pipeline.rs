@@ -96,7 +96,7 @@ impl Line {
         self.reach(call, Phase::Running).await;
         let limit = tool.spec().max_result_chars;
         let results_dir = &self.context.env.results_dir;
-        let work = tool.call(call.input.clone(), grant, cx);
+        let work = tool.call(call.input.clone(), None, grant, cx);
         let output = tokio::select! {
             output = work => output,
             () = self.overdue() => Err(ToolError::cancelled()),

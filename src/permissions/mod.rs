@@ -1,7 +1,7 @@
 //! Whether a tool call may run.
 //!
 //! [`decide`](decide::decide) is pure: a call, rules, a mode and a [`World`] go in, a [`Verdict`] comes out. Asking the
-//! person, running hooks and saving rules are done elsewhere. A [`Grant`] is the proof that a call may run.
+//! person and running hooks are done elsewhere; [`store`] saves rules. A [`Grant`] is the proof that a call may run.
 
 pub mod bash;
 mod call;
@@ -11,11 +11,13 @@ mod cover;
 pub mod decide;
 pub mod grant;
 mod mcp;
+mod offer;
 mod path;
 mod pattern;
 mod protected;
 pub mod rule;
 mod search;
+pub mod store;
 #[cfg(test)]
 mod tests;
 mod web;
@@ -24,5 +26,7 @@ pub mod world;
 
 pub use decide::{Asked, Cause, Decision, Verdict, decide};
 pub use grant::Grant;
+pub use offer::{check_rule, offer};
 pub use rule::{Rule, RuleList, Rules, Source, Warning};
+pub use store::Store;
 pub use world::{Links, NoLinks, RealLinks, World};

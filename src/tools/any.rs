@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{DescribeCx, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated, input_schema};
 use crate::permissions::Grant;
-use crate::protocol::ToolDefinition;
+use crate::protocol::{FileDiff, ToolDefinition};
 
 /// What is known of a call from its input alone. The defaults are the careful ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,9 +34,12 @@ pub trait AnyTool: Send + Sync {
         input: &'a Value,
         cx: &'a ToolCx,
     ) -> BoxFuture<'a, Result<Validated, ToolError>>;
+    fn preview<'a>(&'a self, input: &'a Value, cx: &'a ToolCx) -> BoxFuture<'a, Option<FileDiff>>;
+    /// Makes the call, or the part of it that leaves its file with this text.
     fn call(
         &self,
         input: Value,
+        part: Option<String>,
         grant: Grant,
         cx: ToolCx,
     ) -> BoxFuture<'_, Result<ToolOutput, ToolError>>;
@@ -147,15 +150,27 @@ impl<T: Tool> AnyTool for Erased<T> {
         .boxed()
     }
 
+    fn preview<'a>(&'a self, input: &'a Value, cx: &'a ToolCx) -> BoxFuture<'a, Option<FileDiff>> {
+        async move {
+            let input = Self::parse(input).ok()?;
+            self.tool.preview(&input, cx).await
+        }
+        .boxed()
+    }
+
     fn call(
         &self,
         input: Value,
+        part: Option<String>,
         grant: Grant,
         cx: ToolCx,
     ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         async move {
             let input = Self::parse(&input)?;
-            self.tool.call(input, grant, cx).await
+            match part {
+                None => self.tool.call(input, grant, cx).await,
+                Some(after) => self.tool.call_in_part(input, after, grant, cx).await,
+            }
         }
         .boxed()
     }

@@ -16,7 +16,7 @@ use super::files::numbered::{line_numbers, snippet};
 use super::files::{self, FileError, notebook, path};
 use super::{Environment, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::Grant;
-use crate::protocol::{InterruptBehavior, Level};
+use crate::protocol::{FileDiff, InterruptBehavior, Level};
 
 pub struct Edit;
 
@@ -38,6 +38,14 @@ pub struct Input {
 enum Edited {
     Created(Document),
     Replaced(Document, Replaced),
+}
+
+impl Edited {
+    fn document(&self) -> &Document {
+        match self {
+            Edited::Created(document) | Edited::Replaced(document, _) => document,
+        }
+    }
 }
 
 impl Input {
@@ -98,6 +106,39 @@ impl Tool for Edit {
         let (input, env) = (input.clone(), cx.env.clone());
         files::blocking(move || input.make(&path, &env).map(drop)).await?;
         Ok(Validated::Fine)
+    }
+
+    async fn preview(&self, input: &Input, cx: &ToolCx) -> Option<FileDiff> {
+        let path = path::resolve_file(&input.file_path, &cx.cwd).ok()?;
+        let (input, env) = (input.clone(), cx.env.clone());
+        let planned =
+            files::blocking(move || Ok(input.make(&path, &env)?.document().diff(&env.workspace)));
+        planned.await.ok().flatten()
+    }
+
+    async fn call_in_part(
+        &self,
+        input: Input,
+        after: String,
+        _grant: Grant,
+        cx: ToolCx,
+    ) -> Result<ToolOutput, ToolError> {
+        let path = path::resolve_file(&input.file_path, &cx.cwd)?;
+        files::blocking(move || {
+            // Let go of before the file is opened again: a document keeps others away from its file.
+            let planned = input.make(&path, &cx.env)?.document().text().to_owned();
+            let mut document = Document::open_or_new(&path, Need::Parts, &cx.env)?;
+            if document.text().is_empty() {
+                document.set_text(&after);
+            } else {
+                document.turn_into(&after)?;
+            }
+            if !document.is_changed() {
+                return Ok(ToolOutput::text(files::saved::NOTHING_ALLOWED));
+            }
+            Ok(document.save(&cx)?.into_part(&planned))
+        })
+        .await
     }
 
     async fn call(&self, input: Input, _grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {

@@ -89,6 +89,30 @@ pub trait Tool: Send + Sync + 'static {
         async { Ok(Validated::Fine) }
     }
 
+    /// What the call would change, where that can be told beforehand. Changes nothing.
+    fn preview(
+        &self,
+        _input: &Self::Input,
+        _cx: &ToolCx,
+    ) -> impl Future<Output = Option<FileDiff>> + Send {
+        async { None }
+    }
+
+    /// Calls a tool that has a [`preview`](Self::preview) so that its file holds `after` in the end: what the person allowed.
+    fn call_in_part(
+        &self,
+        _input: Self::Input,
+        _after: String,
+        _grant: Grant,
+        _cx: ToolCx,
+    ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send {
+        async {
+            Err(ToolError::new(
+                "The user allowed only a part of this call, which is not possible: nothing was done",
+            ))
+        }
+    }
+
     fn call(
         &self,
         input: Self::Input,

@@ -6,12 +6,11 @@ mod tests;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::files::document::{Document, Need, Saved};
-use super::files::numbered::{changed_range, snippet};
+use super::files::document::{Document, Need};
 use super::files::{self, path};
 use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::Grant;
-use crate::protocol::{InterruptBehavior, Level};
+use crate::protocol::{FileDiff, InterruptBehavior, Level};
 
 pub struct Write;
 
@@ -45,6 +44,38 @@ impl Tool for Write {
         Ok(Validated::Fine)
     }
 
+    async fn preview(&self, input: &Input, cx: &ToolCx) -> Option<FileDiff> {
+        let path = path::resolve_file(&input.file_path, &cx.cwd).ok()?;
+        let (content, env) = (input.content.clone(), cx.env.clone());
+        let planned = files::blocking(move || {
+            let mut document = Document::open_or_new(&path, Need::Whole, &env)?;
+            document.set_text(&content);
+            Ok(document.diff(&env.workspace))
+        });
+        planned.await.ok().flatten()
+    }
+
+    async fn call_in_part(
+        &self,
+        input: Input,
+        after: String,
+        _grant: Grant,
+        cx: ToolCx,
+    ) -> Result<ToolOutput, ToolError> {
+        let path = path::resolve_file(&input.file_path, &cx.cwd)?;
+        files::blocking(move || {
+            let mut document = Document::open_or_new(&path, Need::Whole, &cx.env)?;
+            document.set_text(&input.content);
+            let planned = document.text().to_owned();
+            document.set_text(&after);
+            if !document.is_changed() {
+                return Ok(ToolOutput::text(files::saved::NOTHING_ALLOWED));
+            }
+            Ok(document.save(&cx)?.into_part(&planned))
+        })
+        .await
+    }
+
     async fn call(&self, input: Input, _grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
         let path = path::resolve_file(&input.file_path, &cx.cwd)?;
         files::blocking(move || {
@@ -56,23 +87,10 @@ impl Tool for Write {
                     path::shown(&path)
                 )));
             }
-            Ok(result(document.save(&cx)?))
+            let saved = document.save(&cx)?;
+            let text = saved.in_words();
+            Ok(saved.into_output(text))
         })
         .await
     }
-}
-
-fn result(saved: Saved) -> ToolOutput {
-    let path = path::shown(&saved.path);
-    let text = match &saved.before {
-        None => format!("File created successfully at: {path}"),
-        Some(before) => {
-            let changed = changed_range(before, &saved.after);
-            format!(
-                "The file {path} has been updated. Here's the result of running `cat -n` on a snippet of the edited file:\n{}",
-                snippet(&saved.after, &changed)
-            )
-        }
-    };
-    saved.into_output(text)
 }

@@ -65,12 +65,13 @@ impl Pane {
         };
         let top = spot(self.rows.first());
         Rest {
-            anchor: match placed.follows {
-                true => Anchor::Follow,
-                false => Anchor::At {
+            anchor: if placed.follows {
+                Anchor::Follow
+            } else {
+                Anchor::At {
                     cell: top.cell,
                     line: top.row,
-                },
+                }
             },
             top,
             bottom: spot(self.rows.last()),

@@ -106,10 +106,8 @@ impl Caches {
         let call = state.calls.get(detail.call);
         let area = self.areas.conversation;
         // What runs shows its seconds.
-        let time = match call.is_over() {
-            true => 0,
-            false => call.elapsed(state.now).map_or(0, |time| time.as_secs() + 1),
-        };
+        let running = call.elapsed(state.now).filter(|_| !call.is_over());
+        let time = running.map_or(0, |time| time.as_secs() + 1);
         let key = (
             detail.call.0,
             call.revision,
@@ -208,9 +206,10 @@ impl Areas {
         let wide = whole.width >= WIDE_ENOUGH_FOR_PANEL && !state.calls.is_empty();
         let left = height.saturating_sub(footer + status + rule + composer);
         let queue = u16::try_from(state.queue.len()).unwrap_or(3).min(3).min(left / 4);
-        let strip = match wide {
-            true => 0,
-            false => panel::strip_height(state, (left / 4).max(1)).min(left.saturating_sub(2)),
+        let strip = if wide {
+            0
+        } else {
+            panel::strip_height(state, (left / 4).max(1)).min(left.saturating_sub(2))
         };
         let mut y = whole.bottom();
         let mut take = |rows: u16| {
@@ -277,14 +276,11 @@ fn draw_notice(state: &AppState, whole: Rect, buf: &mut Buffer) -> Option<Positi
 fn draw(state: &AppState, caches: &mut Caches, whole: Rect, buf: &mut Buffer) -> Option<Position> {
     let theme = &state.settings.theme;
     let areas = caches.areas;
-    match (&caches.detail, &state.panel.detail) {
-        (Some((_, rows)), Some(detail)) => {
-            panel::draw_detail(rows, detail.scroll, areas.conversation, buf);
-        }
-        _ => {
-            caches.pane.draw(state, &caches.cells, buf);
-            draw_new_below(state, areas.conversation, buf);
-        }
+    if let (Some((_, rows)), Some(detail)) = (&caches.detail, &state.panel.detail) {
+        panel::draw_detail(rows, detail.scroll, areas.conversation, buf);
+    } else {
+        caches.pane.draw(state, &caches.cells, buf);
+        draw_new_below(state, areas.conversation, buf);
     }
     caches.listed = if areas.panel.width > 0 {
         panel::draw(state, areas.panel, buf)

@@ -48,6 +48,7 @@ impl Picker {
     }
 
     /// Begins at the item that `is_it` knows.
+    #[must_use]
     pub fn starting_at(mut self, is_it: impl Fn(&Item) -> bool) -> Self {
         self.chosen = self.items.iter().position(is_it).unwrap_or(0);
         self

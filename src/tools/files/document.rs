@@ -4,7 +4,6 @@
 //! nothing, so a call can be tried out before anyone is asked about it.
 
 use std::ffi::OsString;
-use std::fmt::Write;
 use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -14,18 +13,22 @@ use super::atomic::{self, Expected};
 use super::error::{FileError, human_size, plain};
 use super::ledger::{Seen, Stale};
 use super::lock::PathLock;
-use super::matching::{self, MatchError, Scope};
+use super::matching::{self, MatchError, Scope, Splice};
 use super::numbered::line_number;
 use super::open::{check_type, missing};
+use super::part;
 use super::path::{Located, is_inside, locate, shown, shown_from};
 use super::place::Place;
+use super::saved::Saved;
 use super::stamp::{ContentHash, Stamp};
 use super::text::{Encoding, Ending, NotText, Text};
-use crate::protocol::{FileDiff, ResultBlock};
-use crate::tools::{Environment, ForScreen, NotLogged, ToolCx, ToolOutput};
+use crate::protocol::FileDiff;
+use crate::tools::{Environment, NotLogged, ToolCx};
 
 /// A larger file is not changed through here: old and new content are held in memory, several times over.
 pub const MAX_SIZE: u64 = 64 << 20;
+/// A larger text is not shown before it is changed.
+const MAX_SHOWN: usize = 4 << 20;
 
 /// A text file with its guards.
 #[derive(Debug)]
@@ -66,21 +69,6 @@ pub enum Need {
 pub struct Replaced {
     pub ranges: Vec<Range<usize>>,
     pub quotes_differ: bool,
-}
-
-/// A change that is on the disk.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Saved {
-    /// As the call gave it, made absolute.
-    pub path: PathBuf,
-    /// As the screen shows it.
-    pub name: String,
-    /// `None` for a file that was created.
-    pub before: Option<String>,
-    pub after: String,
-    pub change: FileChange,
-    /// Other names of the file, which keep the old content.
-    pub other_links: u64,
 }
 
 /// What a call did to a file, as far as it is needed to take it back.
@@ -228,6 +216,21 @@ impl Document {
         }
     }
 
+    /// What saving would change, for a person to look at; nothing for a text that is too large for that.
+    pub fn diff(&self, workspace: &Path) -> Option<FileDiff> {
+        let before: Option<Arc<str>> = match &self.origin {
+            Origin::Nothing { .. } => None,
+            Origin::File { bytes, .. } if bytes.len() > MAX_SHOWN => return None,
+            Origin::File { bytes, .. } => Some(Text::decode(bytes).ok()?.content.into()),
+        };
+        let after = self.text();
+        (after.len() <= MAX_SHOWN).then(|| FileDiff {
+            path: shown_from(&self.path, workspace),
+            before,
+            after: after.into(),
+        })
+    }
+
     /// Replaces `old` by `new`, of which the model must have seen every place.
     pub fn replace(&mut self, old: &str, new: &str, scope: Scope) -> Result<Replaced, FileError> {
         let text = &self.text.content;
@@ -244,7 +247,21 @@ impl Document {
             };
             FileError::NoMatch { message }
         })?;
-        let splices = &replacement.splices;
+        let ranges = self.splice(&replacement.splices)?;
+        Ok(Replaced {
+            ranges,
+            quotes_differ: replacement.quotes_differ,
+        })
+    }
+
+    /// Makes the text `after` by changing as little as possible of it. The model must have seen what changes.
+    pub fn turn_into(&mut self, after: &str) -> Result<(), FileError> {
+        let splices = part::splices(&self.text.content, after);
+        self.splice(&splices).map(drop)
+    }
+
+    fn splice(&mut self, splices: &[Splice]) -> Result<Vec<Range<usize>>, FileError> {
+        let text = &self.text.content;
         if let Some(unseen) = splices
             .iter()
             .find(|splice| !self.seen.covers(&splice.range))
@@ -257,10 +274,7 @@ impl Document {
         let (content, ranges) = matching::apply(text, splices);
         self.seen = self.seen.map(|position| matching::moved(position, splices));
         self.text.content = content;
-        Ok(Replaced {
-            ranges,
-            quotes_differ: replacement.quotes_differ,
-        })
+        Ok(ranges)
     }
 
     /// Replaces everything. A file that exists keeps its encoding and byte order mark, and its line endings if they
@@ -337,31 +351,6 @@ impl Document {
             change,
             other_links: written.other_links,
         })
-    }
-}
-
-impl Saved {
-    /// The output of a call whose only effect this is: `text` for the model, the difference for the screen.
-    pub fn into_output(self, mut text: String) -> ToolOutput {
-        if self.other_links > 0 {
-            let _ = write!(
-                text,
-                "\n<system-reminder>The file had {} (hard links), which keep the old content.</system-reminder>",
-                match self.other_links {
-                    1 => "another name".to_owned(),
-                    count => format!("{count} other names"),
-                }
-            );
-        }
-        ToolOutput {
-            for_model: vec![ResultBlock::text(text)],
-            for_screen: Some(ForScreen::Diff(FileDiff {
-                path: self.name,
-                before: self.before.map(Arc::from),
-                after: Arc::from(self.after),
-            })),
-            changes: Vec::new(),
-        }
     }
 }
 

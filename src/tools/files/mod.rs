@@ -17,9 +17,11 @@ pub mod notebook;
 pub mod numbered;
 pub mod open;
 pub mod page;
+pub mod part;
 pub mod path;
 pub mod pdf;
 pub mod place;
+pub mod saved;
 #[cfg(test)]
 pub mod scratch;
 mod stamp;

@@ -1,5 +1,6 @@
 //! What a turn came to, in one quiet line.
 
+use std::fmt::Write;
 use std::time::Duration;
 
 use ratatui::text::{Line, Span};
@@ -20,11 +21,13 @@ pub fn rows(summary: &Summary, brush: &Brush) -> Vec<Row> {
     match summary.calls {
         0 => {}
         1 => words.push_str(" · 1 call"),
-        calls => words.push_str(&format!(" · {calls} calls")),
+        calls => {
+            let _ = write!(words, " · {calls} calls");
+        }
     }
     if summary.saved >= WORTH_SAYING {
         let saved = seconds(summary.saved);
-        words.push_str(&format!(" · {saved} saved by running tools while the model wrote"));
+        let _ = write!(words, " · {saved} saved by running tools while the model wrote");
     }
     let (mark, role) = match summary.ending {
         SummaryEnding::Done => ("· ", Role::Faint),

@@ -8,7 +8,7 @@ use tui_textarea::DataCursor;
 use super::{at_bottom, field, frame};
 use crate::app::dialogs::by_hand::ByHandDialog;
 use crate::theme::{Role, Theme};
-use crate::ui::text::{clean, truncate};
+use crate::ui::text::{clean, truncate, width};
 
 pub fn draw(dialog: &ByHandDialog, theme: &Theme, area: Rect, buf: &mut Buffer) -> Option<Position> {
     let lines = dialog.field.lines();
@@ -38,13 +38,11 @@ pub fn draw(dialog: &ByHandDialog, theme: &Theme, area: Rect, buf: &mut Buffer) 
         let end = field(&clean(text), Role::Text, theme, line, buf);
         if number == row {
             let before: String = text.chars().take(column).collect();
-            caret = Some(match column == text.chars().count() {
-                true => end,
-                false => {
-                    let cells = crate::ui::text::width(&clean(&before));
-                    let cells = u16::try_from(cells).unwrap_or(0);
-                    Position::new(inner.x + cells.min(inner.width.saturating_sub(1)), y)
-                }
+            caret = Some(if column == text.chars().count() {
+                end
+            } else {
+                let cells = u16::try_from(width(&clean(&before))).unwrap_or(0);
+                Position::new(inner.x + cells.min(inner.width.saturating_sub(1)), y)
             });
         }
         y += 1;

@@ -25,7 +25,7 @@ pub fn lay_out(state: &AppState, whole: Rect) -> (Vec<Line<'static>>, DialogRest
     let (width, height) = (area.width.saturating_sub(4), area.height.saturating_sub(2));
     let theme = &state.settings.theme;
     let mut lines = Vec::new();
-    lines.extend(title("Commands", theme));
+    lines.push(title("Commands", theme));
     for command in slash::COMMANDS {
         let name = format!("/{} {}", command.name, command.arguments);
         lines.extend(entry(name.trim_end(), command.about, width, theme));
@@ -39,7 +39,7 @@ pub fn lay_out(state: &AppState, whole: Rect) -> (Vec<Line<'static>>, DialogRest
             continue;
         }
         lines.push(Line::default());
-        lines.extend(title(context.title(), theme));
+        lines.push(title(context.title(), theme));
         for (keys, words) in group {
             lines.extend(entry(&keys, words, width, theme));
         }
@@ -76,8 +76,8 @@ fn group(keymap: &Keymap, context: Context) -> Vec<(String, &'static str)> {
         .collect()
 }
 
-fn title(text: &str, theme: &Theme) -> Option<Line<'static>> {
-    Some(Line::from(Span::styled(text.to_owned(), theme.style(Role::Heading))))
+fn title(text: &str, theme: &Theme) -> Line<'static> {
+    Line::from(Span::styled(text.to_owned(), theme.style(Role::Heading)))
 }
 
 fn entry(keys: &str, words: &str, room: u16, theme: &Theme) -> Vec<Line<'static>> {

@@ -1,4 +1,4 @@
-//! Which role a TextMate scope has.
+//! Which role a `TextMate` scope has.
 //!
 //! The innermost scope that says anything decides. Among the prefixes that match it the longest one counts.
 

@@ -1,5 +1,6 @@
 //! The timeline of the turn: when the model wrote, when each call ran, and so how they overlap.
 
+use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use ratatui::buffer::Buffer;
@@ -53,7 +54,7 @@ pub fn draw(state: &AppState, area: Rect, buf: &mut Buffer) {
     };
     let mut title = format!("Timeline  {}", seconds(scale.whole));
     if let Some(saved) = saved_words(state) {
-        title.push_str(&format!(" · {saved}"));
+        let _ = write!(title, " · {saved}");
     }
     let line = Line::from(Span::styled(title, theme.style(Role::Muted)));
     buf.set_line(area.x, area.y + 1, &line, area.width);

@@ -1,0 +1,79 @@
+//! A change that is on the disk, in words for the model and as a difference for the screen.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::FileChange;
+use super::numbered::{changed_range, snippet};
+use super::part::left_out;
+use super::path::shown;
+use crate::protocol::{FileDiff, ResultBlock};
+use crate::tools::{ForScreen, ToolOutput};
+
+/// The result of a call of which the person allowed nothing.
+pub const NOTHING_ALLOWED: &str = "The user did not allow any part of this change, so nothing was written. Do not try it again; ask how to go on";
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Saved {
+    /// As the call gave it, made absolute.
+    pub path: PathBuf,
+    /// As the screen shows it.
+    pub name: String,
+    /// `None` for a file that was created.
+    pub before: Option<String>,
+    pub after: String,
+    pub change: FileChange,
+    /// Other names of the file, which keep the old content.
+    pub other_links: u64,
+}
+
+impl Saved {
+    /// What the file looks like now.
+    pub fn in_words(&self) -> String {
+        let path = shown(&self.path);
+        match &self.before {
+            None => format!("File created successfully at: {path}"),
+            Some(before) => format!(
+                "The file {path} has been updated. Here's the result of running `cat -n` on a snippet of the edited file:\n{}",
+                snippet(&self.after, &changed_range(before, &self.after))
+            ),
+        }
+    }
+
+    /// The output of a call that the person allowed only in part; `planned` is what the file would have held.
+    pub fn into_part(self, planned: &str) -> ToolOutput {
+        let text = match left_out(&self.after, planned) {
+            None => self.in_words(),
+            Some(diff) => format!(
+                "The user allowed only a part of this change. {}\n\nThis is missing, as a diff from what the file has now to what you \
+                 asked for. The user does not want it; do not try it again:\n{diff}",
+                self.in_words()
+            ),
+        };
+        self.into_output(text)
+    }
+
+    /// The output of a call whose only effect this is: `text` for the model, the difference for the screen.
+    pub fn into_output(self, mut text: String) -> ToolOutput {
+        if self.other_links > 0 {
+            let _ = write!(
+                text,
+                "\n<system-reminder>The file had {} (hard links), which keep the old content.</system-reminder>",
+                match self.other_links {
+                    1 => "another name".to_owned(),
+                    count => format!("{count} other names"),
+                }
+            );
+        }
+        ToolOutput {
+            for_model: vec![ResultBlock::text(text)],
+            for_screen: Some(ForScreen::Diff(FileDiff {
+                path: self.name,
+                before: self.before.map(Arc::from),
+                after: Arc::from(self.after),
+            })),
+            ..ToolOutput::default()
+        }
+    }
+}
