@@ -171,7 +171,11 @@ impl Heights for Measured<'_> {
     fn translate(&mut self, index: usize, row: usize) -> usize {
         let height = self.height(index);
         let id = self.entry(index).id;
-        let before = self.cache.laid.get_mut(&id).and_then(|laid| laid.before.take());
+        let before = self
+            .cache
+            .laid
+            .get_mut(&id)
+            .and_then(|laid| laid.before.take());
         let row = match before {
             Some(before) if before > 0 => row * height / before,
             Some(_) | None => row,

@@ -91,7 +91,11 @@ impl Pane {
             draw_row(row, self.area, y, buf);
             if let Some(search) = state.search.as_ref().filter(|it| !it.query.is_empty()) {
                 let current = search.current().is_some_and(|(at, _)| at == *cell);
-                let role = if current { Role::CurrentMatch } else { Role::Match };
+                let role = if current {
+                    Role::CurrentMatch
+                } else {
+                    Role::Match
+                };
                 self.mark_matches(row, y, &search.query, theme.style(role), buf);
             }
             if let Some(selection) = &state.selection
@@ -173,7 +177,13 @@ impl Pane {
     fn step(&self, from: Spot, step: Move, cache: &CellCache) -> Spot {
         let row = cache.rows(from.cell).get(from.row);
         let text = row.map(|row| row.line.to_string()).unwrap_or_default();
-        let start = row.map_or(0, |row| if row.gutter == Row::DECORATION { 0 } else { row.gutter });
+        let start = row.map_or(0, |row| {
+            if row.gutter == Row::DECORATION {
+                0
+            } else {
+                row.gutter
+            }
+        });
         let end = narrow(width(text.trim_end())).saturating_sub(1).max(start);
         let column = match step {
             Move::Left => from.column.saturating_sub(1).max(start),
@@ -210,9 +220,16 @@ pub fn draw_row(row: &Row, area: Rect, y: u16, buf: &mut Buffer) {
         return;
     }
     if row.line.style.bg.is_some() {
-        let gutter = if row.gutter == Row::DECORATION { 0 } else { row.gutter };
+        let gutter = if row.gutter == Row::DECORATION {
+            0
+        } else {
+            row.gutter
+        };
         let from = gutter.min(area.width);
-        buf.set_style(Rect::new(area.x + from, y, area.width - from, 1), row.line.style);
+        buf.set_style(
+            Rect::new(area.x + from, y, area.width - from, 1),
+            row.line.style,
+        );
     }
     buf.set_line(area.x, y, &row.line, area.width);
 }
@@ -226,11 +243,22 @@ fn selected(selection: &Selection, cell: CellId, number: usize, row: &Row) -> Op
     }
     let text = row.line.to_string();
     let whole = narrow(width(&text));
-    let from = if here == (first.cell, first.row) { first.column } else { 0 };
-    let to = if here == (last.cell, last.row) { last.column.saturating_add(1) } else { whole };
+    let from = if here == (first.cell, first.row) {
+        first.column
+    } else {
+        0
+    };
+    let to = if here == (last.cell, last.row) {
+        last.column.saturating_add(1)
+    } else {
+        whole
+    };
     let (from, to) = match selection.reach {
         Reach::Letters => (from, to.min(whole)),
-        Reach::Words => (word_start(&text, from), word_end(&text, to.saturating_sub(1))),
+        Reach::Words => (
+            word_start(&text, from),
+            word_end(&text, to.saturating_sub(1)),
+        ),
         Reach::Rows => (0, whole),
     };
     Some((from, to.max(from)))
@@ -292,7 +320,8 @@ fn word_from(text: &str, column: u16) -> u16 {
         .skip_while(|(at, _)| *at < column)
         .skip_while(|(_, cluster)| is_word(cluster))
         .skip_while(|(_, cluster)| !is_word(cluster));
-    rest.next().map_or_else(|| narrow(width(text)), |(at, _)| *at)
+    rest.next()
+        .map_or_else(|| narrow(width(text)), |(at, _)| *at)
 }
 
 fn word_before(text: &str, column: u16) -> u16 {

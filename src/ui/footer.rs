@@ -71,10 +71,9 @@ fn ladder(state: &AppState) -> Vec<(String, String)> {
         (Rung::Force, _) => (&ctrl_c, "stop with force"),
         (Rung::Draft, _) => (&[Action::ClearOrQuit], "clear"),
         (Rung::Quit, _) => (&[Action::ClearOrQuit], "again to quit"),
-        (
-            Rung::ArmQuit | Rung::Nothing | Rung::Dialog | Rung::Selection | Rung::Focus,
-            _,
-        ) => (&[Action::ClearOrQuit], "twice to quit"),
+        (Rung::ArmQuit | Rung::Nothing | Rung::Dialog | Rung::Selection | Rung::Focus, _) => {
+            (&[Action::ClearOrQuit], "twice to quit")
+        }
     };
     match key_of(actions) {
         Some(key) => vec![(key, words.to_owned())],
@@ -129,9 +128,7 @@ fn featured(state: &AppState, contexts: &[Context]) -> &'static [Action] {
         Some(Context::Reason) => &[Action::SendReason, Action::Back],
         // These show their keys in the dialog itself.
         Some(Context::Permission | Context::Hunks | Context::RuleEdit) => &[],
-        Some(
-            Context::Composer | Context::ComposerEmpty | Context::Working | Context::Global,
-        )
+        Some(Context::Composer | Context::ComposerEmpty | Context::Working | Context::Global)
         | None => {
             if state.is_working() && state.focus == Focus::Composer {
                 &[

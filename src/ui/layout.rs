@@ -31,7 +31,12 @@ pub struct Placed {
 }
 
 /// Finds the first row in view, after all that the person wants to scroll.
-pub fn place(entries: &[Entry], heights: &mut dyn Heights, scroll: &Scroll, height: usize) -> Placed {
+pub fn place(
+    entries: &[Entry],
+    heights: &mut dyn Heights,
+    scroll: &Scroll,
+    height: usize,
+) -> Placed {
     let mut walk = Walk {
         entries,
         heights,
@@ -68,7 +73,13 @@ impl Walk<'_> {
     /// Where the view begins when the last row is at its bottom.
     fn end_top(&mut self) -> Place {
         let last = self.entries.len();
-        self.up(Place { index: last, row: 0 }, self.height)
+        self.up(
+            Place {
+                index: last,
+                row: 0,
+            },
+            self.height,
+        )
     }
 
     fn find(&mut self, cell: CellId, line: usize) -> Place {
@@ -90,8 +101,10 @@ impl Walk<'_> {
             Motion::HalfPages(halves) => {
                 // A whole page leaves a row of what was there.
                 let rows = match halves.abs() {
-                    2 => i64::try_from(self.height.saturating_sub(1).max(1)).unwrap_or(1)
-                        * halves.signum(),
+                    2 => {
+                        i64::try_from(self.height.saturating_sub(1).max(1)).unwrap_or(1)
+                            * halves.signum()
+                    }
                     _ => half.saturating_mul(halves),
                 };
                 self.by(from, rows)

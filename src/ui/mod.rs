@@ -86,9 +86,12 @@ impl Caches {
         }
         let areas = Areas::of(state, whole);
         self.areas = areas;
-        let rest = self
-            .pane
-            .lay_out(state, areas.conversation, &mut self.cells, &mut self.highlights);
+        let rest = self.pane.lay_out(
+            state,
+            areas.conversation,
+            &mut self.cells,
+            &mut self.highlights,
+        );
         let detail = self.lay_out_detail(state);
         let dialog = self.lay_out_dialog(state, whole);
         Some(Found {
@@ -205,7 +208,10 @@ impl Areas {
         let composer = composer::height(&state.composer, whole.width, most).clamp(1, most);
         let wide = whole.width >= WIDE_ENOUGH_FOR_PANEL && !state.calls.is_empty();
         let left = height.saturating_sub(footer + status + rule + composer);
-        let queue = u16::try_from(state.queue.len()).unwrap_or(3).min(3).min(left / 4);
+        let queue = u16::try_from(state.queue.len())
+            .unwrap_or(3)
+            .min(3)
+            .min(left / 4);
         let strip = if wide {
             0
         } else {
@@ -230,7 +236,11 @@ impl Areas {
             height: y - whole.y,
             ..whole
         };
-        let aside = if wide { (whole.width / 3).clamp(36, 60) } else { 0 };
+        let aside = if wide {
+            (whole.width / 3).clamp(36, 60)
+        } else {
+            0
+        };
         Self {
             conversation: Rect {
                 // A column of air on the right.
@@ -267,9 +277,18 @@ pub fn view(state: &AppState, caches: &mut Caches, frame: &mut Frame) {
 }
 
 fn draw_notice(state: &AppState, whole: Rect, buf: &mut Buffer) -> Option<Position> {
-    let text = if state.dialogs.is_empty() { "too small" } else { "asks: enlarge" };
+    let text = if state.dialogs.is_empty() {
+        "too small"
+    } else {
+        "asks: enlarge"
+    };
     let text = truncate(text, usize::from(whole.width));
-    buf.set_string(whole.x, whole.y, text, state.settings.theme.style(Role::Warning));
+    buf.set_string(
+        whole.x,
+        whole.y,
+        text,
+        state.settings.theme.style(Role::Warning),
+    );
     (whole.area() > 0).then_some(Position::new(whole.x, whole.y))
 }
 
@@ -374,5 +393,8 @@ fn draw_search(state: &AppState, areas: Areas, buf: &mut Buffer) -> Option<Posit
     ]);
     buf.set_line(area.x, area.y, &line, area.width);
     let caret = 2 + u16::try_from(width(&clean(&search.query))).unwrap_or(0);
-    Some(Position::new(area.x + caret.min(area.width.saturating_sub(1)), area.y))
+    Some(Position::new(
+        area.x + caret.min(area.width.saturating_sub(1)),
+        area.y,
+    ))
 }

@@ -34,7 +34,12 @@ pub fn draw_rule(state: &AppState, area: Rect, buf: &mut Buffer) {
         let room = usize::from(area.width).saturating_sub(usize::from(right) + 8);
         let text = format!(" {} ", truncate(&activity.text, room));
         let line = Line::from(Span::styled(text, theme.style(activity.role)));
-        buf.set_line(area.x + 2.min(area.width), area.y, &line, area.width.saturating_sub(2));
+        buf.set_line(
+            area.x + 2.min(area.width),
+            area.y,
+            &line,
+            area.width.saturating_sub(2),
+        );
     }
 }
 
@@ -47,7 +52,8 @@ struct Doing {
 fn activity(state: &AppState) -> Option<Doing> {
     let work = state.work()?;
     let elapsed = state.now.saturating_duration_since(work.since);
-    let spinner = SPINNER[usize::try_from(elapsed.as_millis() / SPIN_MS).unwrap_or(0) % SPINNER.len()];
+    let spinner =
+        SPINNER[usize::try_from(elapsed.as_millis() / SPIN_MS).unwrap_or(0) % SPINNER.len()];
     let time = match elapsed.as_secs() {
         0..60 => format!("{}s", elapsed.as_secs()),
         _ => seconds(elapsed),
@@ -64,10 +70,16 @@ fn activity(state: &AppState) -> Option<Doing> {
         } => {
             let left = until.saturating_duration_since(state.now).as_secs() + 1;
             let problem = clean(problem);
-            (format!("! {problem} · try {} in {left}s", attempt + 1), Role::Warning)
+            (
+                format!("! {problem} · try {} in {left}s", attempt + 1),
+                Role::Warning,
+            )
         }
         Stage::Stopping => match finishing(state) {
-            Some(tool) => (format!("{spinner} stopping · {tool} runs to its end"), Role::Warning),
+            Some(tool) => (
+                format!("{spinner} stopping · {tool} runs to its end"),
+                Role::Warning,
+            ),
             None => (format!("{spinner} stopping"), Role::Warning),
         },
         Stage::Killing => (format!("{spinner} stopping with force"), Role::Warning),

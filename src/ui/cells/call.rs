@@ -75,7 +75,10 @@ fn head(call: &Call, brush: &Brush) -> Row {
 
 /// Names of MCP servers' tools are long; the server's name says where they are from.
 fn shown_name(tool: &str) -> String {
-    let name = match tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
+    let name = match tool
+        .strip_prefix("mcp__")
+        .and_then(|rest| rest.split_once("__"))
+    {
         Some((server, tool)) => format!("{server}:{tool}"),
         None => tool.to_owned(),
     };
@@ -240,7 +243,10 @@ pub fn output(text: &str, most: usize, brush: &Brush) -> Vec<Row> {
 /// The end of an output, which says best why something failed.
 fn tail(text: &str, most: usize, brush: &Brush) -> Vec<Row> {
     let text = strip_ansi(text);
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
     let from = lines.len().saturating_sub(most);
     output(&lines[from..].join("\n"), most, brush)
 }

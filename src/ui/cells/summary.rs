@@ -27,7 +27,10 @@ pub fn rows(summary: &Summary, brush: &Brush) -> Vec<Row> {
     }
     if summary.saved >= WORTH_SAYING {
         let saved = seconds(summary.saved);
-        let _ = write!(words, " · {saved} saved by running tools while the model wrote");
+        let _ = write!(
+            words,
+            " · {saved} saved by running tools while the model wrote"
+        );
     }
     let (mark, role) = match summary.ending {
         SummaryEnding::Done => ("· ", Role::Faint),

@@ -13,7 +13,10 @@ pub fn rows(state: &AppState, brush: &Brush) -> Vec<Row> {
     let title = Line::from(vec![
         Span::styled("agent-tui", theme.style(Role::Strong)),
         Span::styled(
-            format!("  {}", truncate_middle(&clean(&state.session.workspace), room)),
+            format!(
+                "  {}",
+                truncate_middle(&clean(&state.session.workspace), room)
+            ),
             theme.style(Role::Muted),
         ),
     ]);

@@ -10,9 +10,16 @@ use crate::app::dialogs::by_hand::ByHandDialog;
 use crate::theme::{Role, Theme};
 use crate::ui::text::{clean, truncate, width};
 
-pub fn draw(dialog: &ByHandDialog, theme: &Theme, area: Rect, buf: &mut Buffer) -> Option<Position> {
+pub fn draw(
+    dialog: &ByHandDialog,
+    theme: &Theme,
+    area: Rect,
+    buf: &mut Buffer,
+) -> Option<Position> {
     let lines = dialog.field.lines();
-    let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(3);
+    let height = u16::try_from(lines.len())
+        .unwrap_or(u16::MAX)
+        .saturating_add(3);
     let area = at_bottom(area, height.clamp(5, 14));
     let inner = frame(area, "the result, by hand", Role::BorderFocused, theme, buf);
     if inner.height == 0 {

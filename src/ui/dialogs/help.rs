@@ -31,7 +31,12 @@ pub fn lay_out(state: &AppState, whole: Rect) -> (Vec<Line<'static>>, DialogRest
         lines.extend(entry(name.trim_end(), command.about, width, theme));
     }
     lines.extend(entry("!COMMAND", "run a command directly", width, theme));
-    lines.extend(entry("#NOTE", "add a note to the project's memory", width, theme));
+    lines.extend(entry(
+        "#NOTE",
+        "add a note to the project's memory",
+        width,
+        theme,
+    ));
     lines.extend(entry("@FILE", "name a file, with completion", width, theme));
     for context in Context::ALL {
         let group = group(&state.settings.keymap, *context);
@@ -59,7 +64,13 @@ pub fn draw(
     whole: Rect,
     buf: &mut Buffer,
 ) {
-    let inner = frame(area(whole), "keys and commands", Role::BorderFocused, theme, buf);
+    let inner = frame(
+        area(whole),
+        "keys and commands",
+        Role::BorderFocused,
+        theme,
+        buf,
+    );
     let from = help.offset.min(lines.len());
     for (y, line) in (inner.y..inner.bottom()).zip(&lines[from..]) {
         buf.set_line(inner.x, y, line, inner.width);

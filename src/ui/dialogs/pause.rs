@@ -16,15 +16,26 @@ pub fn draw(dialog: &PauseDialog, keymap: &Keymap, theme: &Theme, area: Rect, bu
         theme.style(Role::Text),
     ));
     let rows = wrap(text, area.width.saturating_sub(4), &Indent::default());
-    let height = u16::try_from(rows.len()).unwrap_or(u16::MAX).saturating_add(4);
-    let inner = frame(at_bottom(area, height), "go on?", Role::BorderAlert, theme, buf);
+    let height = u16::try_from(rows.len())
+        .unwrap_or(u16::MAX)
+        .saturating_add(4);
+    let inner = frame(
+        at_bottom(area, height),
+        "go on?",
+        Role::BorderAlert,
+        theme,
+        buf,
+    );
     let mut lines: Vec<Line> = rows.into_iter().map(|row| row.line).collect();
     lines.push(Line::default());
     let mut keys = Vec::new();
     for (action, words) in [(Action::Choose, "go on"), (Action::Back, "stop the turn")] {
         if let Some(chord) = keymap.chord_for(action, &[Context::Question]) {
             keys.push(Span::styled(chord.to_string(), theme.style(Role::Key)));
-            keys.push(Span::styled(format!(" {words}   "), theme.style(Role::KeyHint)));
+            keys.push(Span::styled(
+                format!(" {words}   "),
+                theme.style(Role::KeyHint),
+            ));
         }
     }
     lines.push(Line::from(keys));

@@ -40,11 +40,18 @@ pub fn draw(picker: &Picker, theme: &Theme, area: Rect, buf: &mut Buffer) -> Opt
         let line = Line::from(vec![
             Span::styled(label, theme.style(Role::Text)),
             Span::raw("  "),
-            Span::styled(truncate(&clean(&item.about), left), theme.style(Role::Muted)),
+            Span::styled(
+                truncate(&clean(&item.about), left),
+                theme.style(Role::Muted),
+            ),
         ]);
         buf.set_line(list.x, y, &line, list.width);
         if index == picker.chosen {
-            let row = Rect { y, height: 1, ..list };
+            let row = Rect {
+                y,
+                height: 1,
+                ..list
+            };
             buf.set_style(row, theme.style(Role::Chosen));
         }
     }

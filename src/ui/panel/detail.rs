@@ -60,7 +60,10 @@ fn title(call: &Call, brush: &Brush) -> Row {
         State::Yielded(completed) => format!("yielded: {}", outcome_words(&call.tool, completed)),
     };
     let line = Line::from(vec![
-        Span::styled(clean(&call.tool).into_owned(), brush.theme.style(Role::Strong)),
+        Span::styled(
+            clean(&call.tool).into_owned(),
+            brush.theme.style(Role::Strong),
+        ),
         Span::styled(format!("  {words}"), brush.theme.style(Role::Muted)),
     ]);
     Row::new(line)
@@ -103,7 +106,10 @@ fn span(from: std::time::Instant, to: std::time::Instant) -> Duration {
 }
 
 fn heading(text: &'static str, brush: &Brush) -> Row {
-    Row::decoration(Line::from(Span::styled(text, brush.theme.style(Role::Heading))))
+    Row::decoration(Line::from(Span::styled(
+        text,
+        brush.theme.style(Role::Heading),
+    )))
 }
 
 /// Every field in its order, texts as they are.
@@ -113,10 +119,7 @@ fn input(call: &Call, brush: &Brush) -> Vec<Row> {
         return rows;
     };
     for (name, value) in fields {
-        let name = Span::styled(
-            format!("{}: ", clean(name)),
-            brush.theme.style(Role::Muted),
-        );
+        let name = Span::styled(format!("{}: ", clean(name)), brush.theme.style(Role::Muted));
         let text = match value.as_str() {
             Some(text) => text.to_owned(),
             None => value.to_string(),

@@ -59,7 +59,17 @@ pub fn draw_strip(state: &AppState, area: Rect, buf: &mut Buffer) -> Listed {
     for (y, index) in (area.y..area.bottom()).zip(keys) {
         let call = state.calls.get(state.panel.calls[index]);
         let chosen = state.focus == Focus::Panel && state.panel.chosen == index;
-        draw_call(call, state, chosen, Rect { y, height: 1, ..area }, buf);
+        draw_call(
+            call,
+            state,
+            chosen,
+            Rect {
+                y,
+                height: 1,
+                ..area
+            },
+            buf,
+        );
         listed.calls.push(index);
     }
     listed
@@ -84,7 +94,11 @@ fn strip_calls(state: &AppState, most: usize) -> Vec<usize> {
     };
     if found.len() > most {
         let from = match state.focus {
-            Focus::Panel => state.panel.chosen.saturating_sub(most / 2).min(found.len() - most),
+            Focus::Panel => state
+                .panel
+                .chosen
+                .saturating_sub(most / 2)
+                .min(found.len() - most),
             Focus::Composer | Focus::Conversation => 0,
         };
         found = found[from..from + most].to_vec();
@@ -100,7 +114,11 @@ fn unfinished(state: &AppState) -> impl Iterator<Item = usize> {
 }
 
 fn draw_edge(area: Rect, focused: bool, theme: &Theme, buf: &mut Buffer) {
-    let role = if focused { Role::BorderFocused } else { Role::Border };
+    let role = if focused {
+        Role::BorderFocused
+    } else {
+        Role::Border
+    };
     for y in area.y..area.bottom() {
         buf.set_string(area.x, y, "│", theme.style(role));
     }
@@ -131,7 +149,11 @@ fn draw_list(state: &AppState, area: Rect, buf: &mut Buffer) -> Listed {
     let from = first_line(state, &lines, height);
     let focused = state.focus == Focus::Panel;
     for (y, line) in (rows.y..rows.bottom()).zip(&lines[from..]) {
-        let area = Rect { y, height: 1, ..rows };
+        let area = Rect {
+            y,
+            height: 1,
+            ..rows
+        };
         let call = state.calls.get(state.panel.calls[line.index]);
         if line.is_output {
             let text = truncate(&last_line(call), usize::from(area.width.saturating_sub(4)));
@@ -257,7 +279,10 @@ fn counts(state: &AppState) -> String {
         calls.filter(|key| is(key, what)).count()
     };
     let parts = [
-        (count(|it| matches!(it, State::Arriving(_) | State::Queued)), "queued"),
+        (
+            count(|it| matches!(it, State::Arriving(_) | State::Queued)),
+            "queued",
+        ),
         (count(|it| matches!(it, State::Executing(_))), "executing"),
         (count(|it| matches!(it, State::Completed(_))), "completed"),
         (count(|it| matches!(it, State::Yielded(_))), "yielded"),

@@ -49,7 +49,9 @@ pub fn draw(state: &AppState, area: Rect, buf: &mut Buffer) {
     let end = last_moment(state);
     let scale = Scale {
         start,
-        whole: end.saturating_duration_since(start).max(Duration::from_millis(1)),
+        whole: end
+            .saturating_duration_since(start)
+            .max(Duration::from_millis(1)),
         cells: area.width - LABEL,
     };
     let mut title = format!("Timeline  {}", seconds(scale.whole));

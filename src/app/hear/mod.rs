@@ -1,18 +1,20 @@
 //! What the agent tells, taken into the state.
 
+mod calls;
+mod recall;
+mod writing;
+
 use std::time::Duration;
 
-use super::call::{Author, CallKey, Completed, State};
-use super::dialogs::Dialog;
-use super::dialogs::pause::PauseDialog;
-use super::preview::Partial;
-use super::transcript::{
-    Answer, Cell, CellId, NoticeKind, Progress, Summary, SummaryEnding, Transcript,
+use crate::app::call::{Author, State};
+use crate::app::dialogs::Dialog;
+use crate::app::dialogs::pause::PauseDialog;
+use crate::app::transcript::{
+    Cell, NoticeKind, Progress, Summary, SummaryEnding,
 };
-use super::{Activity, AppState, Effect, Stage, Work};
+use crate::app::{Activity, AppState, Effect, Stage, Work};
 use crate::protocol::{
-    AgentEvent, Aside, Block, CallId, CallOutcome, Command, Ending, Message, PermissionRequest,
-    Phase, Role, SessionOpened, StopReason, ToolResult, ToolState, ToolUse, TurnEvent, TurnId,
+    AgentEvent, Aside, Block, CallId, Command, Ending, Message, PermissionRequest, SessionOpened, StopReason, TurnEvent, TurnId,
     TurnSummary, Usage,
 };
 
@@ -20,7 +22,7 @@ use crate::protocol::{
 const WORTH_A_SUMMARY: Duration = Duration::from_secs(2);
 
 impl AppState {
-    pub(super) fn hear(&mut self, event: AgentEvent) -> Vec<Effect> {
+    pub(in crate::app) fn hear(&mut self, event: AgentEvent) -> Vec<Effect> {
         match event {
             AgentEvent::Opened(opened) => {
                 self.opened(opened);
@@ -42,7 +44,7 @@ impl AppState {
         }
     }
 
-    pub(super) fn notice(&mut self, kind: NoticeKind, text: impl Into<String>) {
+    pub(in crate::app) fn notice(&mut self, kind: NoticeKind, text: impl Into<String>) {
         let text = text.into();
         self.transcript.push(Cell::Notice { kind, text });
     }
@@ -54,69 +56,6 @@ impl AppState {
         if !history.is_empty() {
             self.recall(history);
         }
-    }
-
-    /// Shows a conversation that is gone on with.
-    fn recall(&mut self, history: Vec<Message>) {
-        for message in history {
-            match message.role {
-                Role::User => {
-                    for result in message.tool_results() {
-                        self.recall_result(result);
-                    }
-                    self.push_user(&message);
-                }
-                Role::Assistant => self.recall_answer(message),
-            }
-        }
-    }
-
-    fn recall_answer(&mut self, message: Message) {
-        for block in message.content {
-            match block {
-                Block::Text { text, .. } | Block::Refusal { text } => {
-                    let progress = Progress::Whole;
-                    self.transcript.push(Cell::Answer(Answer { text, progress }));
-                }
-                Block::Thinking { thinking, .. } if !thinking.is_empty() => {
-                    self.transcript.push(Cell::Thinking {
-                        text: thinking,
-                        since: self.now,
-                        took: Some(Duration::ZERO),
-                    });
-                }
-                Block::ToolUse(ToolUse {
-                    id, name, input, ..
-                }) => {
-                    let key = self.calls.add(id, name, Author::Model, self.now);
-                    self.calls.change(key, |call| {
-                        call.input = input;
-                        call.state = State::Queued;
-                    });
-                    self.transcript.push(Cell::Call(key));
-                }
-                Block::Thinking { .. }
-                | Block::Image(_)
-                | Block::RedactedThinking { .. }
-                | Block::ServerToolUse { .. }
-                | Block::ToolResult(_)
-                | Block::Other { .. } => {}
-            }
-        }
-    }
-
-    fn recall_result(&mut self, result: &ToolResult) {
-        let Some(key) = self.calls.find(&result.tool_use_id) else {
-            return;
-        };
-        let outcome = if result.is_error {
-            CallOutcome::Failed
-        } else {
-            CallOutcome::Succeeded
-        };
-        let completed = Completed::new(result, outcome, None, Duration::ZERO);
-        self.calls
-            .change(key, |call| call.state = State::Yielded(completed));
     }
 
     fn taken_back(&mut self, messages: &[Vec<Block>]) {
@@ -221,7 +160,7 @@ impl AppState {
         }
     }
 
-    fn push_user(&mut self, message: &Message) {
+    pub(super) fn push_user(&mut self, message: &Message) {
         let text = text_of(&message.content);
         let images = images_in(&message.content);
         if !text.is_empty() || images > 0 {
@@ -277,171 +216,6 @@ impl AppState {
                 attempt,
                 until,
             };
-        }
-    }
-
-    fn write(&mut self, text: &str) {
-        self.stop_thinking();
-        let now = self.now;
-        if let Some(work) = self.work_mut() {
-            work.heard = Some(now);
-        }
-        if let Some(id) = self.open_answer() {
-            self.transcript.change(id, |entry| {
-                if let Cell::Answer(answer) = &mut entry.cell {
-                    answer.text.push_str(text);
-                }
-            });
-        } else if !text.trim().is_empty() {
-            self.show(Cell::Answer(Answer {
-                text: text.trim_start_matches('\n').to_owned(),
-                progress: Progress::Writing,
-            }));
-        }
-    }
-
-    fn think(&mut self, text: &str) {
-        let (now, mut open) = (self.now, None);
-        if let Some(work) = self.work_mut() {
-            work.heard = Some(now);
-        }
-        if let Some(entry) = self.transcript.last()
-            && matches!(entry.cell, Cell::Thinking { took: None, .. })
-        {
-            open = Some(entry.id);
-        }
-        if let Some(id) = open {
-            self.transcript.change(id, |entry| {
-                if let Cell::Thinking { text: whole, .. } = &mut entry.cell {
-                    whole.push_str(text);
-                }
-            });
-            return;
-        }
-        self.stop_writing(Progress::Whole);
-        self.show(Cell::Thinking {
-            text: text.to_owned(),
-            since: now,
-            took: None,
-        });
-    }
-
-    /// Adds a cell of the response under way.
-    fn show(&mut self, cell: Cell) -> CellId {
-        let id = self.transcript.push(cell);
-        if let Some(work) = self.work_mut() {
-            work.response.push(id);
-        }
-        id
-    }
-
-    fn open_answer(&self) -> Option<CellId> {
-        let last = self.transcript.last()?;
-        let writes = matches!(
-            &last.cell,
-            Cell::Answer(Answer {
-                progress: Progress::Writing,
-                ..
-            })
-        );
-        writes.then_some(last.id)
-    }
-
-    fn stop_writing(&mut self, how: Progress) {
-        self.stop_thinking();
-        let writing = self.work().and_then(|work| last_answer(work, &self.transcript));
-        if let Some(id) = writing {
-            self.transcript.change(id, |entry| {
-                if let Cell::Answer(answer) = &mut entry.cell
-                    && answer.progress == Progress::Writing
-                {
-                    answer.progress = how;
-                }
-            });
-        }
-    }
-
-    fn stop_thinking(&mut self) {
-        let now = self.now;
-        let thinks = self.transcript.last().and_then(|entry| match entry.cell {
-            Cell::Thinking { took: None, .. } => Some(entry.id),
-            _ => None,
-        });
-        if let Some(id) = thinks {
-            self.transcript.change(id, |entry| {
-                if let Cell::Thinking { since, took, .. } = &mut entry.cell {
-                    *took = Some(now.saturating_duration_since(*since));
-                }
-            });
-        }
-    }
-
-    fn add_call(&mut self, id: CallId, name: String) -> CallKey {
-        let key = self.calls.add(id, name, Author::Model, self.now);
-        self.show(Cell::Call(key));
-        self.panel.add(key);
-        key
-    }
-
-    fn grow_input(&mut self, id: &CallId, fragment: &str) {
-        let Some(key) = self.calls.find(id) else {
-            return;
-        };
-        self.calls.change(key, |call| {
-            if let State::Arriving(partial) = &mut call.state {
-                partial.push(fragment);
-            }
-        });
-    }
-
-    fn advance(&mut self, key: CallKey, state: ToolState) {
-        let now = self.now;
-        let mut waits_no_more = None;
-        self.calls.change(key, |call| match state {
-            ToolState::Queued { input } => {
-                call.input = input;
-                call.times.queued = Some(now);
-                call.state = State::Queued;
-            }
-            ToolState::Executing { phase } => {
-                let times = &mut call.times;
-                times.begun.get_or_insert(now);
-                match phase {
-                    Phase::WaitingForApproval => times.asked = Some(now),
-                    Phase::Running => {
-                        times.running.get_or_insert(now);
-                    }
-                    Phase::Validating | Phase::InHooks | Phase::Finishing => {}
-                }
-                if phase != Phase::WaitingForApproval {
-                    waits_no_more = Some(call.id.clone());
-                }
-                call.state = State::Executing(phase);
-            }
-            ToolState::Progress { text } => call.print(&text),
-            ToolState::Completed {
-                result,
-                ran,
-                outcome,
-                shown,
-            } => {
-                call.times.ended = Some(now);
-                waits_no_more = Some(call.id.clone());
-                call.state = State::Completed(Completed::new(&result, outcome, shown, ran));
-                call.output = String::new();
-            }
-            ToolState::Yielded => {
-                let arriving = State::Arriving(Partial::default());
-                call.state = match std::mem::replace(&mut call.state, arriving) {
-                    State::Completed(completed) | State::Yielded(completed) => {
-                        State::Yielded(completed)
-                    }
-                    other @ (State::Arriving(_) | State::Queued | State::Executing(_)) => other,
-                };
-            }
-        });
-        if let Some(id) = waits_no_more {
-            self.withdraw(&id);
         }
     }
 
@@ -542,16 +316,6 @@ impl Work {
             heard: None,
         }
     }
-}
-
-/// The answer that the response under way writes at.
-fn last_answer(work: &Work, transcript: &Transcript) -> Option<CellId> {
-    let is_answer = |id: &&CellId| {
-        transcript
-            .get(**id)
-            .is_some_and(|entry| matches!(entry.cell, Cell::Answer(_)))
-    };
-    work.response.iter().rev().find(is_answer).copied()
 }
 
 fn text_of(blocks: &[Block]) -> String {

@@ -1,0 +1,112 @@
+//! What the model writes and thinks, as it comes.
+
+use crate::app::{AppState, Work};
+use crate::app::transcript::{Answer, Cell, CellId, Progress, Transcript};
+
+impl AppState {
+    pub(super) fn write(&mut self, text: &str) {
+        self.stop_thinking();
+        let now = self.now;
+        if let Some(work) = self.work_mut() {
+            work.heard = Some(now);
+        }
+        if let Some(id) = self.open_answer() {
+            self.transcript.change(id, |entry| {
+                if let Cell::Answer(answer) = &mut entry.cell {
+                    answer.text.push_str(text);
+                }
+            });
+        } else if !text.trim().is_empty() {
+            self.show(Cell::Answer(Answer {
+                text: text.trim_start_matches('\n').to_owned(),
+                progress: Progress::Writing,
+            }));
+        }
+    }
+
+    pub(super) fn think(&mut self, text: &str) {
+        let (now, mut open) = (self.now, None);
+        if let Some(work) = self.work_mut() {
+            work.heard = Some(now);
+        }
+        if let Some(entry) = self.transcript.last()
+            && matches!(entry.cell, Cell::Thinking { took: None, .. })
+        {
+            open = Some(entry.id);
+        }
+        if let Some(id) = open {
+            self.transcript.change(id, |entry| {
+                if let Cell::Thinking { text: whole, .. } = &mut entry.cell {
+                    whole.push_str(text);
+                }
+            });
+            return;
+        }
+        self.stop_writing(Progress::Whole);
+        self.show(Cell::Thinking {
+            text: text.to_owned(),
+            since: now,
+            took: None,
+        });
+    }
+
+    /// Adds a cell of the response under way.
+    pub(super) fn show(&mut self, cell: Cell) -> CellId {
+        let id = self.transcript.push(cell);
+        if let Some(work) = self.work_mut() {
+            work.response.push(id);
+        }
+        id
+    }
+
+    pub(super) fn open_answer(&self) -> Option<CellId> {
+        let last = self.transcript.last()?;
+        let writes = matches!(
+            &last.cell,
+            Cell::Answer(Answer {
+                progress: Progress::Writing,
+                ..
+            })
+        );
+        writes.then_some(last.id)
+    }
+
+    pub(super) fn stop_writing(&mut self, how: Progress) {
+        self.stop_thinking();
+        let writing = self.work().and_then(|work| last_answer(work, &self.transcript));
+        if let Some(id) = writing {
+            self.transcript.change(id, |entry| {
+                if let Cell::Answer(answer) = &mut entry.cell
+                    && answer.progress == Progress::Writing
+                {
+                    answer.progress = how;
+                }
+            });
+        }
+    }
+
+    pub(super) fn stop_thinking(&mut self) {
+        let now = self.now;
+        let thinks = self.transcript.last().and_then(|entry| match entry.cell {
+            Cell::Thinking { took: None, .. } => Some(entry.id),
+            _ => None,
+        });
+        if let Some(id) = thinks {
+            self.transcript.change(id, |entry| {
+                if let Cell::Thinking { since, took, .. } = &mut entry.cell {
+                    *took = Some(now.saturating_duration_since(*since));
+                }
+            });
+        }
+    }
+}
+
+/// The answer that the response under way writes at.
+fn last_answer(work: &Work, transcript: &Transcript) -> Option<CellId> {
+    let is_answer = |id: &&CellId| {
+        transcript
+            .get(**id)
+            .is_some_and(|entry| matches!(entry.cell, Cell::Answer(_)))
+    };
+    work.response.iter().rev().find(is_answer).copied()
+}

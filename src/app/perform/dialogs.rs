@@ -1,0 +1,198 @@
+//! What the keys do in a dialog.
+
+use crate::app::dialogs::Dialog;
+use crate::app::dialogs::permission::{PermissionDialog, Verdict};
+use crate::app::dialogs::picker::{Choice, Item, Picker};
+use crate::app::ladder::Rung;
+use crate::app::{AppState, Effect, slash};
+use crate::keymap::{Action, Context};
+use crate::protocol::{Answer, CallId, Command, PermissionRequest};
+
+/// What the palette offers beside the commands.
+const PALETTE: &[Action] = &[
+    Action::Scroll,
+    Action::Search,
+    Action::TogglePanel,
+    Action::ToggleDetails,
+    Action::ToggleThinking,
+    Action::ToggleDiffStyle,
+    Action::NextMode,
+    Action::SearchHistory,
+    Action::OpenEditor,
+    Action::Background,
+    Action::PrintConversation,
+    Action::Redraw,
+    Action::Suspend,
+    Action::Quit,
+];
+
+impl AppState {
+    pub(super) fn perform_in_dialog(&mut self, action: Action) -> Vec<Effect> {
+        match action {
+            Action::Interrupt | Action::ClearOrQuit => return self.close_dialog(),
+            Action::Redraw => return vec![Effect::Redraw],
+            Action::Suspend => return vec![Effect::Suspend],
+            Action::ToggleDiffStyle => {
+                self.toggle_diff_style();
+                return Vec::new();
+            }
+            _ => {}
+        }
+        let now = self.now;
+        let Some(dialog) = self.dialogs.last_mut() else {
+            return Vec::new();
+        };
+        match dialog {
+            Dialog::Permission(permission) => {
+                let verdict = permission.perform(action, now);
+                self.obey_verdict(verdict)
+            }
+            Dialog::Pause(pause) => {
+                if !pause.is_armed(now) {
+                    return Vec::new();
+                }
+                match action {
+                    Action::Choose | Action::AllowOnce => {
+                        self.dialogs.pop();
+                        vec![Effect::Send(Command::GoOn)]
+                    }
+                    Action::Deny | Action::Back => self.close_dialog(),
+                    _ => Vec::new(),
+                }
+            }
+            Dialog::ByHand(by_hand) => match action {
+                Action::SendReason | Action::Choose | Action::Send => {
+                    let answer = Command::AnswerByHand(by_hand.call.clone(), by_hand.text());
+                    self.dialogs.pop();
+                    vec![Effect::Send(answer)]
+                }
+                Action::Back => self.close_dialog(),
+                _ => Vec::new(),
+            },
+            Dialog::Picker(picker) => {
+                match action {
+                    Action::Next | Action::LineDown => picker.choose_next(1),
+                    Action::Previous | Action::LineUp => picker.choose_next(-1),
+                    Action::PageDown => picker.choose_next(10),
+                    Action::PageUp => picker.choose_next(-10),
+                    Action::Choose | Action::Open => return self.choose(),
+                    Action::Back => return self.close_dialog(),
+                    _ => {}
+                }
+                self.preview_chosen();
+                Vec::new()
+            }
+            Dialog::Help(help) => {
+                match action {
+                    Action::LineDown | Action::Next => help.scroll(1),
+                    Action::LineUp | Action::Previous => help.scroll(-1),
+                    Action::PageDown | Action::HalfPageDown => help.scroll(10),
+                    Action::PageUp | Action::HalfPageUp => help.scroll(-10),
+                    Action::Top => help.scroll(i64::MIN / 2),
+                    Action::Bottom => help.scroll(i64::MAX / 2),
+                    Action::Back | Action::Help => return self.close_dialog(),
+                    _ => {}
+                }
+                Vec::new()
+            }
+        }
+    }
+
+    pub(in crate::app) fn ask_permission(&mut self, request: PermissionRequest) {
+        let now = self.now;
+        for dialog in &mut self.dialogs {
+            if let Dialog::Permission(permission) = dialog {
+                permission.push(request, now);
+                return;
+            }
+        }
+        let dialog = PermissionDialog::new(request, now);
+        self.dialogs.push(Dialog::Permission(Box::new(dialog)));
+    }
+
+    /// A call waits no more: its question goes.
+    pub(in crate::app) fn withdraw(&mut self, call: &CallId) {
+        let now = self.now;
+        self.dialogs.retain_mut(|dialog| match dialog {
+            Dialog::Permission(permission) => {
+                permission.withdraw(call, now);
+                !permission.is_empty()
+            }
+            Dialog::Pause(_) | Dialog::ByHand(_) | Dialog::Picker(_) | Dialog::Help(_) => true,
+        });
+    }
+
+    /// The turn is over: nobody waits for these answers any more.
+    pub(in crate::app) fn close_turn_dialogs(&mut self) {
+        self.dialogs
+            .retain(|dialog| !matches!(dialog, Dialog::Permission(_) | Dialog::Pause(_)));
+    }
+
+    pub(super) fn obey_verdict(&mut self, verdict: Option<Verdict>) -> Vec<Effect> {
+        let (effects, over) = match verdict {
+            None | Some(Verdict::Stays) => return Vec::new(),
+            Some(Verdict::Answered(call, answer)) => {
+                (vec![Effect::Send(Command::Answer(call, answer))], false)
+            }
+            Some(Verdict::AnsweredAndInterrupt(call)) => {
+                let deny = Command::Answer(call, Answer::Deny { reason: None });
+                (vec![Effect::Send(deny)], true)
+            }
+        };
+        self.dialogs.retain(|dialog| match dialog {
+            Dialog::Permission(permission) => !over && !permission.is_empty(),
+            Dialog::Pause(_) | Dialog::ByHand(_) | Dialog::Picker(_) | Dialog::Help(_) => true,
+        });
+        let mut effects = effects;
+        if over {
+            effects.extend(self.climb(Rung::Interrupt));
+        }
+        effects
+    }
+
+    pub(super) fn close_dialog(&mut self) -> Vec<Effect> {
+        let now = self.now;
+        match self.dialogs.last_mut() {
+            Some(Dialog::Permission(permission)) => {
+                let verdict = permission.perform(Action::DenyAndInterrupt, now);
+                self.obey_verdict(verdict)
+            }
+            Some(Dialog::Pause(_)) => {
+                self.dialogs.pop();
+                self.climb(Rung::Interrupt)
+            }
+            Some(Dialog::Picker(_)) => {
+                self.dialogs.pop();
+                self.end_preview();
+                Vec::new()
+            }
+            Some(Dialog::ByHand(_) | Dialog::Help(_)) => {
+                self.dialogs.pop();
+                Vec::new()
+            }
+            None => Vec::new(),
+        }
+    }
+
+    /// The palette: all that can be done, by name.
+    pub(super) fn open_palette(&mut self) {
+        let commands = slash::COMMANDS.iter().map(|command| Item {
+            label: format!("/{} {}", command.name, command.arguments)
+                .trim_end()
+                .to_owned(),
+            about: command.about.to_owned(),
+            choice: Choice::Slash(command.name),
+        });
+        let keymap = &self.settings.keymap;
+        let actions = PALETTE.iter().map(|action| Item {
+            label: action.explain().trim_end_matches('.').to_owned(),
+            about: keymap
+                .chord_for(*action, &[Context::Composer, Context::Working, Context::Global, Context::Scroll])
+                .map(|chord| chord.to_string())
+                .unwrap_or_default(),
+            choice: Choice::Do(*action),
+        });
+        let picker = Picker::new("commands", commands.chain(actions).collect());
+        self.dialogs.push(Dialog::Picker(picker));
+    }
+}

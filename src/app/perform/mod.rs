@@ -1,0 +1,325 @@
+//! What each action does. One arm an action; what takes more than a few lines is next door.
+
+mod dialogs;
+mod panel;
+mod travel;
+
+use crate::app::call::Call;
+use crate::app::composer::Draft;
+use crate::app::dialogs::Dialog;
+use crate::app::dialogs::help::HelpDialog;
+use crate::app::job::Job;
+use crate::app::ladder::Rung;
+use crate::app::transcript::{Cell, CellId};
+use crate::app::{
+    Activity, AppState, Copied, DiffStyle, Effect, ExitReason, Focus, QUIT_WINDOW, Stage, Work,
+};
+use crate::keymap::Action;
+use crate::protocol::{Command, Mode};
+
+/// The modes that a key goes through, in this order.
+const CYCLE: [Mode; 3] = [Mode::Default, Mode::AcceptEdits, Mode::Plan];
+
+impl AppState {
+    pub(in crate::app) fn perform(&mut self, action: Action) -> Vec<Effect> {
+        if !matches!(action, Action::ClearOrQuit | Action::Interrupt) {
+            self.quit_armed = None;
+        }
+        if !self.dialogs.is_empty() {
+            return self.perform_in_dialog(action);
+        }
+        if self.focus == Focus::Composer
+            && let Some(effects) = self.composer.perform(action, self.now)
+        {
+            return effects;
+        }
+        match action {
+            Action::Send => return self.send(),
+            Action::Interrupt | Action::ClearOrQuit => return self.climb(self.ctrl_c()),
+            Action::Back => return self.climb(self.esc()),
+            Action::Quit => return vec![Effect::Quit(ExitReason::Asked)],
+            Action::RetryNow => return vec![Effect::Send(Command::RetryNow)],
+            Action::NextMode => return self.next_mode(),
+            Action::Suspend => return vec![Effect::Suspend],
+            Action::Redraw => return vec![Effect::Redraw],
+            Action::PrintConversation => return vec![Effect::PrintConversation],
+            Action::TogglePanel => self.toggle_panel(),
+            Action::Palette => self.open_palette(),
+            Action::Help => self.dialogs.push(Dialog::Help(HelpDialog::default())),
+            Action::ToggleDetails => self.toggle_details(),
+            Action::ToggleThinking => self.toggle_thinking(),
+            Action::ToggleDiffStyle => self.toggle_diff_style(),
+            Action::Scroll => self.focus = Focus::Conversation,
+            Action::Search => {
+                self.focus = Focus::Conversation;
+                self.start_search();
+            }
+            Action::Accept => self.accept_search(),
+            Action::NextMatch => self.next_hit(1),
+            Action::PreviousMatch => self.next_hit(-1),
+            Action::Select => self.start_selection(),
+            Action::Copy => return self.copy(),
+            Action::Open | Action::Choose => self.open(),
+            Action::CancelCall => return self.cancel_call(),
+            Action::RunAgain => return self.on_call(|call| Command::RunAgain(call.id.clone())),
+            Action::Background => return self.background(),
+            Action::AnswerByHand => self.answer_by_hand(),
+            Action::LineDown
+            | Action::LineUp
+            | Action::PageDown
+            | Action::PageUp
+            | Action::HalfPageDown
+            | Action::HalfPageUp
+            | Action::Top
+            | Action::Bottom
+            | Action::NextMessage
+            | Action::PreviousMessage
+            | Action::Next
+            | Action::Previous
+            | Action::Left
+            | Action::Right
+            | Action::WordLeft
+            | Action::WordRight
+            | Action::LineStart
+            | Action::LineEnd => self.travel(action),
+            // These belong to the input or to a dialog, which did not want them now.
+            Action::Newline
+            | Action::HistoryPrevious
+            | Action::HistoryNext
+            | Action::SearchHistory
+            | Action::OpenEditor
+            | Action::ToggleChoice
+            | Action::AllowOnce
+            | Action::AllowForSession
+            | Action::AllowAlways
+            | Action::Deny
+            | Action::DenyWithReason
+            | Action::DenyAndInterrupt
+            | Action::ChooseHunks
+            | Action::SaveRule
+            | Action::SendReason
+            | Action::AcceptHunk
+            | Action::RejectHunk
+            | Action::AcceptRest
+            | Action::RejectRest
+            | Action::SplitHunk
+            | Action::ApplyHunks => {}
+        }
+        Vec::new()
+    }
+
+    /// Enter: what the draft is decides what becomes of it.
+    fn send(&mut self) -> Vec<Effect> {
+        if self.composer.is_empty() {
+            if self.queue.is_empty() {
+                return Vec::new();
+            }
+            // A turn that runs is stopped for what waits.
+            return vec![Effect::Send(Command::SendQueue)];
+        }
+        let Some(draft) = self.composer.submit(self.now) else {
+            return Vec::new();
+        };
+        let mut effects = vec![Effect::Start(Job::KeepInHistory(draft.typed().to_owned()))];
+        match draft {
+            Draft::Message { blocks, shown } => effects.extend(self.submit(blocks, shown)),
+            Draft::Slash { name, arguments } => effects.extend(self.slash(&name, &arguments)),
+            Draft::Shell(command) => {
+                self.scroll.follow();
+                effects.push(Effect::Send(Command::Run(command)));
+            }
+            Draft::Note(note) => effects.push(Effect::Start(Job::Remember(note))),
+        }
+        effects
+    }
+
+    /// A message goes to the model; while a turn runs it waits.
+    pub(in crate::app) fn submit(
+        &mut self,
+        blocks: Vec<crate::protocol::Block>,
+        shown: String,
+    ) -> Vec<Effect> {
+        self.scroll.follow();
+        if self.is_working() {
+            self.queue.push(shown);
+        } else {
+            let images = blocks
+                .iter()
+                .filter(|block| matches!(block, crate::protocol::Block::Image(_)))
+                .count();
+            self.transcript.push(Cell::User {
+                text: shown,
+                images,
+            });
+            self.expected += 1;
+            self.activity = Activity::Working(Work::begun(None, self.now));
+            self.panel.start_turn();
+        }
+        vec![Effect::Send(Command::Submit(blocks))]
+    }
+
+    fn climb(&mut self, rung: Rung) -> Vec<Effect> {
+        match rung {
+            Rung::Dialog => return self.close_dialog(),
+            Rung::Selection => {
+                self.selection = None;
+                self.end_search();
+            }
+            Rung::Focus => self.leave_focus(),
+            Rung::Interrupt => {
+                if let Some(work) = self.work_mut() {
+                    work.stage = Stage::Stopping;
+                }
+                return vec![Effect::Send(Command::Interrupt)];
+            }
+            Rung::Force => {
+                if let Some(work) = self.work_mut() {
+                    work.stage = Stage::Killing;
+                }
+                return vec![Effect::Send(Command::Interrupt)];
+            }
+            Rung::Draft => return self.composer.clear(self.now),
+            Rung::ArmQuit => self.quit_armed = Some(self.now + QUIT_WINDOW),
+            Rung::Quit => return vec![Effect::Quit(ExitReason::Asked)],
+            Rung::Nothing => {}
+        }
+        Vec::new()
+    }
+
+    fn leave_focus(&mut self) {
+        match self.focus {
+            Focus::Panel if self.panel.detail.is_some() => self.panel.detail = None,
+            Focus::Conversation => {
+                self.focus = Focus::Composer;
+                self.scroll.follow();
+            }
+            Focus::Panel | Focus::Composer => self.focus = Focus::Composer,
+        }
+    }
+
+    fn next_mode(&mut self) -> Vec<Effect> {
+        let at = CYCLE.iter().position(|mode| *mode == self.session.mode);
+        let mode = CYCLE[at.map_or(0, |at| (at + 1) % CYCLE.len())];
+        self.session.mode = mode;
+        vec![Effect::Send(Command::SetMode(mode))]
+    }
+
+    fn toggle_diff_style(&mut self) {
+        let wide = self.width >= crate::app::WIDE_ENOUGH_FOR_TWO;
+        let mut settings = (*self.settings).clone();
+        settings.diff_style = match (settings.diff_style, wide) {
+            (DiffStyle::Auto, true) | (DiffStyle::SideBySide, _) => DiffStyle::Unified,
+            (DiffStyle::Auto, false) | (DiffStyle::Unified, _) => DiffStyle::SideBySide,
+        };
+        settings.theme_epoch += 1;
+        self.settings = std::sync::Arc::new(settings);
+    }
+
+    fn toggle_thinking(&mut self) {
+        let cells = self.transcript.entries().iter();
+        let thoughts: Vec<(CellId, bool)> = cells
+            .filter(|entry| matches!(entry.cell, Cell::Thinking { .. }))
+            .map(|entry| (entry.id, entry.open))
+            .collect();
+        let open = !thoughts.last().is_some_and(|(_, open)| *open);
+        for (id, _) in thoughts {
+            self.transcript.change(id, |entry| entry.open = open);
+        }
+    }
+
+    /// Opens the calls of the last answer in place, or folds them again.
+    fn toggle_details(&mut self) {
+        let entries = self.transcript.entries();
+        let since = entries
+            .iter()
+            .rposition(|entry| matches!(entry.cell, Cell::User { .. }))
+            .unwrap_or(0);
+        let foldable: Vec<(CellId, bool)> = entries[since..]
+            .iter()
+            .filter(|entry| matches!(entry.cell, Cell::Call(_) | Cell::Thinking { .. }))
+            .map(|entry| (entry.id, entry.open))
+            .collect();
+        let open = foldable.iter().any(|(_, open)| !open);
+        for (id, _) in foldable {
+            self.transcript.change(id, |entry| entry.open = open);
+        }
+    }
+
+    /// Opens a cell that can be folded, or folds it again.
+    pub(in crate::app) fn toggle(&mut self, cell: CellId) {
+        let foldable = self
+            .transcript
+            .get(cell)
+            .is_some_and(|entry| matches!(entry.cell, Cell::Call(_) | Cell::Thinking { .. }));
+        if foldable {
+            self.transcript.change(cell, |entry| entry.open = !entry.open);
+        }
+    }
+
+    fn open(&mut self) {
+        match self.focus {
+            Focus::Panel => self.open_detail(),
+            Focus::Conversation => {
+                if let Some(rest) = self.scroll.rest {
+                    let spot = self.selection.as_ref().map_or(rest.top, |it| it.head);
+                    self.toggle_first_from(spot.cell);
+                }
+            }
+            Focus::Composer => {}
+        }
+    }
+
+    /// The first cell from there on that can be folded and is in view.
+    fn toggle_first_from(&mut self, cell: CellId) {
+        let last = self.scroll.rest.map_or(cell, |rest| rest.bottom.cell);
+        let entries = self.transcript.entries().iter();
+        let found = entries
+            .skip_while(|entry| entry.id < cell)
+            .take_while(|entry| entry.id <= last)
+            .find(|entry| matches!(entry.cell, Cell::Call(_) | Cell::Thinking { .. }))
+            .map(|entry| entry.id);
+        if let Some(id) = found {
+            self.toggle(id);
+        }
+    }
+
+    fn copy(&mut self) -> Vec<Effect> {
+        if self.focus == Focus::Panel {
+            let Some(key) = self.panel.target() else {
+                return Vec::new();
+            };
+            let text = as_text(self.calls.get(key));
+            self.flash("copied the call");
+            return vec![Effect::Copy(Copied::Text(text))];
+        }
+        if self.selection.is_some() {
+            self.flash("copied");
+            return vec![Effect::Copy(Copied::Selection)];
+        }
+        match self.last_answer() {
+            Some(text) => {
+                self.flash("copied the last answer");
+                vec![Effect::Copy(Copied::Text(text))]
+            }
+            None => Vec::new(),
+        }
+    }
+
+    fn last_answer(&self) -> Option<String> {
+        let mut entries = self.transcript.entries().iter().rev();
+        entries.find_map(|entry| match &entry.cell {
+            Cell::Answer(answer) => Some(answer.text.clone()),
+            _ => None,
+        })
+    }
+}
+
+/// A call as text, for the clipboard.
+fn as_text(call: &Call) -> String {
+    let input = serde_json::to_string_pretty(&call.input).unwrap_or_default();
+    let output = match call.completed() {
+        Some(completed) => &completed.text,
+        None => &call.output,
+    };
+    format!("{} {input}\n\n{output}\n", call.tool)
+}

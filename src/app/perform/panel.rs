@@ -1,0 +1,117 @@
+//! What can be done with the calls of the panel.
+
+use crate::app::call::{Call, State};
+use crate::app::dialogs::Dialog;
+use crate::app::dialogs::by_hand::ByHandDialog;
+use crate::app::panel::Detail;
+use crate::app::{AppState, Effect, Focus};
+use crate::keymap::Action;
+use crate::protocol::{Command, Phase};
+
+impl AppState {
+    pub(super) fn toggle_panel(&mut self) {
+        if self.focus == Focus::Panel {
+            self.panel.detail = None;
+            self.focus = Focus::Composer;
+        } else {
+            self.focus_panel();
+        }
+    }
+
+    pub(in crate::app) fn focus_panel(&mut self) {
+        if self.panel.calls.is_empty() {
+            self.flash("no tool has been called yet");
+            return;
+        }
+        self.panel.choose_running(&self.calls);
+        self.focus = Focus::Panel;
+    }
+
+    pub(in crate::app) fn open_detail(&mut self) {
+        self.panel.detail = match self.panel.detail.take() {
+            Some(_) => None,
+            None => self.panel.chosen().map(|call| Detail { call, scroll: 0 }),
+        };
+    }
+
+    pub(super) fn open_chosen(&mut self) {
+        self.panel.detail = self.panel.chosen().map(|call| Detail { call, scroll: 0 });
+    }
+
+    pub(super) fn travel_panel(&mut self, action: Action) {
+        let by: isize = match action {
+            Action::LineDown | Action::Next => 1,
+            Action::LineUp | Action::Previous => -1,
+            Action::PageDown => 10,
+            Action::PageUp => -10,
+            Action::HalfPageDown => 5,
+            Action::HalfPageUp => -5,
+            Action::Top => isize::MIN / 2,
+            Action::Bottom => isize::MAX / 2,
+            _ => return,
+        };
+        if matches!(action, Action::Next | Action::Previous)
+            && self.panel.detail.is_some()
+        {
+            self.panel.choose_next(by);
+            self.open_chosen();
+            return;
+        }
+        match &mut self.panel.detail {
+            Some(detail) => detail.scroll = detail.scroll.saturating_add_signed(by),
+            None => self.panel.choose_next(by),
+        }
+    }
+
+    pub(super) fn on_call(&mut self, command: impl FnOnce(&Call) -> Command) -> Vec<Effect> {
+        match self.panel.target() {
+            Some(key) => vec![Effect::Send(command(self.calls.get(key)))],
+            None => Vec::new(),
+        }
+    }
+
+    pub(super) fn cancel_call(&mut self) -> Vec<Effect> {
+        match self.panel.target().map(|key| self.calls.get(key)) {
+            Some(call) if call.is_over() => {
+                self.flash("this call is over already");
+                Vec::new()
+            }
+            Some(call) => vec![Effect::Send(Command::Cancel(call.id.clone()))],
+            None => Vec::new(),
+        }
+    }
+
+    /// The chosen command, or from the input the one that runs, goes to the background.
+    pub(super) fn background(&mut self) -> Vec<Effect> {
+        let runs = |call: &Call| {
+            call.tool == "Bash" && matches!(call.state, State::Executing(Phase::Running))
+        };
+        let target = match self.focus {
+            Focus::Panel => self.panel.target(),
+            Focus::Composer | Focus::Conversation => {
+                let mut calls = self.panel.calls.iter().rev().copied();
+                calls.find(|key| runs(self.calls.get(*key)))
+            }
+        };
+        match target.map(|key| self.calls.get(key)) {
+            Some(call) if runs(call) => vec![Effect::Send(Command::Background(call.id.clone()))],
+            Some(_) | None => {
+                self.flash("only a running command can go to the background");
+                Vec::new()
+            }
+        }
+    }
+
+    pub(super) fn answer_by_hand(&mut self) {
+        let Some(call) = self.panel.target().map(|key| self.calls.get(key)) else {
+            return;
+        };
+        if call.is_over() {
+            self.flash("this call has its result already");
+            return;
+        }
+        let about = format!("{} {}", call.tool, call.subject());
+        let dialog = ByHandDialog::new(call.id.clone(), about);
+        self.dialogs.push(Dialog::ByHand(Box::new(dialog)));
+    }
+}

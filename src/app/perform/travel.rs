@@ -1,0 +1,98 @@
+//! Moving about: in the conversation, in what is selected there.
+
+use crate::app::scroll::Motion;
+use crate::app::search::Search;
+use crate::app::select::{Move, Reach, Selection, Spot};
+use crate::app::transcript::{Cell, CellId};
+use crate::app::{AppState, Focus};
+use crate::keymap::Action;
+
+impl AppState {
+    pub(super) fn travel(&mut self, action: Action) {
+        match self.focus {
+            Focus::Panel => self.travel_panel(action),
+            Focus::Conversation if self.selection.is_some() => self.stretch(action),
+            Focus::Conversation | Focus::Composer => self.travel_conversation(action),
+        }
+    }
+
+    fn travel_conversation(&mut self, action: Action) {
+        let motion = match action {
+            Action::LineDown | Action::Next => Motion::Rows(1),
+            Action::LineUp | Action::Previous => Motion::Rows(-1),
+            Action::PageDown => Motion::HalfPages(2),
+            Action::PageUp => Motion::HalfPages(-2),
+            Action::HalfPageDown => Motion::HalfPages(1),
+            Action::HalfPageUp => Motion::HalfPages(-1),
+            Action::Top => Motion::Start,
+            Action::Bottom => Motion::End,
+            Action::NextMessage => match self.message_from_top(1) {
+                Some(cell) => Motion::Cell(cell),
+                None => Motion::End,
+            },
+            Action::PreviousMessage => match self.message_from_top(-1) {
+                Some(cell) => Motion::Cell(cell),
+                None => Motion::Start,
+            },
+            _ => return,
+        };
+        self.scroll.go(motion);
+    }
+
+    /// The next message of the person below what is on top, or the one before.
+    fn message_from_top(&self, direction: isize) -> Option<CellId> {
+        let top = self.scroll.rest?.top;
+        let mut messages = self
+            .transcript
+            .entries()
+            .iter()
+            .filter(|entry| matches!(entry.cell, Cell::User { .. }))
+            .map(|entry| entry.id);
+        if direction > 0 {
+            return messages.find(|id| *id > top.cell);
+        }
+        let above = messages.take_while(|id| *id < top.cell || (*id == top.cell && top.row > 0));
+        above.last()
+    }
+
+    fn stretch(&mut self, action: Action) {
+        let step = match action {
+            Action::Left => Move::Left,
+            Action::Right => Move::Right,
+            Action::LineUp | Action::Previous => Move::Up,
+            Action::LineDown | Action::Next => Move::Down,
+            Action::WordRight => Move::WordForward,
+            Action::WordLeft => Move::WordBack,
+            Action::LineStart => Move::RowStart,
+            Action::LineEnd => Move::RowEnd,
+            _ => return,
+        };
+        if let Some(selection) = &mut self.selection {
+            selection.moves.push(step);
+        }
+    }
+
+    pub(super) fn start_selection(&mut self) {
+        self.focus = Focus::Conversation;
+        if let Some(rest) = self.scroll.rest {
+            let from = self.search.as_ref().and_then(Search::current);
+            let spot = match from {
+                Some((cell, _)) => Spot {
+                    cell,
+                    row: 0,
+                    column: 0,
+                },
+                None => rest.top,
+            };
+            self.selection = Some(Selection::at(spot, Reach::Letters));
+            self.selection_by_keys();
+        }
+    }
+
+    /// A selection by keys is one from its first letter on.
+    fn selection_by_keys(&mut self) {
+        if let Some(selection) = &mut self.selection {
+            selection.moves.push(Move::RowStart);
+        }
+    }
+}
