@@ -21,6 +21,8 @@ use std::sync::Arc;
 
 use crate::protocol::FileDiff;
 
+use words::Pair;
+
 /// How many lines around a difference are shown.
 pub const CONTEXT: usize = 3;
 
@@ -32,6 +34,7 @@ pub struct Diff {
     after: Lines,
     edits: Vec<Edit>,
     counts: Counts,
+    endings: Endings,
 }
 
 /// Lines of the old file that lines of the new one replace; either can be none.
@@ -101,6 +104,20 @@ pub enum Endings {
     Mixed,
 }
 
+impl Endings {
+    fn of(before: &Lines, after: &Lines) -> Self {
+        let sum = |count: &dyn Fn(&[u8]) -> usize| {
+            count(before.text().as_bytes()) + count(after.text().as_bytes())
+        };
+        let newlines = sum(&|text| memchr::memchr_iter(b'\n', text).count());
+        match sum(&|text| memchr::memmem::find_iter(text, b"\r\n").count()) {
+            0 => Endings::Lf,
+            pairs if pairs == newlines => Endings::CrLf,
+            _ => Endings::Mixed,
+        }
+    }
+}
+
 impl Diff {
     pub fn new(change: &FileDiff) -> Self {
         let before = Lines::new(change.before.clone().unwrap_or_else(|| Arc::from("")));
@@ -113,6 +130,7 @@ impl Diff {
         Self {
             path: change.path.clone(),
             is_new: change.before.is_none(),
+            endings: Endings::of(&before, &after),
             before,
             after,
             edits,
@@ -142,20 +160,7 @@ impl Diff {
     }
 
     pub fn endings(&self) -> Endings {
-        let both = [&self.before, &self.after];
-        let newlines: usize = both
-            .map(|lines| memchr::memchr_iter(b'\n', lines.text().as_bytes()).count())
-            .iter()
-            .sum();
-        let pairs: usize = both
-            .map(|lines| memchr::memmem::find_iter(lines.text().as_bytes(), b"\r\n").count())
-            .iter()
-            .sum();
-        match pairs {
-            0 => Endings::Lf,
-            _ if pairs == newlines => Endings::CrLf,
-            _ => Endings::Mixed,
-        }
+        self.endings
     }
 
     /// The differences in groups, each with up to `context` lines around it.
@@ -248,6 +253,16 @@ impl Diff {
                 }
             })
             .map(|kind| self.line(kind))
+    }
+
+    /// Which removed line of an edit became which added one, and what changed in it.
+    pub fn pairs(&self, edit: &Edit) -> Vec<Pair> {
+        if edit.old.len() + edit.new.len() > words::MOST_LINES {
+            return Vec::new();
+        }
+        let old: Vec<&str> = edit.old.clone().map(|at| self.before.line(at).0).collect();
+        let new: Vec<&str> = edit.new.clone().map(|at| self.after.line(at).0).collect();
+        words::pairs(&old, &new)
     }
 
     pub fn line(&self, kind: Kind) -> Line<'_> {

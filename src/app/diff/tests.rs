@@ -132,26 +132,26 @@ fn a_new_file_is_all_additions() {
 
 #[test]
 fn a_huge_change_is_taken_as_a_whole() {
-    let before = lines((0..30_000).map(|line| line % 7));
-    let after = lines((0..30_000).map(|line| line % 11));
+    let before = lines((0..6_000).map(|line| line % 7));
+    let after = lines((0..6_000).map(|line| line % 11));
     let diff = diff(&format!("{before}old\n"), &after);
     assert_eq!(
         diff.edits,
         [Edit {
-            old: 7..30_001,
-            new: 7..30_000
+            old: 7..6_001,
+            new: 7..6_000
         }]
     );
 }
 
 #[test]
 fn small_changes_all_over_a_huge_file_are_found() {
-    let before = lines(0..60_000);
+    let before = lines(0..20_000);
     let after = before.replace("7777\n", "\n");
     let edits = diff(&before, &after).edits;
     assert_eq!(
         edits,
-        [7_777, 17_777, 27_777, 37_777, 47_777, 57_777].map(|line| Edit {
+        [7_777, 17_777].map(|line| Edit {
             old: line..line + 1,
             new: line..line + 1
         })
@@ -160,11 +160,11 @@ fn small_changes_all_over_a_huge_file_are_found() {
 
 #[test]
 fn a_small_change_of_a_huge_file_is_found() {
-    let before = lines(0..300_000);
-    let after = before.replacen("\n150000\n", "\nx\n", 1);
+    let before = lines(0..100_000);
+    let after = before.replacen("\n50000\n", "\nx\n", 1);
     assert_eq!(
         unified(&diff(&before, &after), 0),
-        "@@ -150001 +150001 @@\n-150000\n+x\n"
+        "@@ -50001 +50001 @@\n-50000\n+x\n"
     );
 }
 
@@ -296,7 +296,7 @@ fn changed_lines_are_paired_past_new_ones() {
 /// Few different lines, so that many are equal; some end with CR LF, and the last one often with nothing.
 fn file() -> impl Strategy<Value = String> {
     (
-        prop::collection::vec("[ab]{0,1}(\n|\r\n)", 0..24),
+        prop::collection::vec("[ab]{0,1}(\n|\r\n)", 0..16),
         "[ab]{0,1}\r?",
     )
         .prop_map(|(lines, last)| lines.concat() + &last)

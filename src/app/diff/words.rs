@@ -8,7 +8,7 @@ use unicode_segmentation::UnicodeSegmentation;
 /// A longer line is data rather than text, and shown as changed as a whole.
 const LONGEST_LINE: usize = 2_000;
 /// More lines replaced at once are written anew rather than changed.
-const MOST_LINES: usize = 200;
+pub const MOST_LINES: usize = 200;
 /// How many added lines a removed one is compared with.
 const REACH: usize = 8;
 
@@ -29,9 +29,6 @@ pub struct Words {
 
 /// Pairs lines that are alike, in order: each removed line with the first added one near by that resembles it.
 pub fn pairs(removed: &[&str], added: &[&str]) -> Vec<Pair> {
-    if removed.is_empty() || added.is_empty() || removed.len() + added.len() > MOST_LINES {
-        return Vec::new();
-    }
     let mut pairs = Vec::new();
     let mut next = 0;
     for (index, line) in removed.iter().enumerate() {
