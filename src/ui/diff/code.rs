@@ -1,0 +1,254 @@
+//! Paints one line of code: syntax, changed words, and what could not be seen otherwise.
+
+use std::ops::Range;
+
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use crate::app::diff::{self, Ending, Endings, Kind};
+use crate::theme::{Role, Theme};
+use crate::ui::text::{Indent, Row, TAB, chop, clean, graphemes, width};
+
+use super::gutter::Gutter;
+
+/// What a line is painted on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ground {
+    Same,
+    Removed,
+    Added,
+}
+
+impl Ground {
+    pub fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::Context { .. } => Ground::Same,
+            Kind::Removed { .. } => Ground::Removed,
+            Kind::Added { .. } => Ground::Added,
+        }
+    }
+
+    pub fn mark(self) -> char {
+        match self {
+            Ground::Same => ' ',
+            Ground::Removed => '-',
+            Ground::Added => '+',
+        }
+    }
+
+    pub fn style(self, theme: &Theme) -> Style {
+        theme.style(match self {
+            Ground::Same => Role::Text,
+            Ground::Removed => Role::Removed,
+            Ground::Added => Role::Added,
+        })
+    }
+
+    fn word(self) -> Role {
+        match self {
+            Ground::Same => Role::Text,
+            Ground::Removed => Role::RemovedWord,
+            Ground::Added => Role::AddedWord,
+        }
+    }
+}
+
+/// What is known of a line besides its text: ranges of bytes, in order.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Ranges<'a> {
+    pub colours: &'a [(Range<usize>, Role)],
+    pub words: &'a [Range<usize>],
+}
+
+pub struct Painter<'a> {
+    pub theme: &'a Theme,
+    /// Where all lines end alike, what ends them is not worth a sign on each.
+    pub endings: Endings,
+}
+
+impl Painter<'_> {
+    /// One line of a diff over as many rows as it needs.
+    pub fn rows(
+        &self,
+        line: &diff::Line<'_>,
+        ranges: Ranges<'_>,
+        gutter: Gutter,
+        columns: u16,
+    ) -> Vec<Row> {
+        let mut painted = self.line(line.text, Ground::of(line.kind), ranges);
+        let ground = painted.style;
+        if line.ending == Ending::CrLf && self.endings == Endings::Mixed {
+            painted.push_span(Span::styled(
+                "␍",
+                ground.patch(self.theme.style(Role::Escaped)),
+            ));
+        }
+        let indent = gutter.indent(line.kind, self.theme);
+        let mut rows = chop(painted, columns, &indent);
+        if line.ending == Ending::Missing {
+            let style = ground.patch(self.theme.style(Role::Muted));
+            let note = Line::styled("\\ No newline at end of file", style);
+            let below = Indent::all(indent.rest);
+            let note = chop(note, columns, &below).into_iter();
+            rows.extend(note.map(|row| Row::decoration(row.line)));
+        }
+        rows
+    }
+
+    /// A line without anything around it.
+    pub fn line(&self, text: &str, ground: Ground, ranges: Ranges<'_>) -> Line<'static> {
+        let mut stroke = Stroke::new(self.theme, ground);
+        stroke.code(text, ranges);
+        Line::from(stroke.spans).style(stroke.ground)
+    }
+}
+
+/// A line in the making.
+struct Stroke<'a> {
+    theme: &'a Theme,
+    side: Ground,
+    ground: Style,
+    spans: Vec<Span<'static>>,
+    column: usize,
+}
+
+impl<'a> Stroke<'a> {
+    fn new(theme: &'a Theme, side: Ground) -> Self {
+        Self {
+            theme,
+            side,
+            ground: side.style(theme),
+            spans: Vec::new(),
+            column: 0,
+        }
+    }
+
+    fn code(&mut self, line: &str, ranges: Ranges<'_>) {
+        let trail = match self.side {
+            Ground::Added => line.trim_end_matches([' ', '\t']).len(),
+            Ground::Same | Ground::Removed => line.len(),
+        };
+        let (mut start, mut colour, mut word) = (0, 0, 0);
+        for end in cuts(&line[..trail], ranges) {
+            while ranges
+                .colours
+                .get(colour)
+                .is_some_and(|(range, _)| range.end <= start)
+            {
+                colour += 1;
+            }
+            while ranges
+                .words
+                .get(word)
+                .is_some_and(|range| range.end <= start)
+            {
+                word += 1;
+            }
+            let role = ranges
+                .colours
+                .get(colour)
+                .and_then(|(range, role)| (range.start <= start).then_some(*role));
+            let changed = ranges
+                .words
+                .get(word)
+                .is_some_and(|range| range.start <= start);
+            self.run(&line[start..end], role, changed);
+            start = end;
+        }
+        self.trail(&line[trail..]);
+    }
+
+    /// A piece of one style.
+    fn run(&mut self, text: &str, role: Option<Role>, changed: bool) {
+        let mut style = self.ground;
+        // Without a ground of its own, the colour of its letters is all that tells an added line from others.
+        if let Some(role) = role
+            && (self.side == Ground::Same || self.ground.bg.is_some())
+        {
+            style = style.patch(self.theme.style(role));
+        }
+        if changed {
+            style = style.patch(self.theme.style(self.side.word()));
+        }
+        for (index, part) in text.split('\t').enumerate() {
+            if index > 0 {
+                // A tab that came or went must not look like the spaces that it replaces.
+                self.tab(if changed { "→" } else { " " }, style);
+            }
+            self.text(part, style);
+        }
+    }
+
+    /// White space at the end of an added line, which would not be seen otherwise.
+    fn trail(&mut self, blanks: &str) {
+        let style = self.ground.patch(self.theme.style(Role::Escaped));
+        for (index, part) in blanks.split('\t').enumerate() {
+            if index > 0 {
+                self.tab("→", style);
+            }
+            self.push(part, style);
+        }
+    }
+
+    fn tab(&mut self, sign: &str, style: Style) {
+        let blanks = TAB - self.column % TAB;
+        self.push(&format!("{sign}{}", " ".repeat(blanks - 1)), style);
+    }
+
+    fn text(&mut self, text: &str, style: Style) {
+        if clean(text) == text {
+            return self.push(text, style);
+        }
+        for (cluster, _) in graphemes(text) {
+            let shown = clean(cluster);
+            if shown == cluster {
+                self.push(cluster, style);
+            } else {
+                self.escaped(&shown);
+            }
+        }
+    }
+
+    fn escaped(&mut self, shown: &str) {
+        self.push(shown, self.ground.patch(self.theme.style(Role::Escaped)));
+    }
+
+    fn push(&mut self, text: &str, style: Style) {
+        if text.is_empty() {
+            return;
+        }
+        self.column += width(text);
+        match self.spans.last_mut() {
+            Some(last) if last.style == style => last.content.to_mut().push_str(text),
+            Some(_) | None => self.spans.push(Span::styled(text.to_owned(), style)),
+        }
+    }
+}
+
+/// Where the pieces of one style end: in order, never inside of a cluster, the last one at the end of the line.
+fn cuts(line: &str, ranges: Ranges<'_>) -> Vec<usize> {
+    let mut cuts: Vec<usize> = ranges
+        .colours
+        .iter()
+        .map(|(range, _)| range)
+        .chain(ranges.words)
+        .flat_map(|range| [range.start, range.end])
+        .chain([line.len()])
+        .filter(|cut| (1..=line.len()).contains(cut))
+        .collect();
+    if !line.is_ascii() {
+        let mut at = 0;
+        let bounds: Vec<usize> = graphemes(line)
+            .map(|(cluster, _)| {
+                at += cluster.len();
+                at
+            })
+            .collect();
+        for cut in &mut cuts {
+            *cut = bounds[bounds.partition_point(|bound| bound < cut)];
+        }
+    }
+    cuts.sort_unstable();
+    cuts.dedup();
+    cuts
+}

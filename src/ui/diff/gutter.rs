@@ -1,0 +1,81 @@
+//! What stands left of a line of code: its numbers and its mark.
+
+use ratatui::text::Span;
+
+use crate::app::diff::{Hunk, Kind};
+use crate::theme::{Role, Theme};
+use crate::ui::text::Indent;
+
+use super::code::Ground;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Numbers {
+    None,
+    Old,
+    /// Of the new file; for a removed line, of the old one.
+    New,
+    Both,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Gutter {
+    numbers: Numbers,
+    digits: usize,
+}
+
+impl Gutter {
+    pub fn new(numbers: Numbers, hunks: &[Hunk]) -> Self {
+        let last = hunks
+            .last()
+            .map_or(0, |hunk| hunk.old.end.max(hunk.new.end));
+        Self {
+            numbers,
+            digits: last.to_string().len(),
+        }
+    }
+
+    /// Only marks, for lines whose place is not known.
+    pub const MARKS: Self = Self {
+        numbers: Numbers::None,
+        digits: 0,
+    };
+
+    pub fn width(self) -> usize {
+        2 + match self.numbers {
+            Numbers::None => 0,
+            Numbers::Old | Numbers::New => self.digits + 1,
+            Numbers::Both => 2 * (self.digits + 1),
+        }
+    }
+
+    /// For the rows of one line: numbers and mark on the first, nothing on those that continue it.
+    pub fn indent(self, kind: Kind, theme: &Theme) -> Indent {
+        let ground = Ground::of(kind);
+        let style = ground.style(theme);
+        let (old, new) = match kind {
+            Kind::Context { old, new } => (Some(old), Some(new)),
+            Kind::Removed { old } => (Some(old), None),
+            Kind::Added { new } => (None, Some(new)),
+        };
+        let numbers = match self.numbers {
+            Numbers::None => String::new(),
+            Numbers::Old => self.number(old),
+            Numbers::New => self.number(new.or(old)),
+            Numbers::Both => self.number(old) + &self.number(new),
+        };
+        let width = self.width();
+        Indent {
+            first: vec![
+                Span::styled(numbers, style.patch(theme.style(Role::LineNumber))),
+                Span::styled(format!("{} ", ground.mark()), style),
+            ],
+            gutter: u16::try_from(width).unwrap_or(u16::MAX),
+            rest: vec![Span::styled(" ".repeat(width), style)],
+        }
+    }
+
+    fn number(self, index: Option<usize>) -> String {
+        let number = index.map_or_else(String::new, |index| (index + 1).to_string());
+        format!("{number:>digits$} ", digits = self.digits)
+    }
+}

@@ -1,0 +1,175 @@
+//! The old file at the left, the new one at the right, with what belongs together in one row.
+//!
+//! Copying gives the new file: all that is left of its code is gutter.
+
+use std::ops::Range;
+
+use ratatui::text::{Line, Span};
+
+use crate::app::diff::words::Pair;
+use crate::app::diff::{Edit, Kind, Part};
+use crate::theme::Role;
+use crate::ui::text::{Row, width};
+
+use super::Sheet;
+use super::gutter::{Gutter, Numbers};
+use super::page::{Full, Page};
+
+/// Below this there is no room for two columns.
+pub const NARROWEST: u16 = 40;
+
+pub fn fill(sheet: &Sheet<'_>, page: &mut Page) -> Result<(), Full> {
+    let columns = Columns::new(sheet);
+    for hunk in sheet.hunks {
+        if !sheet.diff.is_new() {
+            page.decoration(sheet.hunk_header(hunk))?;
+        }
+        for part in sheet.diff.parts(hunk) {
+            match part {
+                Part::Same(Edit { old, new }) => {
+                    for (old, new) in old.zip(new) {
+                        let both = Some((Kind::Context { old, new }, &[][..]));
+                        page.lines(1, columns.rows(both, both))?;
+                    }
+                }
+                Part::Changed(edit) => changed(&columns, page, &edit)?,
+            }
+        }
+    }
+    Ok(())
+}
+
+fn changed(columns: &Columns<'_>, page: &mut Page, edit: &Edit) -> Result<(), Full> {
+    let pairs = columns.sheet.diff.pairs(edit);
+    for beside in align(edit.old.len(), edit.new.len(), &pairs) {
+        let words = beside.pair.map(|pair| &pair.words);
+        let left = beside.removed.map(|index| {
+            let old = edit.old.start + index;
+            (
+                Kind::Removed { old },
+                words.map_or(&[][..], |words| &words.removed),
+            )
+        });
+        let right = beside.added.map(|index| {
+            let new = edit.new.start + index;
+            (
+                Kind::Added { new },
+                words.map_or(&[][..], |words| &words.added),
+            )
+        });
+        let lines = usize::from(left.is_some()) + usize::from(right.is_some());
+        page.lines(lines, columns.rows(left, right))?;
+    }
+    Ok(())
+}
+
+/// What stands beside each other, counted from the start of an edit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Beside<'a> {
+    removed: Option<usize>,
+    added: Option<usize>,
+    pair: Option<&'a Pair>,
+}
+
+/// Pairs meet; the lines before and between them go side by side as they come.
+fn align(removed: usize, added: usize, pairs: &[Pair]) -> Vec<Beside<'_>> {
+    let mut rows = Vec::with_capacity(removed.max(added));
+    let (mut left, mut right) = (0, 0);
+    let ends = pairs
+        .iter()
+        .map(|pair| (pair.removed, pair.added, Some(pair)))
+        .chain([(removed, added, None)]);
+    for (left_end, right_end, pair) in ends {
+        while left < left_end || right < right_end {
+            rows.push(Beside {
+                removed: (left < left_end).then_some(left),
+                added: (right < right_end).then_some(right),
+                pair: None,
+            });
+            left = left_end.min(left + 1);
+            right = right_end.min(right + 1);
+        }
+        if pair.is_some() {
+            rows.push(Beside {
+                removed: Some(left),
+                added: Some(right),
+                pair,
+            });
+            left += 1;
+            right += 1;
+        }
+    }
+    rows
+}
+
+/// A line and its changed words.
+type Cell<'a> = (Kind, &'a [Range<usize>]);
+
+struct Columns<'a> {
+    sheet: &'a Sheet<'a>,
+    /// How wide each column is. One cell between them is the rule.
+    left: u16,
+    right: u16,
+    old: Gutter,
+    new: Gutter,
+}
+
+impl<'a> Columns<'a> {
+    fn new(sheet: &'a Sheet<'a>) -> Self {
+        let room = sheet.width.saturating_sub(1);
+        Self {
+            sheet,
+            left: room / 2,
+            right: room - room / 2,
+            old: Gutter::new(Numbers::Old, sheet.hunks),
+            new: Gutter::new(Numbers::New, sheet.hunks),
+        }
+    }
+
+    fn rows(&self, left: Option<Cell<'_>>, right: Option<Cell<'_>>) -> Vec<Row> {
+        let side = |cell: Option<Cell<'_>>, gutter, columns| {
+            cell.map_or_else(Vec::new, |(kind, words)| {
+                self.sheet.rows(kind, words, gutter, columns)
+            })
+        };
+        let mut left = side(left, self.old, self.left).into_iter();
+        let mut right = side(right, self.new, self.right).into_iter();
+        let mut rows = Vec::new();
+        loop {
+            match (left.next(), right.next()) {
+                (None, None) => return rows,
+                (left, right) => rows.push(self.join(left, right)),
+            }
+        }
+    }
+
+    fn join(&self, left: Option<Row>, right: Option<Row>) -> Row {
+        let theme = self.sheet.painter.theme;
+        let mut spans = fill_up(left.unwrap_or_default(), self.left);
+        spans.push(Span::styled("│", theme.style(Role::Border)));
+        let Some(right) = right else {
+            return Row::decoration(Line::from(spans));
+        };
+        let (gutter, continues, glue) = (right.gutter, right.continues, right.glue);
+        spans.extend(fill_up(right, self.right));
+        Row {
+            gutter: gutter.saturating_add(self.left + 1),
+            continues,
+            glue,
+            ..Row::new(Line::from(spans))
+        }
+    }
+}
+
+/// The spans of a row, each with the row's own style, and with blanks up to a width.
+fn fill_up(row: Row, columns: u16) -> Vec<Span<'static>> {
+    let ground = row.line.style;
+    let mut spans = row.line.spans;
+    let taken: usize = spans.iter().map(|span| width(&span.content)).sum();
+    for span in &mut spans {
+        span.style = ground.patch(span.style);
+    }
+    let blanks = usize::from(columns).saturating_sub(taken);
+    spans.push(Span::styled(" ".repeat(blanks), ground));
+    spans
+}
