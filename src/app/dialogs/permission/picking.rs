@@ -1,0 +1,180 @@
+//! The changes of a diff, decided one by one as in `git add -p`.
+
+use std::sync::Arc;
+
+use super::super::DialogRest;
+use super::reading::Reading;
+use crate::app::diff::{CONTEXT, Choice, Choices, Diff};
+use crate::protocol::Answer;
+
+/// One hunk is in view at a time. A hunk can be taken once its end was in view.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Picking {
+    choices: Choices,
+    at: usize,
+    /// Which hunks have been read, as many as there are.
+    read: Vec<bool>,
+    pub(super) reading: Reading,
+    /// The person was told what applying now leaves out.
+    is_warned: bool,
+}
+
+/// A word to the person about the last key.
+type Said = Option<String>;
+
+impl Picking {
+    /// `None` where there is nothing to choose from.
+    pub fn new(diff: Arc<Diff>) -> Option<Self> {
+        let choices = Choices::new(diff, CONTEXT);
+        let count = choices.hunks().len();
+        (count > 0).then(|| Self {
+            choices,
+            at: 0,
+            read: vec![false; count],
+            reading: Reading::default(),
+            is_warned: false,
+        })
+    }
+
+    pub fn choices(&self) -> &Choices {
+        &self.choices
+    }
+
+    /// The hunk in view.
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    pub fn reading(&self) -> &Reading {
+        &self.reading
+    }
+
+    /// Whether the hunk in view can be taken.
+    pub fn can_take(&self) -> bool {
+        self.obstacle().is_none()
+    }
+
+    pub(super) fn settle(&mut self, rest: DialogRest) {
+        self.reading.settle(rest);
+        self.read[self.at] |= self.reading.has_reached_end();
+    }
+
+    /// All of it was in view, elsewhere.
+    pub(super) fn note_all_read(&mut self) {
+        self.read.fill(true);
+    }
+
+    pub(super) fn step(&mut self, by: isize) -> Said {
+        let last = self.read.len() - 1;
+        self.show(self.at.saturating_add_signed(by).min(last));
+        None
+    }
+
+    pub(super) fn take(&mut self) -> Said {
+        match self.obstacle() {
+            Some(obstacle) => Some(obstacle.into()),
+            None => self.decide(Choice::Yes),
+        }
+    }
+
+    pub(super) fn leave_out(&mut self) -> Said {
+        self.decide(Choice::No)
+    }
+
+    /// Takes this hunk and those after it that are undecided, up to one that has not been read.
+    pub(super) fn take_rest(&mut self) -> Said {
+        if let Some(obstacle) = self.obstacle() {
+            return Some(obstacle.into());
+        }
+        self.choices.set(self.at, Choice::Yes);
+        for index in self.at + 1..self.read.len() {
+            if self.choices.hunks()[index].1 != Choice::Undecided {
+                continue;
+            }
+            if !self.read[index] {
+                self.show(index);
+                return Some("the changes from here on have not been shown yet".into());
+            }
+            self.choices.set(index, Choice::Yes);
+        }
+        self.go_on()
+    }
+
+    pub(super) fn leave_out_rest(&mut self) -> Said {
+        self.choices.set_rest(self.at, Choice::No);
+        self.go_on()
+    }
+
+    pub(super) fn split(&mut self) -> Said {
+        if !self.choices.can_split(self.at) {
+            return Some("this change cannot be split further".into());
+        }
+        let parts = self.choices.split(self.at);
+        let read = self.read[self.at];
+        self.read
+            .splice(self.at..=self.at, std::iter::repeat_n(read, parts));
+        self.show(self.at);
+        Some(format!("split into {parts}"))
+    }
+
+    /// The answer that the choices make. What is undecided is left out, which has to be confirmed.
+    pub(super) fn apply(&mut self) -> Result<Answer, String> {
+        let undecided = self.undecided();
+        if undecided > 0 && !self.is_warned {
+            self.is_warned = true;
+            return Err(match self.choices.wanted() {
+                0 => "no change is taken: applying this denies the call".into(),
+                _ => format!("{undecided} undecided: applying leaves them out"),
+            });
+        }
+        let wanted = self.choices.wanted();
+        Ok(if wanted == self.read.len() {
+            Answer::Allow
+        } else if wanted == 0 {
+            Answer::Deny { reason: None }
+        } else {
+            Answer::AllowPart {
+                after: self.choices.apply(),
+            }
+        })
+    }
+
+    pub fn undecided(&self) -> usize {
+        let choices = self.choices.hunks().iter();
+        choices
+            .filter(|(_, choice)| *choice == Choice::Undecided)
+            .count()
+    }
+
+    fn obstacle(&self) -> Option<&'static str> {
+        if !self.reading.is_visible() {
+            Some("this change is not shown yet")
+        } else if !self.read[self.at] {
+            Some("scroll to the end of this change to take it")
+        } else {
+            None
+        }
+    }
+
+    fn decide(&mut self, choice: Choice) -> Said {
+        self.choices.set(self.at, choice);
+        self.go_on()
+    }
+
+    /// To the next hunk that is undecided.
+    fn go_on(&mut self) -> Said {
+        match self.choices.next_undecided(self.at) {
+            Some(index) => {
+                self.show(index);
+                None
+            }
+            None => Some("all changes are decided".into()),
+        }
+    }
+
+    fn show(&mut self, index: usize) {
+        self.at = index;
+        self.reading = Reading::default();
+        self.is_warned = false;
+    }
+}
