@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use super::cells::{self, Brush};
 use super::highlight::{CodeColours, Highlights};
 use super::layout::Heights;
-use super::markdown::Streaming;
+use super::markdown::{self, Streaming};
 use super::text::Row;
 use crate::app::AppState;
 use crate::app::search::find_all;
-use crate::app::transcript::{Cell, CellId, Entry, Progress};
+use crate::app::transcript::{Answer, Cell, CellId, Entry, Progress};
 
 /// More cells than this are not kept; those in view always are.
 const KEPT_CELLS: usize = 400;
@@ -19,18 +19,30 @@ const KEPT_CELLS: usize = 400;
 pub struct CellCache {
     laid: HashMap<CellId, Laid>,
     frame: u64,
+    empty: Row,
+}
+
+/// A row of a cell, with the room to its left.
+#[derive(Debug, Clone, Copy)]
+pub struct Shown<'a> {
+    pub row: &'a Row,
+    pub margin: u16,
 }
 
 struct Laid {
     key: Key,
-    rows: Vec<Row>,
-    /// An answer that is being written keeps what is finished of it.
-    streaming: Option<Streaming>,
+    body: Body,
     used: u64,
     /// Colours of its code were missing when it was laid out, at this revision of the colours.
     uncoloured: Option<u64>,
     /// How many rows it had in another width, for an anchor that was counted in those.
     before: Option<usize>,
+}
+
+enum Body {
+    Rows(Vec<Row>),
+    /// An answer that is being written keeps what is finished of it.
+    Writing(Box<Streaming>),
 }
 
 /// Rows are good as long as all of this stays the same.
@@ -41,6 +53,7 @@ struct Key {
     epoch: u64,
     open: bool,
     hugs: bool,
+    margin: u16,
 }
 
 impl CellCache {
@@ -53,8 +66,27 @@ impl CellCache {
         }
     }
 
-    pub fn rows(&self, id: CellId) -> &[Row] {
-        self.laid.get(&id).map_or(&[], |laid| &laid.rows)
+    pub fn height(&self, id: CellId) -> usize {
+        self.laid.get(&id).map_or(0, Laid::height)
+    }
+
+    pub fn row(&self, id: CellId, number: usize) -> Option<Shown<'_>> {
+        let laid = self.laid.get(&id)?;
+        // What parts a cell from the one above.
+        let Some(number) = number.checked_sub(laid.lead()) else {
+            return Some(Shown {
+                row: &self.empty,
+                margin: 0,
+            });
+        };
+        match &laid.body {
+            Body::Rows(rows) => rows.get(number),
+            Body::Writing(streaming) => streaming.laid_out().get(number),
+        }
+        .map(|row| Shown {
+            row,
+            margin: laid.key.margin,
+        })
     }
 
     fn lay_out(&mut self, entry: &Entry, state: &AppState, width: u16, code: &mut Highlights) {
@@ -64,57 +96,72 @@ impl CellCache {
             epoch: state.settings.theme_epoch,
             open: entry.open,
             hugs: cells::hugs(entry, state),
+            margin: cells::margin(&entry.cell),
         };
         let frame = self.frame;
+        let colours = code.revision();
         let laid = self.laid.entry(entry.id).or_insert_with(|| Laid {
             key: Key {
                 revision: u64::MAX,
                 ..key
             },
-            rows: Vec::new(),
-            streaming: None,
+            body: Body::Rows(Vec::new()),
             used: frame,
             uncoloured: None,
             before: None,
         });
         laid.used = frame;
-        let colours = code.revision();
         if laid.key == key && laid.uncoloured.is_none_or(|then| then == colours) {
             return;
         }
         if laid.key.width != width {
-            laid.before = Some(laid.rows.len());
+            laid.before = Some(laid.height());
         }
         laid.key = key;
         let mut brush = Brush {
-            width,
+            width: width.saturating_sub(key.margin),
             theme: &state.settings.theme,
             code: &mut *code,
         };
-        match &entry.cell {
-            Cell::Answer(answer) if answer.progress == Progress::Writing => {
-                let streaming = laid.streaming.get_or_insert_default();
-                laid.rows = writing(&answer.text, streaming, &mut brush);
-                if !key.hugs {
-                    laid.rows.insert(0, Row::default());
-                }
+        laid.body = match &entry.cell {
+            Cell::Answer(answer) if answer.progress != Progress::Cut => {
+                let body = std::mem::replace(&mut laid.body, Body::Rows(Vec::new()));
+                answer_body(answer, body, &mut brush)
             }
-            _ => {
-                laid.streaming = None;
-                laid.rows = cells::rows(entry, state, &mut brush);
-            }
-        }
+            _ => Body::Rows(cells::rows(entry, state, &mut brush)),
+        };
         laid.uncoloured = code.take_missed().then_some(colours);
     }
 }
 
-/// An answer that grows: only what came since is read.
-fn writing(text: &str, streaming: &mut Streaming, brush: &mut Brush) -> Vec<Row> {
-    let known = streaming.source().len();
-    streaming.push(&text[known.min(text.len())..]);
-    let inner = brush.width.saturating_sub(cells::MARGIN);
-    let rows = streaming.rows(inner, brush.theme, brush.code);
-    cells::finish_answer(rows, Progress::Writing, brush)
+impl Laid {
+    fn lead(&self) -> usize {
+        usize::from(!self.key.hugs)
+    }
+
+    fn height(&self) -> usize {
+        let rows = match &self.body {
+            Body::Rows(rows) => rows.len(),
+            Body::Writing(streaming) => streaming.laid_out().len(),
+        };
+        rows + self.lead()
+    }
+}
+
+/// An answer that grows: only what came since is read. What was laid out while it was written is good afterwards, too.
+fn answer_body(answer: &Answer, before: Body, brush: &mut Brush) -> Body {
+    let mut streaming = match (before, answer.progress) {
+        (Body::Writing(streaming), _) => streaming,
+        (Body::Rows(_), Progress::Writing) => Box::default(),
+        (Body::Rows(_), Progress::Whole | Progress::Cut) => {
+            let rows = markdown::render(&answer.text, brush.width, brush.theme, brush.code);
+            return Body::Rows(rows);
+        }
+    };
+    let known = streaming.source().len().min(answer.text.len());
+    streaming.push(&answer.text[known..]);
+    streaming.rows(brush.width, brush.theme, brush.code);
+    Body::Writing(streaming)
 }
 
 /// A call's own revision counts, not that of the cell that shows it.
@@ -149,7 +196,7 @@ impl Heights for Measured<'_> {
     fn height(&mut self, index: usize) -> usize {
         let entry = &self.state.transcript.entries()[index];
         self.cache.lay_out(entry, self.state, self.width, self.code);
-        self.cache.rows(entry.id).len()
+        self.cache.height(entry.id)
     }
 
     fn row_of_match(&mut self, index: usize, nth: usize) -> usize {
@@ -157,10 +204,12 @@ impl Heights for Measured<'_> {
         let Some(search) = &self.state.search else {
             return 0;
         };
-        let rows = self.cache.rows(self.entry(index).id);
+        let id = self.entry(index).id;
         let mut seen = 0;
-        for (number, row) in rows.iter().enumerate() {
-            seen += find_all(&row.line.to_string(), &search.query).len();
+        for number in 0..self.cache.height(id) {
+            if let Some(Shown { row, .. }) = self.cache.row(id, number) {
+                seen += find_all(&row.line.to_string(), &search.query).len();
+            }
             if seen > nth {
                 return number;
             }

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::caches::{CellCache, Measured};
+use super::caches::{CellCache, Measured, Shown};
 use super::highlight::Highlights;
 use super::layout::{self, Heights, Place};
 use super::text::{Row, graphemes, width};
@@ -85,10 +85,10 @@ impl Pane {
     pub fn draw(&self, state: &AppState, cache: &CellCache, buf: &mut Buffer) {
         let theme = &state.settings.theme;
         for (y, (cell, number)) in (self.area.y..).zip(&self.rows) {
-            let Some(row) = cache.rows(*cell).get(*number) else {
+            let Some(shown) = cache.row(*cell, *number) else {
                 continue;
             };
-            draw_row(row, self.area, y, buf);
+            draw_row(shown.row, inside(self.area, shown.margin), y, buf);
             if let Some(search) = state.search.as_ref().filter(|it| !it.query.is_empty()) {
                 let current = search.current().is_some_and(|(at, _)| at == *cell);
                 let role = if current {
@@ -96,10 +96,10 @@ impl Pane {
                 } else {
                     Role::Match
                 };
-                self.mark_matches(row, y, &search.query, theme.style(role), buf);
+                self.mark_matches(shown, y, &search.query, theme.style(role), buf);
             }
             if let Some(selection) = &state.selection
-                && let Some((from, to)) = selected(selection, *cell, *number, row)
+                && let Some((from, to)) = selected(selection, *cell, *number, shown)
             {
                 self.mark(y, from, to, theme.style(Role::Selection), buf);
             }
@@ -117,11 +117,15 @@ impl Pane {
             .skip_while(|id| *id < first.cell)
             .take_while(|id| *id <= last.cell);
         for cell in cells {
-            for (number, row) in cache.rows(cell).iter().enumerate() {
+            for number in 0..cache.height(cell) {
+                let Some(shown) = cache.row(cell, number) else {
+                    continue;
+                };
+                let Shown { row, margin } = shown;
                 if row.gutter == Row::DECORATION {
                     continue;
                 }
-                let Some((from, to)) = selected(selection, cell, number, row) else {
+                let Some((from, to)) = selected(selection, cell, number, shown) else {
                     continue;
                 };
                 if begun && !row.continues {
@@ -130,7 +134,8 @@ impl Pane {
                     text.extend(std::iter::repeat_n(' ', usize::from(row.glue)));
                 }
                 begun = true;
-                text.push_str(slice(row, from.max(row.gutter), to).trim_end_matches('\n'));
+                let from = from.saturating_sub(margin).max(row.gutter);
+                text.push_str(&slice(row, from, to.saturating_sub(margin)));
             }
         }
         let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
@@ -148,10 +153,10 @@ impl Pane {
         })
     }
 
-    fn mark_matches(&self, row: &Row, y: u16, query: &str, style: Style, buf: &mut Buffer) {
-        let text = row.line.to_string();
+    fn mark_matches(&self, shown: Shown, y: u16, query: &str, style: Style, buf: &mut Buffer) {
+        let text = shown.row.line.to_string();
         for hit in find_all(&text, query) {
-            let from = narrow(width(&text[..hit.start]));
+            let from = shown.margin + narrow(width(&text[..hit.start]));
             let to = from + narrow(width(&text[hit]));
             self.mark(y, from, to, style, buf);
         }
@@ -175,15 +180,9 @@ impl Pane {
     }
 
     fn step(&self, from: Spot, step: Move, cache: &CellCache) -> Spot {
-        let row = cache.rows(from.cell).get(from.row);
-        let text = row.map(|row| row.line.to_string()).unwrap_or_default();
-        let start = row.map_or(0, |row| {
-            if row.gutter == Row::DECORATION {
-                0
-            } else {
-                row.gutter
-            }
-        });
+        let shown = cache.row(from.cell, from.row);
+        let text = shown.map(Shown::text).unwrap_or_default();
+        let start = shown.map_or(0, Shown::start);
         let end = narrow(width(text.trim_end())).saturating_sub(1).max(start);
         let column = match step {
             Move::Left => from.column.saturating_sub(1).max(start),
@@ -215,6 +214,31 @@ impl Pane {
     }
 }
 
+impl Shown<'_> {
+    /// Its text as it stands on the screen.
+    fn text(self) -> String {
+        format!("{:1$}{2}", "", usize::from(self.margin), self.row.line)
+    }
+
+    /// The first column that is not decoration.
+    fn start(self) -> u16 {
+        match self.row.gutter {
+            Row::DECORATION => 0,
+            gutter => gutter + self.margin,
+        }
+    }
+}
+
+/// An area without the room at its left.
+fn inside(area: Rect, margin: u16) -> Rect {
+    let margin = margin.min(area.width);
+    Rect {
+        x: area.x + margin,
+        width: area.width - margin,
+        ..area
+    }
+}
+
 pub fn draw_row(row: &Row, area: Rect, y: u16, buf: &mut Buffer) {
     if y >= area.bottom() {
         return;
@@ -235,13 +259,18 @@ pub fn draw_row(row: &Row, area: Rect, y: u16, buf: &mut Buffer) {
 }
 
 /// The columns of a row that a selection covers.
-fn selected(selection: &Selection, cell: CellId, number: usize, row: &Row) -> Option<(u16, u16)> {
+fn selected(
+    selection: &Selection,
+    cell: CellId,
+    number: usize,
+    shown: Shown,
+) -> Option<(u16, u16)> {
     let (first, last) = selection.ends();
     let here = (cell, number);
     if here < (first.cell, first.row) || here > (last.cell, last.row) {
         return None;
     }
-    let text = row.line.to_string();
+    let text = shown.text();
     let whole = narrow(width(&text));
     let from = if here == (first.cell, first.row) {
         first.column

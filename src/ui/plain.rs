@@ -1,6 +1,6 @@
 //! The conversation as plain text, for the normal screen and for whoever comes after.
 
-use super::cells::{Brush, rows};
+use super::cells::{self, Brush};
 use super::highlight::Highlights;
 use crate::app::AppState;
 use crate::theme::Theme;
@@ -11,13 +11,18 @@ pub fn conversation(state: &AppState, width: u16) -> String {
     let mut code = Highlights::default();
     let mut text = String::new();
     for entry in state.transcript.entries() {
+        let margin = cells::margin(&entry.cell);
         let mut brush = Brush {
-            width,
+            width: width.saturating_sub(margin),
             theme: &theme,
             code: &mut code,
         };
-        for row in rows(entry, state, &mut brush) {
-            text.push_str(row.line.to_string().trim_end());
+        if !cells::hugs(entry, state) {
+            text.push('\n');
+        }
+        for row in cells::rows(entry, state, &mut brush) {
+            let line = format!("{:1$}{2}", "", usize::from(margin), row.line);
+            text.push_str(line.trim_end());
             text.push('\n');
         }
     }

@@ -2,15 +2,18 @@
 
 use ratatui::text::{Line, Span};
 
-use super::{Brush, MARGIN, indented, seconds, side_by_side};
+use super::{Brush, MARGIN, diff_style, indented, seconds};
 use crate::app::AppState;
 use crate::app::call::{Author, Call, Completed, State};
+use crate::app::diff::Diff;
 use crate::app::preview::Preview;
 use crate::protocol::{CallOutcome, FileDiff, Phase};
 use crate::theme::{Role, Theme};
-use crate::ui::diff::{self, Layout, Options};
+use crate::ui::diff::{self, Options};
 use crate::ui::text::{Indent, Row, chop, clean, strip_ansi, truncate, width, wrap};
 
+/// How many unchanged lines are shown around a change.
+const CONTEXT: usize = 3;
 /// How many rows of a change are shown before it is folded.
 const FOLDED_DIFF: usize = 16;
 /// How many rows of a change that is still being written.
@@ -27,7 +30,12 @@ pub fn rows(call: &Call, open: bool, state: &AppState, brush: &mut Brush) -> Vec
             let preview = Preview::of(&call.tool, partial);
             if matches!(preview, Preview::Edit { .. } | Preview::Write { .. }) {
                 let inner = brush.width.saturating_sub(MARGIN);
-                let growing = diff::preview(preview, inner, GROWING_DIFF, brush.theme);
+                let options = Options {
+                    style: diff::Style::Unified,
+                    width: inner,
+                    fold: Some(GROWING_DIFF),
+                };
+                let growing = diff::live(&preview, &options, brush.theme);
                 rows.extend(growing.into_iter().map(indented));
             }
         }
@@ -208,18 +216,16 @@ pub fn change_rows(
     brush: &mut Brush,
 ) -> Vec<Row> {
     let inner = brush.width.saturating_sub(MARGIN);
-    let layout = if side_by_side(state.settings.diff_style, inner) {
-        Layout::SideBySide
-    } else {
-        Layout::Unified
-    };
     let options = Options {
-        layout,
+        style: diff_style(state.settings.diff_style, inner),
         width: inner,
         fold,
     };
-    let rows = diff::change(change, &options, brush.theme, brush.code);
-    rows.into_iter().map(indented).collect()
+    let change = Diff::new(change);
+    let hunks = change.hunks(CONTEXT);
+    let header = diff::header(&change, inner, brush.theme);
+    let rows = diff::render(&change, &hunks, &options, brush.theme, brush.code);
+    std::iter::once(header).chain(rows).map(indented).collect()
 }
 
 /// The beginning of an output, set off by a bar.

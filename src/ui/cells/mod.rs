@@ -1,5 +1,4 @@
-//! The cells of the conversation as rows: one file for each kind. Every cell begins with an empty row, which parts it from
-//! the one above.
+//! The cells of the conversation as rows: one file for each kind.
 
 mod call;
 mod notice;
@@ -14,11 +13,12 @@ use std::time::Duration;
 
 use ratatui::text::{Line, Span};
 
+use super::diff;
 use super::highlight::CodeColours;
 use super::markdown;
 use super::text::{Indent, Row, wrap};
 use crate::app::transcript::{Cell, Entry, Progress};
-use crate::app::{AppState, DiffStyle, WIDE_ENOUGH_FOR_TWO};
+use crate::app::{AppState, DiffStyle};
 use crate::theme::{Role, Theme};
 
 /// What cells are painted with.
@@ -31,32 +31,39 @@ pub struct Brush<'a> {
 /// The room at the left of every cell, where marks stand.
 pub const MARGIN: u16 = 2;
 
-/// All rows of a cell but those of an answer that is still being written.
+/// The rows of a cell, without the empty one that may stand above it.
 pub fn rows(entry: &Entry, state: &AppState, brush: &mut Brush) -> Vec<Row> {
-    let mut rows = match &entry.cell {
+    match &entry.cell {
         Cell::Welcome => welcome::rows(state, brush),
         Cell::User { text, images } => user::rows(text, *images, brush),
         Cell::Answer(answer) => {
-            let inner = brush.width.saturating_sub(MARGIN);
-            let text = markdown::render(&answer.text, inner, brush.theme, brush.code);
-            finish_answer(text, answer.progress, brush)
+            let rows = markdown::render(&answer.text, brush.width, brush.theme, brush.code);
+            finish_answer(rows, answer.progress, brush)
         }
         Cell::Thinking { text, took, .. } => thinking::rows(text, *took, entry.open, brush),
         Cell::Call(key) => call::rows(state.calls.get(*key), entry.open, state, brush),
         Cell::Notice { kind, text } => notice::rows(*kind, text, brush),
         Cell::Summary(summary) => summary::rows(summary, brush),
-    };
-    if !hugs(entry, state) {
-        rows.insert(0, Row::default());
     }
-    rows
 }
 
-/// Rows of an answer, set off from the edge, and marked if the answer is not whole.
-pub fn finish_answer(text: Vec<Row>, progress: Progress, brush: &Brush) -> Vec<Row> {
-    let mut rows: Vec<Row> = text.into_iter().map(indented).collect();
+/// How far from the edge a cell stands, where its rows bring no marks with them.
+pub fn margin(cell: &Cell) -> u16 {
+    match cell {
+        Cell::Answer(_) => MARGIN,
+        Cell::Welcome
+        | Cell::User { .. }
+        | Cell::Thinking { .. }
+        | Cell::Call(_)
+        | Cell::Notice { .. }
+        | Cell::Summary(_) => 0,
+    }
+}
+
+/// An answer that is not whole says so.
+fn finish_answer(mut rows: Vec<Row>, progress: Progress, brush: &Brush) -> Vec<Row> {
     if progress == Progress::Cut {
-        let mark = Span::styled("  … cut off here", brush.theme.style(Role::Muted));
+        let mark = Span::styled("… cut off here", brush.theme.style(Role::Muted));
         rows.push(Row::decoration(Line::from(mark)));
     }
     rows
@@ -102,12 +109,12 @@ fn marked(mark: &'static str, mark_role: Role, text: Line<'static>, brush: &Brus
     wrap(text, brush.width, &indent)
 }
 
-/// Whether diffs are shown in two columns.
-pub fn side_by_side(style: DiffStyle, width: u16) -> bool {
-    match style {
-        DiffStyle::Auto => width >= WIDE_ENOUGH_FOR_TWO,
-        DiffStyle::Unified => false,
-        DiffStyle::SideBySide => true,
+/// How diffs are shown in a width.
+pub fn diff_style(chosen: DiffStyle, width: u16) -> diff::Style {
+    match chosen {
+        DiffStyle::Auto => diff::Style::fitting(width),
+        DiffStyle::Unified => diff::Style::Unified,
+        DiffStyle::SideBySide => diff::Style::SideBySide,
     }
 }
 
