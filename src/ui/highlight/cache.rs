@@ -121,7 +121,7 @@ impl Highlights {
 
 impl CodeColours for Highlights {
     fn colours(&mut self, language: &str, code: &str) -> Option<Arc<Highlighted>> {
-        if language.is_empty() || code.len() > MOST_BYTES {
+        if language.is_empty() || code.is_empty() || code.len() > MOST_BYTES {
             return Some(Arc::default());
         }
         self.asked += 1;

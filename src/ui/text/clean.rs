@@ -195,5 +195,6 @@ fn is_meant(cluster: &[char], index: usize, after: &str, eye: Eye) -> bool {
         .or_else(|| after.chars().next());
     is_rightful(cluster, index)
         || eye == Eye::Easy
+            && cluster.len() <= MOST_MARKS
             && next.is_some_and(|next| is_joiner_between(cluster[index - 1], cluster[index], next))
 }

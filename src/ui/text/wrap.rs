@@ -92,7 +92,7 @@ fn lay_out(mut line: Line<'static>, width: u16, indent: &Indent, words: Words) -
     rows
 }
 
-/// The left side of a row, left out where no room would remain beside it.
+/// The left side of a row, left out where no wide character would fit beside it.
 struct Side<'indent> {
     spans: &'indent [Span<'static>],
     gutter: u16,
@@ -102,12 +102,12 @@ struct Side<'indent> {
 impl<'indent> Side<'indent> {
     fn new(spans: &'indent [Span<'static>], gutter: u16, width: u16) -> Self {
         match width.checked_sub(cells(spans)) {
-            Some(room @ 1..) => Self {
+            Some(room @ 2..) => Self {
                 spans,
                 gutter,
                 room: room.into(),
             },
-            Some(0) | None => Self {
+            Some(0 | 1) | None => Self {
                 spans: &[],
                 gutter: 0,
                 room: width.max(1).into(),

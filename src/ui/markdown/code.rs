@@ -1,0 +1,74 @@
+//! Blocks of code: a quiet label, then the lines, each cut where the row is full.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use ratatui::text::{Line, Span};
+
+use crate::theme::Role;
+use crate::ui::highlight::{Highlighted, growing};
+use crate::ui::text::{Cleaner, Indent, Row, TAB, chop, clean_line, truncate};
+
+use super::{Page, Stage};
+
+/// Sets code apart where a theme has no ground for it; not copied.
+const MARGIN: &str = "  ";
+
+pub fn rows(text: &str, language: &str, stage: Stage, page: &mut Page) -> Vec<Row> {
+    let colours = colours(text, language, stage, page);
+    let mut rows: Vec<Row> = label(language, page).into_iter().collect();
+    for (index, line) in text.lines().enumerate() {
+        line_rows(line, colours.line(index), page, &mut rows);
+    }
+    rows
+}
+
+fn colours(text: &str, language: &str, stage: Stage, page: &mut Page) -> Arc<Highlighted> {
+    match stage {
+        Stage::Open => growing(text, language, page.code),
+        Stage::Closed => {
+            let found = page.code.colours(language, text);
+            found.unwrap_or_else(|| growing(text, language, page.code))
+        }
+        Stage::Finished => page.code.colours(language, text).unwrap_or_default(),
+    }
+}
+
+pub fn label(language: &str, page: &Page) -> Option<Row> {
+    let room = usize::from(page.width).saturating_sub(MARGIN.len());
+    let name = truncate(&clean_line(language, TAB), room);
+    let line = Line::from(vec![
+        Span::raw(MARGIN),
+        Span::styled(name, page.theme.style(Role::Faint)),
+    ]);
+    let ground = page.theme.style(Role::CodeBlock);
+    (!language.is_empty()).then(|| Row::decoration(line.style(ground)))
+}
+
+/// Adds the rows of one line of code. The parts come from outside: where they do not fit the line it stays plain.
+pub fn line_rows(line: &str, parts: &[(Range<usize>, Role)], page: &Page, rows: &mut Vec<Row>) {
+    let line = line.strip_suffix('\r').unwrap_or(line);
+    let mut cleaner = Cleaner::new(TAB);
+    let mut spans = Vec::with_capacity(parts.len() * 2 + 1);
+    let mut push = |text: &str, role: Option<Role>| {
+        if !text.is_empty() {
+            let style = role.map(|role| page.theme.style(role)).unwrap_or_default();
+            spans.push(Span::styled(cleaner.clean(text).into_owned(), style));
+        }
+    };
+    let mut at = 0;
+    for (range, role) in parts {
+        if let (Some(plain), Some(part)) = (line.get(at..range.start), line.get(range.clone())) {
+            push(plain, None);
+            push(part, Some(*role));
+            at = range.end;
+        }
+    }
+    push(&line[at..], None);
+    let line = Line::from(spans).style(page.theme.style(Role::CodeBlock));
+    rows.append(&mut chop(
+        line,
+        page.width,
+        &Indent::all(vec![Span::raw(MARGIN)]),
+    ));
+}

@@ -1,0 +1,136 @@
+//! Collects the text inside a block: styled pieces, in lines.
+
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use crate::theme::{Role, Theme};
+use crate::ui::text::clean;
+
+/// The text of one block while its events come in.
+pub struct Inline<'theme> {
+    theme: &'theme Theme,
+    /// The style of each open element; the last one is in force.
+    styles: Vec<Style>,
+    links: Vec<Link>,
+    lines: Vec<Line<'static>>,
+    spans: Vec<Span<'static>>,
+}
+
+struct Link {
+    url: String,
+    text: String,
+}
+
+impl<'theme> Inline<'theme> {
+    pub fn new(theme: &'theme Theme) -> Self {
+        Self {
+            theme,
+            styles: vec![theme.style(Role::Text)],
+            links: Vec::new(),
+            lines: Vec::new(),
+            spans: Vec::new(),
+        }
+    }
+
+    /// Text from here on looks like `role`, on top of what it looks like now.
+    pub fn enter(&mut self, role: Role) {
+        self.styles.push(self.style().patch(self.theme.style(role)));
+    }
+
+    pub fn leave(&mut self) {
+        if self.styles.len() > 1 {
+            self.styles.pop();
+        }
+    }
+
+    pub fn text(&mut self, text: &str) {
+        if let Some(link) = self.links.last_mut() {
+            link.text.push_str(text);
+        }
+        self.push(text, self.style());
+    }
+
+    pub fn code(&mut self, text: &str) {
+        self.enter(Role::InlineCode);
+        self.text(text);
+        self.leave();
+    }
+
+    /// A tag is text like any other, but for the one that models write into tables.
+    pub fn html(&mut self, tag: &str) {
+        match tag.trim_end() {
+            "<br>" | "<br/>" | "<br />" => self.end_line(),
+            _ => self.text(tag),
+        }
+    }
+
+    pub fn enter_link(&mut self, url: String) {
+        self.enter(Role::Link);
+        self.links.push(Link {
+            url,
+            text: String::new(),
+        });
+    }
+
+    /// Shows where a link leads, unless its text says so.
+    pub fn leave_link(&mut self) {
+        self.leave();
+        let Some(Link { url, text }) = self.links.pop() else {
+            return;
+        };
+        if !says(&text, &url) {
+            let style = self.style().patch(self.theme.style(Role::Muted));
+            self.push(&format!(" ({url})"), style);
+        }
+        if let Some(outer) = self.links.last_mut() {
+            outer.text.push_str(&text);
+        }
+    }
+
+    pub fn end_line(&mut self) {
+        let spans = std::mem::take(&mut self.spans)
+            .into_iter()
+            .map(cleaned)
+            .collect::<Vec<_>>();
+        self.lines.push(Line::from(spans));
+    }
+
+    /// The lines so far; the block is over.
+    pub fn take(&mut self) -> Vec<Line<'static>> {
+        if !self.spans.is_empty() {
+            self.end_line();
+        }
+        std::mem::take(&mut self.lines)
+    }
+
+    fn style(&self) -> Style {
+        self.styles.last().copied().unwrap_or_default()
+    }
+
+    /// The parser hands text over in shreds; those of one style become one span.
+    fn push(&mut self, text: &str, style: Style) {
+        match self.spans.last_mut() {
+            Some(span) if span.style == style => span.content.to_mut().push_str(text),
+            _ => self.spans.push(Span::styled(text.to_owned(), style)),
+        }
+    }
+}
+
+fn cleaned(span: Span<'static>) -> Span<'static> {
+    match clean(&span.content) {
+        std::borrow::Cow::Borrowed(_) => span,
+        std::borrow::Cow::Owned(cleaned) => Span::styled(cleaned.replace('\n', " "), span.style),
+    }
+}
+
+fn says(text: &str, url: &str) -> bool {
+    let bare = |address: &str| {
+        let address = address.strip_prefix("mailto:").unwrap_or(address);
+        let address = address
+            .strip_prefix("https://")
+            .or(address.strip_prefix("http://"))
+            .unwrap_or(address);
+        address.trim_end_matches('/').to_owned()
+    };
+    url.is_empty() || bare(text) == bare(url)
+}

@@ -1,0 +1,349 @@
+//! Cuts markdown into segments that can be laid out one by one.
+//!
+//! Works line by line and never takes a border back, which is what makes streaming cheap. A border is set only where
+//! CommonMark starts a new block at the top level for sure: at headings and fences that are not indented, and at a line
+//! that is not indented after a blank one, unless it may go on with a list. Everything else stays together, up to a size
+//! that keeps the layout of an open segment affordable.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// From here on a segment ends before the next line that can stand alone.
+const LARGE: usize = 16 * 1024;
+/// From here on it ends before any line, and in the middle of a line that has no end.
+const TOO_LARGE: usize = 64 * 1024;
+
+/// Where no item is open, all that is indented by less than code stands at the top level.
+const NO_ITEM: usize = 4;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Segment {
+    pub range: Range<usize>,
+    pub joint: Joint,
+    pub kind: Kind,
+}
+
+/// How a segment is joined to the one before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Joint {
+    /// As blocks are: with a blank row between.
+    #[default]
+    Apart,
+    /// Cut between two lines only for its size.
+    Line,
+    /// Cut even inside a line.
+    Word,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    Blocks,
+    Fence(Fence),
+}
+
+/// A fenced block of code at the top level.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fence {
+    pub language: String,
+    /// Its lines, without those of the fence itself.
+    pub body: Range<usize>,
+    mark: u8,
+    length: usize,
+    indent: usize,
+}
+
+/// Reads a growing text, each line once.
+#[derive(Debug, Clone, Default)]
+pub struct Splitter {
+    /// The start of the first line not read, and how far that line has been searched for its end.
+    at: usize,
+    searched: usize,
+    joint: Joint,
+    open: Option<Open>,
+}
+
+#[derive(Debug, Clone)]
+struct Open {
+    start: usize,
+    joint: Joint,
+    state: State,
+}
+
+#[derive(Debug, Clone)]
+enum State {
+    Blocks {
+        /// The column of the text of the list item at the top level, if there is a list.
+        item: Option<usize>,
+        after_blank: bool,
+    },
+    Fence(Fence),
+}
+
+impl Splitter {
+    /// Reads the complete lines of `source`, which begins with all that was read before, and gives what they end.
+    pub fn advance(&mut self, source: &str) -> Vec<Segment> {
+        let mut done = Vec::new();
+        while let Some(end) = self.line_end(source) {
+            let whole = source[..end].ends_with('\n');
+            self.read(source, self.at..end, &mut done);
+            if !whole {
+                self.close(end, &mut done);
+                self.joint = Joint::Word;
+            }
+            self.at = end;
+            self.searched = end;
+        }
+        done
+    }
+
+    /// Reads all of `source` and gives what is left.
+    pub fn finish(mut self, source: &str) -> Vec<Segment> {
+        let mut done = self.advance(source);
+        if self.at < source.len() {
+            self.read(source, self.at..source.len(), &mut done);
+        }
+        self.close(source.len(), &mut done);
+        done
+    }
+
+    /// The fence that is open; its body ends with the last complete line.
+    pub fn fence(&self) -> Option<(&Fence, Joint)> {
+        match self.open.as_ref()? {
+            Open {
+                joint,
+                state: State::Fence(fence),
+                ..
+            } => Some((fence, *joint)),
+            Open {
+                state: State::Blocks { .. },
+                ..
+            } => None,
+        }
+    }
+
+    fn line_end(&mut self, source: &str) -> Option<usize> {
+        let rest = &source.as_bytes()[self.searched..];
+        if let Some(length) = memchr::memchr(b'\n', rest) {
+            return Some(self.searched + length + 1);
+        }
+        self.searched = source.len();
+        let too_long = self.fence().is_none() && source.len() - self.at > TOO_LARGE;
+        too_long.then(|| source.floor_char_boundary(self.at + TOO_LARGE))
+    }
+
+    fn read(&mut self, source: &str, range: Range<usize>, done: &mut Vec<Segment>) {
+        let line = Line::new(&source[range.clone()]);
+        let Some(open) = &mut self.open else {
+            return self.begin(&line, range, done);
+        };
+        match &mut open.state {
+            State::Fence(fence) if fence.is_closed_by(&source[range.clone()]) => {
+                self.close(range.end, done);
+            }
+            State::Fence(fence) => fence.body.end = range.end,
+            State::Blocks { after_blank, .. } if line.is_blank() => *after_blank = true,
+            State::Blocks { item, after_blank } => {
+                let size = range.start - open.start;
+                let apart = line.stands_apart(*item, *after_blank);
+                if apart || line.may_be_cut(size) {
+                    let joint = if apart || *after_blank {
+                        Joint::Apart
+                    } else {
+                        Joint::Line
+                    };
+                    self.close(range.start, done);
+                    self.joint = joint;
+                    self.begin(&line, range, done);
+                } else {
+                    *after_blank = false;
+                    *item = line.item(*item);
+                }
+            }
+        }
+    }
+
+    fn begin(&mut self, line: &Line, range: Range<usize>, done: &mut Vec<Segment>) {
+        if line.is_blank() {
+            return;
+        }
+        let state = match line.fence(range.clone()) {
+            Some(fence) => State::Fence(fence),
+            None => State::Blocks {
+                item: line.item(None),
+                after_blank: false,
+            },
+        };
+        let joint = std::mem::take(&mut self.joint);
+        self.open = Some(Open {
+            start: range.start,
+            joint,
+            state,
+        });
+        if line.is_heading() {
+            self.close(range.end, done);
+        }
+    }
+
+    fn close(&mut self, end: usize, done: &mut Vec<Segment>) {
+        if let Some(Open {
+            start,
+            joint,
+            state,
+        }) = self.open.take()
+        {
+            let kind = match state {
+                State::Fence(fence) => Kind::Fence(fence),
+                State::Blocks { .. } => Kind::Blocks,
+            };
+            done.push(Segment {
+                range: start..end,
+                joint,
+                kind,
+            });
+        }
+    }
+}
+
+impl Fence {
+    pub fn is_closed_by(&self, line: &str) -> bool {
+        let Line { indent, text } = Line::new(line);
+        indent <= 3 && text.len() >= self.length && text.bytes().all(|byte| byte == self.mark)
+    }
+
+    /// The code, without the spaces by which the whole fence is indented.
+    pub fn text<'body>(&self, body: &'body str) -> Cow<'body, str> {
+        if self.indent == 0 {
+            return Cow::Borrowed(body);
+        }
+        let dedent = |line: &'body str| {
+            let spaces = line
+                .bytes()
+                .take(self.indent)
+                .take_while(|byte| *byte == b' ')
+                .count();
+            &line[spaces..]
+        };
+        Cow::Owned(body.split_inclusive('\n').map(dedent).collect())
+    }
+}
+
+/// A line as far as block structure goes.
+struct Line<'text> {
+    indent: usize,
+    text: &'text str,
+}
+
+impl<'text> Line<'text> {
+    fn new(line: &'text str) -> Self {
+        let text = line.trim_start_matches([' ', '\t']);
+        let margin = &line[..line.len() - text.len()];
+        let indent = margin
+            .chars()
+            .map(|space| if space == '\t' { 4 } else { 1 })
+            .sum();
+        Self {
+            indent,
+            text: text.trim_end(),
+        }
+    }
+
+    fn is_blank(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// Whether a new block starts here for sure, at the top level.
+    fn stands_apart(&self, item: Option<usize>, after_blank: bool) -> bool {
+        let margin = item.unwrap_or(NO_ITEM).min(NO_ITEM);
+        self.is_heading()
+            || self.indent < margin && self.fence(0..0).is_some()
+            || after_blank && self.indent == 0 && (item.is_none() || self.mark().is_none())
+    }
+
+    /// Whether a segment of this size is cut here. A table is left whole as long as possible.
+    fn may_be_cut(&self, size: usize) -> bool {
+        size > TOO_LARGE || size > LARGE && self.indent == 0 && !self.text.contains('|')
+    }
+
+    fn is_heading(&self) -> bool {
+        let text = self.text.trim_start_matches('#');
+        let level = self.text.len() - text.len();
+        self.indent == 0
+            && (1..=6).contains(&level)
+            && (text.is_empty() || text.starts_with([' ', '\t']))
+    }
+
+    fn fence(&self, line: Range<usize>) -> Option<Fence> {
+        let mark = *self
+            .text
+            .as_bytes()
+            .first()
+            .filter(|mark| matches!(mark, b'`' | b'~'))?;
+        let info = self.text.trim_start_matches(char::from(mark));
+        let length = self.text.len() - info.len();
+        if self.indent > 3 || length < 3 || mark == b'`' && info.contains('`') {
+            return None;
+        }
+        Some(Fence {
+            language: language(info).to_owned(),
+            body: line.end..line.end,
+            mark,
+            length,
+            indent: self.indent,
+        })
+    }
+
+    /// The column of the text of the item that is open after this line. Text goes on with a paragraph even from further
+    /// left; any other block does not, and an empty item has no paragraph to go on with.
+    fn item(&self, open: Option<usize>) -> Option<usize> {
+        if self.indent >= open.unwrap_or(NO_ITEM).min(NO_ITEM) {
+            return open;
+        }
+        match self.mark() {
+            Some(width) if width > self.text.len() => Some(NO_ITEM),
+            Some(width) => Some(self.indent + width),
+            None if self
+                .text
+                .starts_with(['>', '<', '-', '=', '*', '_', '`', '~']) =>
+            {
+                open.map(|_| NO_ITEM)
+            }
+            None => open,
+        }
+    }
+
+    /// How wide the list mark in front is, with the spaces behind it: up to four, of which code keeps all but one.
+    fn mark(&self) -> Option<usize> {
+        let digits = self.text.bytes().take_while(u8::is_ascii_digit).count();
+        let (mark, rest) = self.text.as_bytes()[digits..].split_first()?;
+        let marks = match digits {
+            0 => matches!(mark, b'-' | b'+' | b'*'),
+            1..=9 => matches!(mark, b'.' | b')'),
+            _ => false,
+        };
+        let spaces = rest.iter().take_while(|byte| **byte == b' ').count();
+        let wide = if (1..=4).contains(&spaces) { spaces } else { 1 };
+        let ends = matches!(rest.first(), None | Some(b' ' | b'\t'));
+        (marks && ends && !self.is_rule()).then_some(digits + 1 + wide)
+    }
+
+    fn is_rule(&self) -> bool {
+        let mark = self.text.chars().next().unwrap_or_default();
+        let marks = self
+            .text
+            .chars()
+            .filter(|character| *character == mark)
+            .count();
+        marks > 2
+            && self
+                .text
+                .chars()
+                .all(|character| character == mark || matches!(character, ' ' | '\t'))
+    }
+}
+
+/// The language in the words behind a fence, such as `rust,ignore` or `{.python}`.
+pub fn language(info: &str) -> &str {
+    let word = info.trim().trim_start_matches(['{', '.']);
+    let end = word.find(|end: char| end.is_whitespace() || matches!(end, ',' | '{' | '}' | ':'));
+    &word[..end.unwrap_or(word.len())]
+}

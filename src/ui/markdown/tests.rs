@@ -1,0 +1,359 @@
+//! Markdown on the screen, whole and while it is being written.
+
+use std::sync::Arc;
+
+use proptest::prelude::{Just, Strategy, prop_oneof, proptest};
+use ratatui::style::Style;
+
+use crate::theme::{Role, Theme};
+use crate::ui::highlight::{CodeColours, Highlighted, Highlights, Uncoloured};
+use crate::ui::text::{Row, width};
+
+use super::{Page, Stage, Streaming, blocks, render};
+
+fn rows(source: &str, width: u16) -> Vec<Row> {
+    render(source, width, &Theme::plain(), &mut Uncoloured)
+}
+
+fn text(rows: &[Row]) -> Vec<String> {
+    let line = |row: &Row| {
+        row.line
+            .spans
+            .iter()
+            .map(|span| span.content.as_ref())
+            .collect::<String>()
+    };
+    rows.iter().map(line).collect()
+}
+
+fn shown(source: &str, width: u16) -> Vec<String> {
+    text(&rows(source, width))
+}
+
+#[test]
+fn blocks_have_a_blank_row_between_them_and_none_around() {
+    assert_eq!(
+        shown("\n\n# Title\ntext\n\n\nmore\n***\n", 10),
+        ["Title", "", "text", "", "more", "", "──────────"]
+    );
+    assert_eq!(shown("", 10), [""; 0]);
+    assert_eq!(shown("Title\n=====\n- a", 10), ["Title", "", "• a"]);
+}
+
+#[test]
+fn line_breaks_of_the_model_stay() {
+    assert_eq!(shown("one\ntwo  \nthree", 80), ["one", "two", "three"]);
+}
+
+#[test]
+fn lists_hang_nest_and_count() {
+    assert_eq!(
+        shown("- one two\n  1. a\n  2. b c\n- [x] done\n- [ ] open\n-", 9),
+        ["• one two", "  1. a", "  2. b c", "☑ done", "☐ open", "• "]
+    );
+    assert_eq!(shown("9. aa bb\n10. cc\n", 6), ["9. aa", "   bb", "10. cc"]);
+    assert_eq!(
+        shown("- a\n\n  b\n- c\n\n- d", 9),
+        ["• a", "", "  b", "• c", "", "• d"]
+    );
+}
+
+#[test]
+fn quotes_have_a_bar_that_is_not_copied() {
+    let quoted = rows("> one two\n>\n> - three\n>\n>> four", 10);
+    assert_eq!(
+        text(&quoted),
+        ["│ one two", "│ ", "│ • three", "│ ", "│ │ four"]
+    );
+    assert_eq!(
+        quoted.iter().map(|row| row.gutter).collect::<Vec<_>>(),
+        [2, 2, 2, 2, 4]
+    );
+    let narrow = rows("> one two", 7);
+    let second = Row {
+        gutter: 2,
+        continues: true,
+        glue: 1,
+        ..narrow[1].clone()
+    };
+    assert_eq!(
+        (text(&narrow), &second),
+        (vec!["│ one".to_owned(), "│ two".to_owned()], &narrow[1])
+    );
+}
+
+#[test]
+fn code_is_indented_quietly_labelled_and_cut_where_the_row_ends() {
+    let code = rows("```rust ignore\nlet a;\n\n\tb\n```", 7);
+    assert_eq!(text(&code), ["  rust", "  let a", "  ;", "  ", "      b"]);
+    let kinds: Vec<_> = code.iter().map(|row| (row.gutter, row.continues)).collect();
+    assert_eq!(
+        kinds,
+        [
+            (Row::DECORATION, false),
+            (2, false),
+            (2, true),
+            (2, false),
+            (2, false)
+        ]
+    );
+    assert_eq!(
+        shown("- x\n  ~~~\n  y\n  ~~~\n\n      z", 20),
+        ["• x", "    y", "", "    z"]
+    );
+}
+
+#[test]
+fn links_show_where_they_lead() {
+    assert_eq!(
+        shown(
+            "[a](http://x.y) <http://x.y> [x.y](https://x.y/) ![pic](p.png)",
+            80
+        ),
+        ["a (http://x.y) http://x.y x.y pic (p.png)"]
+    );
+    assert_eq!(
+        shown("see [a][1]\n\n[1]: http://x.y\n", 80),
+        ["see [a][1]", "", "[1]: http://x.y"]
+    );
+}
+
+#[test]
+fn html_is_text() {
+    assert_eq!(
+        shown("<b>hi</b>\n\n<div>\n <p>\n</div>\n", 80),
+        ["<b>hi</b>", "", "<div>", " <p>", "</div>"]
+    );
+    assert_eq!(shown("a<br>b", 80), ["a", "b"]);
+}
+
+#[test]
+fn tables_align_their_columns() {
+    let table = "|a|bb|c|\n|:--|:-:|--:|\n|one|x|1|\n|t|yyyy|222|";
+    assert_eq!(
+        shown(table, 40),
+        [
+            "a   │  bb  │   c",
+            "────┼──────┼────",
+            "one │  x   │   1",
+            "t   │ yyyy │ 222"
+        ]
+    );
+}
+
+#[test]
+fn tables_shrink_and_then_become_fields() {
+    let table = "|name|what\n|-|-|\n|a|some long words here|\n|b|c|";
+    assert_eq!(
+        shown(table, 18),
+        [
+            "name │ what",
+            "─────┼────────────",
+            "a    │ some long",
+            "     │ words here",
+            "─────┼────────────",
+            "b    │ c"
+        ]
+    );
+    assert_eq!(
+        shown(table, 9),
+        [
+            "name: a", "what:", "  some", "  long", "  words", "  here", "", "name: b", "what: c"
+        ]
+    );
+}
+
+#[test]
+fn nothing_from_outside_is_obeyed() {
+    let source =
+        "a\u{1b}[2J`\u{202e}`\n\n```\u{7}x\n\u{1b}]0;t\u{7}\n```\n[l](http://\u{200b}) &#27;[1m";
+    let all = shown(source, 80).join("\n");
+    assert!(
+        !all.chars()
+            .any(|character| character.is_control() && character != '\n'),
+        "{all:?}"
+    );
+    assert!(
+        all.contains("␛[2J") && all.contains("<U+202E>") && all.contains("<U+200B>"),
+        "{all}"
+    );
+}
+
+#[test]
+fn depth_costs_nothing() {
+    for opener in [
+        ">", "> ", "- ", "* ", "*", "**", "_", "[", "![", "![a](", "`", "<", "1. ", "~~", "|",
+        "\\", "&",
+    ] {
+        let source = opener.repeat(10_000) + "x";
+        assert!(rows(&source, 40).len() < 40_000, "{opener}");
+    }
+    let staircase: String = (0..300)
+        .map(|depth| " ".repeat(depth * 2) + "- x\n")
+        .collect();
+    assert!(
+        rows(&staircase, 30)
+            .iter()
+            .all(|row| row.line.width() <= 30)
+    );
+}
+
+#[test]
+fn large_segments_are_cut_without_a_trace() {
+    let lines = "some words in a line\n".repeat(10_000);
+    assert_eq!(rows(&lines, 40).len(), 10_000);
+    let word = "x".repeat(200_000);
+    let cut = rows(&word, 100);
+    assert_eq!(text(&cut).concat().len(), word.len());
+    assert_eq!(cut.iter().filter(|row| !row.continues).count(), 1);
+    let items = "- an item\n".repeat(10_000);
+    assert_eq!(rows(&items, 40).len(), 10_000);
+}
+
+#[test]
+fn the_rows_of_a_closed_block_are_not_laid_out_again() {
+    let mut answer = Streaming::default();
+    let mut asked = Counting::default();
+    for _ in 0..50 {
+        answer.push("```rs\nlet a = 1;\n```\ntext\n\n");
+        answer.rows(40, &Theme::plain(), &mut asked);
+    }
+    assert_eq!(asked.questions, 50);
+}
+
+#[test]
+fn colours_that_come_later_are_put_in() {
+    let mut highlights = Highlights::default();
+    let theme = Theme::plain();
+    let mut answer = Streaming::default();
+    answer.push("para\n\n```rs\nfn\n```\nmore\n\nend");
+    let before = answer.rows(40, &theme, &mut highlights).to_vec();
+    for request in highlights.take_wanted() {
+        highlights.ready(
+            request.key,
+            Some(Highlighted {
+                lines: vec![vec![(0..1, Role::Keyword)]],
+            }),
+        );
+    }
+    let after = answer.rows(40, &theme, &mut highlights).to_vec();
+    assert_eq!(text(&before), text(&after));
+    assert_eq!(spans(&before[3]), ["  ", "fn"]);
+    assert_eq!(spans(&after[3]), ["  ", "f", "n"]);
+    assert_eq!(after, render(answer.source(), 40, &theme, &mut highlights));
+}
+
+#[test]
+fn an_open_fence_is_coloured_as_far_as_it_was_asked_for() {
+    let mut highlights = Highlights::default();
+    let theme = Theme::plain();
+    let mut answer = Streaming::default();
+    answer.push("```rs\n");
+    let mut asked = Vec::new();
+    for _ in 0..100 {
+        answer.push("let a = 1;\n");
+        answer.rows(40, &theme, &mut highlights);
+        for request in highlights.take_wanted() {
+            let lines = request.code.lines().count();
+            asked.push(lines);
+            highlights.ready(
+                request.key,
+                Some(Highlighted {
+                    lines: vec![vec![(0..3, Role::Keyword)]; lines],
+                }),
+            );
+        }
+    }
+    assert_eq!(asked, [8, 16, 32, 64]);
+    let rows = answer.rows(40, &theme, &mut highlights);
+    assert_eq!(
+        [&rows[64], &rows[65]].map(spans),
+        [vec!["  ", "let", " a = 1;"], vec!["  ", "let a = 1;"]]
+    );
+}
+
+fn spans(row: &Row) -> Vec<&str> {
+    row.line
+        .spans
+        .iter()
+        .map(|span| span.content.as_ref())
+        .collect()
+}
+
+#[derive(Default)]
+struct Counting {
+    questions: usize,
+}
+
+impl CodeColours for Counting {
+    fn colours(&mut self, _language: &str, _code: &str) -> Option<Arc<Highlighted>> {
+        self.questions += 1;
+        Some(Arc::default())
+    }
+}
+
+/// Markdown as models write it, and worse.
+fn markdownish() -> impl Strategy<Value = String> {
+    let line = prop_oneof![
+        6 => "[a-z]{1,8}( [a-z*`_]{1,8}){0,6}",
+        4 => Just(String::new()),
+        2 => " {0,5}[-*+] [a-z ]{0,9}",
+        2 => " {0,5}[0-9]{1,3}[.)] [a-z ]{0,9}",
+        2 => " {0,6}(```|~~~~?)[a-z]{0,3}",
+        1 => "#{1,7} ?[a-z]{0,5}",
+        1 => "> ?[a-z]{0,5}(```|- x)?",
+        1 => "[|] ?[a-z]{0,4} ?[|] ?[a-z]{0,4} ?[|]?",
+        1 => Just("|-|:-:|".to_owned()),
+        1 => "(---|===|\\* \\* \\*|___)",
+        1 => " {1,9}[a-z]{1,5}",
+        1 => "\t{1,2}[a-z]{0,5}",
+        1 => "[漢字\u{1b}\u{202e}é]{1,5}",
+    ];
+    proptest::collection::vec(line, 0..16).prop_map(|lines| lines.join("\n"))
+}
+
+fn with_links_and_html() -> impl Strategy<Value = String> {
+    let odd = "(\\[a\\]: /u|\\[a\\]\\[\\]|<div>|<!--|-->|<pre>|&lt;|\\[x\\]\\(y\\)|\r)";
+    (markdownish(), odd, markdownish())
+        .prop_map(|(before, odd, after)| format!("{before}{odd}\n{after}"))
+}
+
+proptest! {
+    #[test]
+    fn at_every_moment_the_rows_are_those_of_the_text_so_far(
+        source in with_links_and_html(), cuts in proptest::collection::vec(1_usize..12, 1..80), cells in 1_u16..60
+    ) {
+        let theme = Theme::plain();
+        let mut answer = Streaming::default();
+        let mut rest = source.as_str();
+        for cut in cuts.iter().cycle() {
+            let (delta, after) = rest.split_at(rest.ceil_char_boundary((*cut).min(rest.len())));
+            answer.push(delta);
+            rest = after;
+            let whole = rows(answer.source(), cells);
+            assert_eq!(answer.rows(cells, &theme, &mut Uncoloured), whole);
+            if rest.is_empty() {
+                break;
+            }
+        }
+        assert_eq!(answer.source(), source);
+    }
+
+    #[test]
+    fn segments_together_are_what_the_whole_is(source in markdownish()) {
+        // Where an indented fence cuts a tab in half, the parser makes spaces of it, and we leave it.
+        let source = source.replace('\t', "    ");
+        let theme = Theme::plain();
+        let mut page = Page { width: 60, theme: &theme, code: &mut Uncoloured };
+        assert_eq!(text(&blocks::rows(&source, Stage::Finished, &mut page)), shown(&source, 60));
+    }
+
+    #[test]
+    fn rows_fit_the_width(source in with_links_and_html(), cells in 0_u16..40) {
+        for row in rows(&source, cells) {
+            let painted: usize = row.line.spans.iter().map(|span| width(&span.content)).sum();
+            assert!(painted <= usize::from(cells.max(2)), "{row:?}");
+            assert!(row.line.spans.iter().all(|span| span.style == Style::default()));
+        }
+    }
+}
