@@ -103,7 +103,12 @@ pub fn header(diff: &Diff, columns: u16, theme: &Theme) -> Row {
         notes.push((format!("−{}", counts.removed), Role::Removed));
     }
     if counts.added + counts.removed == 0 {
-        notes.push(("no lines changed".to_owned(), Role::Muted));
+        let nothing = if diff.is_new() {
+            "empty"
+        } else {
+            "no lines changed"
+        };
+        notes.push((nothing.to_owned(), Role::Muted));
     }
     match diff.endings() {
         Endings::Lf => {}

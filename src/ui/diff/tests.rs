@@ -399,6 +399,12 @@ fn the_header_names_the_file_and_counts() {
     assert_eq!(head(&new, 60), "a/very/long/path/␛to/a/file.rs new +1");
     assert_eq!(head(&new, 24), "a/very/l…/file.rs new +1");
     assert!(width(&head(&new, 5)) <= 5);
+    let empty = Diff::new(&FileDiff {
+        path: "a.rs".into(),
+        before: None,
+        after: "".into(),
+    });
+    assert_eq!(head(&empty, 60), "a.rs new empty");
 }
 
 #[test]
