@@ -28,7 +28,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crossterm::event::KeyEvent;
+use crossterm::event::{KeyCode, KeyEvent};
 
 use self::call::Calls;
 use self::composer::Composer;
@@ -365,6 +365,9 @@ pub fn update(state: &mut AppState, msg: Msg) -> Vec<Effect> {
 
 impl AppState {
     fn press(&mut self, key: KeyEvent) -> Vec<Effect> {
+        if self.types_escape(key) {
+            return self.composer.key(key, self.now);
+        }
         let contexts = self.contexts();
         let settings = self.settings.clone();
         match settings.keymap.resolve(&contexts, &mut self.pending, key) {
@@ -372,6 +375,14 @@ impl AppState {
             Resolved::Prefix | Resolved::Ignored => Vec::new(),
             Resolved::Unbound => self.type_key(key),
         }
+    }
+
+    /// Esc that leaves a mode of vim, before it can mean anything else.
+    fn types_escape(&self, key: KeyEvent) -> bool {
+        key.code == KeyCode::Esc
+            && self.dialogs.is_empty()
+            && self.focus == Focus::Composer
+            && self.composer.wants_escape()
     }
 
     /// A key that no map binds belongs to the field that has the caret.
@@ -405,6 +416,12 @@ impl AppState {
         }
         self.width = width;
         self.height = height;
+        self.composer.resize(width, self.composer_rows());
+    }
+
+    /// How high the input may become.
+    pub fn composer_rows(&self) -> u16 {
+        (self.height / 3).max(1)
     }
 
     /// Takes over what the layout found out.

@@ -95,7 +95,8 @@ impl AppState {
                 return self.submit(vec![Block::text(INIT)], "/init".to_owned());
             }
             Slash::Vim => {
-                let on = self.composer.toggle_vim();
+                self.composer.toggle_vim();
+                let on = self.composer.vim().is_some();
                 self.flash(if on { "keys of vim" } else { "keys of vim off" });
             }
             Slash::Quit => return vec![Effect::Quit(ExitReason::Asked)],

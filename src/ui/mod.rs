@@ -204,7 +204,7 @@ impl Areas {
         let footer = u16::from(height >= 8);
         let status = u16::from(height >= 6);
         let rule = u16::from(height >= 7);
-        let most = (height / 3).max(1);
+        let most = state.composer_rows().min(height);
         let composer = composer::height(&state.composer, whole.width, most).clamp(1, most);
         let wide = whole.width >= WIDE_ENOUGH_FOR_PANEL && !state.calls.is_empty();
         let left = height.saturating_sub(footer + status + rule + composer);

@@ -61,7 +61,7 @@ impl AppState {
     fn taken_back(&mut self, messages: &[Vec<Block>]) {
         self.queue.clear();
         let texts: Vec<String> = messages.iter().map(|blocks| text_of(blocks)).collect();
-        self.composer.take_back(&texts.join("\n\n"));
+        self.composer.take_back(&texts.join("\n\n"), self.now);
     }
 
     fn hear_aside(&mut self, id: CallId, aside: Aside) {

@@ -5,7 +5,7 @@ mod panel;
 mod travel;
 
 use crate::app::call::Call;
-use crate::app::composer::Draft;
+use crate::app::composer::{Draft, Sent};
 use crate::app::dialogs::Dialog;
 use crate::app::dialogs::help::HelpDialog;
 use crate::app::job::Job;
@@ -117,10 +117,14 @@ impl AppState {
             // A turn that runs is stopped for what waits.
             return vec![Effect::Send(Command::SendQueue)];
         }
-        let Some(draft) = self.composer.submit(self.now) else {
-            return Vec::new();
+        let Sent { draft, mut effects } = match self.composer.submit(self.now) {
+            Ok(Some(sent)) => sent,
+            Ok(None) => return Vec::new(),
+            Err(problem) => {
+                self.flash(problem);
+                return Vec::new();
+            }
         };
-        let mut effects = vec![Effect::Start(Job::KeepInHistory(draft.typed().to_owned()))];
         match draft {
             Draft::Message { blocks, shown } => effects.extend(self.submit(blocks, shown)),
             Draft::Slash { name, arguments } => effects.extend(self.slash(&name, &arguments)),
@@ -178,7 +182,7 @@ impl AppState {
                 }
                 return vec![Effect::Send(Command::Interrupt)];
             }
-            Rung::Draft => return self.composer.clear(self.now),
+            Rung::Draft => self.composer.clear(self.now),
             Rung::ArmQuit => self.quit_armed = Some(self.now + QUIT_WINDOW),
             Rung::Quit => return vec![Effect::Quit(ExitReason::Asked)],
             Rung::Nothing => {}
