@@ -1,0 +1,252 @@
+//! The figures of the screen, each against its bar: `cargo bench --bench screen`. Exits with 1 if one is missed.
+//!
+//! Everything up to the painted buffer, without a terminal; medians. What a terminal adds is measured from outside.
+
+#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
+
+use std::fmt;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use agent_tui::app::{AppState, DiffStyle, Msg, Settings, update};
+use agent_tui::keymap::Keymap;
+use agent_tui::protocol::{
+    AgentEvent, Block, CallOutcome, Message, Mode, Origin, SessionId, SessionOpened, ToolResult,
+    ToolState, TurnEvent, TurnId,
+};
+use agent_tui::theme::{Depth, Theme};
+use agent_tui::ui::{self, Caches};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::layout::Rect;
+
+const ROUNDS: usize = 41;
+const WIDTH: u16 = 120;
+const HEIGHT: u16 = 40;
+
+fn main() -> ExitCode {
+    let small = frame_after_key(10);
+    let figures = [
+        Figure::new("first frame, keymap and theme read", first_frame(), 2.0),
+        Figure::new("key to frame, 10 messages", small, 0.5),
+        Figure::new("key to frame, 1,000 messages", frame_after_key(1_000), 0.5),
+        Figure::new("key to frame, 100,000 messages", frame_after_key(100_000), 0.5),
+        Figure::new("scrolling a page, 100,000 messages", scroll_a_page(100_000), 3.0),
+        Figure::new("3,000 deltas (210 KB), a frame after each 10th", deltas(), 60.0),
+        Figure::new("re-wrap after a resize, 1,000 messages", rewrap(1_000), 4.0),
+        Figure::new("a frame at 500×200 with 50,000 lines", large_frame(), 50.0),
+    ];
+    let mut missed = 0;
+    for figure in &figures {
+        println!("{figure}");
+        missed += usize::from(!figure.holds());
+    }
+    if missed == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+/// A measured time and the most that it may be, in milliseconds.
+struct Figure {
+    what: &'static str,
+    value: f64,
+    most: f64,
+}
+
+impl Figure {
+    fn new(what: &'static str, value: Duration, most: f64) -> Self {
+        let value = value.as_secs_f64() * 1e3;
+        Self { what, value, most }
+    }
+
+    fn holds(&self) -> bool {
+        self.value <= self.most
+    }
+}
+
+impl fmt::Display for Figure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verdict = if self.holds() { "ok" } else { "MISSED" };
+        let Self { what, value, most } = self;
+        write!(f, "{what:<50} {value:>9.3} ms   (≤ {most} ms)  {verdict}")
+    }
+}
+
+/// A screen with its state, as the runtime has it.
+struct Screen {
+    state: AppState,
+    caches: Caches,
+    terminal: Terminal<TestBackend>,
+}
+
+impl Screen {
+    fn new(width: u16, height: u16) -> Self {
+        let settings = Settings {
+            keymap: Keymap::builtin(),
+            theme: Theme::builtin("dark").expect("a built-in theme"),
+            depth: Depth::True,
+            theme_epoch: 0,
+            diff_style: DiffStyle::Auto,
+        };
+        let mut state = AppState::new(Arc::new(settings), "/work", Instant::now());
+        update(&mut state, Msg::Resized { width, height });
+        let backend = TestBackend::new(width, height);
+        Self {
+            state,
+            caches: Caches::new(),
+            terminal: Terminal::new(backend).expect("a terminal in memory"),
+        }
+    }
+
+    fn with_messages(width: u16, height: u16, count: usize) -> Self {
+        let mut screen = Self::new(width, height);
+        screen.hear(AgentEvent::Opened(SessionOpened {
+            session: SessionId("bench".into()),
+            provider: "builtin".into(),
+            model: "builtin".into(),
+            mode: Mode::Default,
+            tools: Vec::new(),
+            branch: None,
+            context_window: None,
+            price: None,
+            history: (0..count).map(message).collect(),
+        }));
+        screen.draw();
+        screen
+    }
+
+    fn hear(&mut self, event: AgentEvent) {
+        update(&mut self.state, Msg::Agent(event));
+    }
+
+    fn press(&mut self, code: KeyCode) {
+        let key = KeyEvent::new(code, KeyModifiers::NONE);
+        update(&mut self.state, Msg::Key(key));
+    }
+
+    fn draw(&mut self) {
+        let area = Rect::new(0, 0, self.state.width, self.state.height);
+        if let Some(found) = self.caches.lay_out(&self.state, area) {
+            update(&mut self.state, Msg::LaidOut(found));
+        }
+        let (state, caches) = (&self.state, &mut self.caches);
+        self.terminal
+            .draw(|frame| ui::view(state, caches, frame))
+            .expect("memory can be drawn to");
+    }
+}
+
+fn message(number: usize) -> Message {
+    if number.is_multiple_of(2) {
+        return Message::user(format!("question {number}: what does `parse` do with an empty line?"));
+    }
+    let text = format!(
+        "Answer {number}.\n\nIt **skips** it, as `lines()` does:\n\n- first the blanks go,\n- then what is left is read.\n\n\
+         ```rust\nfn parse(line: &str) -> Option<Rule> {{\n    let line = line.trim();\n    (!line.is_empty()).then(|| Rule::new(line))\n}}\n```\n"
+    );
+    let origin = Origin {
+        provider: "builtin".into(),
+        model: "builtin".into(),
+    };
+    Message::from_assistant(vec![Block::text(text)], origin)
+}
+
+fn first_frame() -> Duration {
+    median(|| {
+        let begun = Instant::now();
+        let mut screen = Screen::new(WIDTH, HEIGHT);
+        screen.draw();
+        begun.elapsed()
+    })
+}
+
+fn frame_after_key(messages: usize) -> Duration {
+    let mut screen = Screen::with_messages(WIDTH, HEIGHT, messages);
+    median(|| {
+        let begun = Instant::now();
+        screen.press(KeyCode::Char('x'));
+        screen.draw();
+        begun.elapsed()
+    })
+}
+
+fn scroll_a_page(messages: usize) -> Duration {
+    let mut screen = Screen::with_messages(WIDTH, HEIGHT, messages);
+    median(|| {
+        let begun = Instant::now();
+        screen.press(KeyCode::PageUp);
+        screen.draw();
+        begun.elapsed()
+    })
+}
+
+fn deltas() -> Duration {
+    let delta = "a word of **weight** and `code` that the model writes, and then some more ";
+    median(|| {
+        let mut screen = Screen::new(WIDTH, HEIGHT);
+        let turn = TurnId(1);
+        screen.hear(AgentEvent::Turn(turn, TurnEvent::Prompted(Message::user("go"))));
+        screen.hear(AgentEvent::Turn(turn, TurnEvent::Requested { attempt: 0 }));
+        let begun = Instant::now();
+        for number in 0..3_000 {
+            let end = if number % 12 == 11 { "\n\n" } else { "" };
+            let text = format!("{delta}{end}");
+            screen.hear(AgentEvent::Turn(turn, TurnEvent::Text(text)));
+            if number % 10 == 9 {
+                screen.draw();
+            }
+        }
+        begun.elapsed()
+    })
+}
+
+fn rewrap(messages: usize) -> Duration {
+    let mut screen = Screen::with_messages(WIDTH, HEIGHT, messages);
+    let mut width = WIDTH;
+    median(|| {
+        width = if width == WIDTH { WIDTH - 13 } else { WIDTH };
+        let begun = Instant::now();
+        let height = HEIGHT;
+        update(&mut screen.state, Msg::Resized { width, height });
+        screen.terminal.backend_mut().resize(width, height);
+        screen.draw();
+        begun.elapsed()
+    })
+}
+
+fn large_frame() -> Duration {
+    let mut screen = Screen::with_messages(500, 200, 6_000);
+    let turn = TurnId(1);
+    screen.hear(AgentEvent::Turn(turn, TurnEvent::Prompted(Message::user("go"))));
+    let state = ToolState::Completed {
+        result: ToolResult::text("big".into(), "line\n".repeat(5_000)),
+        ran: Duration::from_secs(1),
+        outcome: CallOutcome::Succeeded,
+        shown: None,
+    };
+    screen.hear(AgentEvent::Turn(
+        turn,
+        TurnEvent::Tool {
+            call: "big".into(),
+            name: "Bash".into(),
+            at: Duration::ZERO,
+            state,
+        },
+    ));
+    median(|| {
+        let begun = Instant::now();
+        screen.press(KeyCode::Char('x'));
+        screen.draw();
+        begun.elapsed()
+    })
+}
+
+fn median(mut round: impl FnMut() -> Duration) -> Duration {
+    let mut taken: Vec<Duration> = (0..ROUNDS).map(|_| round()).collect();
+    taken.sort_unstable();
+    taken[ROUNDS / 2]
+}
