@@ -20,8 +20,13 @@ const LONGEST_LINE: usize = 2_000;
 /// What comes after so many lines stays plain.
 const MOST_LINES: usize = 10_000;
 
+/// The expressions of a language are compiled when it is first met, and take 5 to 50 MiB; beyond so many languages
+/// all are dropped.
+const MOST_LANGUAGES: usize = 4;
+
 pub struct Highlighter {
     syntaxes: SyntaxSet,
+    met: Vec<String>,
     scopes: Scopes,
 }
 
@@ -35,15 +40,18 @@ impl Highlighter {
     pub fn new() -> Self {
         Self {
             syntaxes: two_face::syntax::extra_newlines(),
+            met: Vec::new(),
             scopes: Scopes::new().expect("the table of scopes is well-formed"),
         }
     }
 
     /// The colours of `code`, unless nobody knows its language.
-    pub fn highlight(&self, language: &str, code: &str) -> Option<Highlighted> {
+    pub fn highlight(&mut self, language: &str, code: &str) -> Option<Highlighted> {
         if code.len() > MOST_BYTES {
             return None;
         }
+        let name = self.syntax(language)?.name.clone();
+        self.meet(name);
         let mut parser = ParseState::new(self.syntax(language)?);
         let mut stack = ScopeStack::new();
         let lines = LinesWithEndings::from(code).take(MOST_LINES);
@@ -51,6 +59,17 @@ impl Highlighter {
             .map_while(|line| self.line(line, &mut parser, &mut stack))
             .collect();
         Some(Highlighted { lines })
+    }
+
+    fn meet(&mut self, name: String) {
+        if self.met.contains(&name) {
+            return;
+        }
+        if self.met.len() == MOST_LANGUAGES {
+            self.syntaxes = two_face::syntax::extra_newlines();
+            self.met.clear();
+        }
+        self.met.push(name);
     }
 
     /// The parts of one line; `None` when the syntax itself is at fault, and the rest is better left plain.

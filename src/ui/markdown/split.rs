@@ -9,12 +9,12 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 /// From here on a segment ends before the next line that can stand alone.
-const LARGE: usize = 16 * 1024;
+const LARGE: usize = 4 * 1024;
 /// From here on it ends before any line, and in the middle of a line that has no end.
-const TOO_LARGE: usize = 64 * 1024;
+const TOO_LARGE: usize = 16 * 1024;
 
 /// Where no item is open, all that is indented by less than code stands at the top level.
-const NO_ITEM: usize = 4;
+const CODE: usize = 4;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment {
@@ -72,11 +72,31 @@ struct Open {
 #[derive(Debug, Clone)]
 enum State {
     Blocks {
-        /// The column of the text of the list item at the top level, if there is a list.
-        item: Option<usize>,
+        /// The list item at the top level, if there is a list.
+        item: Option<Item>,
         after_blank: bool,
     },
     Fence(Fence),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Item {
+    /// What is indented so far belongs to it.
+    column: usize,
+    /// It has no text yet.
+    empty: bool,
+}
+
+impl Item {
+    /// Nothing of the item is open any more; only another one can follow.
+    const OVER: Self = Self {
+        column: CODE,
+        empty: false,
+    };
+
+    fn after_blank(self) -> Self {
+        if self.empty { Self::OVER } else { self }
+    }
 }
 
 impl Splitter {
@@ -141,11 +161,14 @@ impl Splitter {
                 self.close(range.end, done);
             }
             State::Fence(fence) => fence.body.end = range.end,
-            State::Blocks { after_blank, .. } if line.is_blank() => *after_blank = true,
+            State::Blocks { item, after_blank } if line.is_blank() => {
+                *after_blank = true;
+                *item = item.map(Item::after_blank);
+            }
             State::Blocks { item, after_blank } => {
                 let size = range.start - open.start;
                 let apart = line.stands_apart(*item, *after_blank);
-                if apart || line.may_be_cut(size) {
+                if apart || line.may_be_cut(size, *item) {
                     let joint = if apart || *after_blank {
                         Joint::Apart
                     } else {
@@ -252,16 +275,19 @@ impl<'text> Line<'text> {
     }
 
     /// Whether a new block starts here for sure, at the top level.
-    fn stands_apart(&self, item: Option<usize>, after_blank: bool) -> bool {
-        let margin = item.unwrap_or(NO_ITEM).min(NO_ITEM);
+    fn stands_apart(&self, item: Option<Item>, after_blank: bool) -> bool {
+        let margin = item.map_or(CODE, |item| item.column.min(CODE));
         self.is_heading()
             || self.indent < margin && self.fence(0..0).is_some()
             || after_blank && self.indent == 0 && (item.is_none() || self.mark().is_none())
     }
 
-    /// Whether a segment of this size is cut here. A table is left whole as long as possible.
-    fn may_be_cut(&self, size: usize) -> bool {
-        size > TOO_LARGE || size > LARGE && self.indent == 0 && !self.text.contains('|')
+    /// Whether a segment of this size is cut here. A list is cut between items, and a table left whole while possible.
+    fn may_be_cut(&self, size: usize, item: Option<Item>) -> bool {
+        let alone = self.indent == 0
+            && !self.text.contains('|')
+            && (item.is_none() || self.mark().is_some());
+        size > TOO_LARGE || size > LARGE && alone
     }
 
     fn is_heading(&self) -> bool {
@@ -292,23 +318,28 @@ impl<'text> Line<'text> {
         })
     }
 
-    /// The column of the text of the item that is open after this line. Text goes on with a paragraph even from further
-    /// left; any other block does not, and an empty item has no paragraph to go on with.
-    fn item(&self, open: Option<usize>) -> Option<usize> {
-        if self.indent >= open.unwrap_or(NO_ITEM).min(NO_ITEM) {
-            return open;
+    /// The item that is open after this line. Text goes on with a paragraph even from further left; any other block
+    /// does not, and an empty item has no paragraph to go on with.
+    fn item(&self, open: Option<Item>) -> Option<Item> {
+        let column = open.map_or(CODE, |item| item.column.min(CODE));
+        if self.indent >= column {
+            return open.map(|item| Item {
+                empty: false,
+                ..item
+            });
         }
-        match self.mark() {
-            Some(width) if width > self.text.len() => Some(NO_ITEM),
-            Some(width) => Some(self.indent + width),
-            None if self
+        if let Some(width) = self.mark() {
+            return Some(Item {
+                column: self.indent + width,
+                empty: width > self.text.len(),
+            });
+        }
+        let open = open?;
+        let over = open.empty
+            || self
                 .text
-                .starts_with(['>', '<', '-', '=', '*', '_', '`', '~']) =>
-            {
-                open.map(|_| NO_ITEM)
-            }
-            None => open,
-        }
+                .starts_with(['>', '<', '-', '=', '*', '_', '`', '~']);
+        Some(if over { Item::OVER } else { open })
     }
 
     /// How wide the list mark in front is, with the spaces behind it: up to four, of which code keeps all but one.

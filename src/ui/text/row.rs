@@ -3,7 +3,7 @@
 use ratatui::text::Line;
 
 /// Painted with `Buffer::set_line`, which measures as [`super::width`] does (the `Line` widget does not). Where
-/// `line.style` has a ground (a block of code), it is meant to reach from the gutter to the right edge.
+/// `line.style` has a ground (a block of code), it is meant to reach to the right edge.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Row {
     pub line: Line<'static>,

@@ -1,10 +1,11 @@
 //! Text made harmless, measured, wrapped and cut.
 
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
-use ratatui::buffer::Buffer;
+use ratatui::buffer::{Buffer, CellWidth};
 use ratatui::layout::Rect;
 use ratatui::style::{Style, Stylize};
 use ratatui::text::{Line, Span};
+use unicode_segmentation::UnicodeSegmentation;
 
 use crate::theme::Theme;
 
@@ -287,6 +288,26 @@ fn what_does_not_fit_ends_in_an_ellipsis() {
     );
 }
 
+#[test]
+fn plain_characters_are_clusters_of_the_width_assumed() {
+    for first in '\u{1}'..'\u{20000}' {
+        let text = format!("{first}a");
+        let expected: Vec<_> = text
+            .graphemes(true)
+            .map(|cluster| (cluster, measured(cluster)))
+            .collect();
+        assert_eq!(graphemes(&text).collect::<Vec<_>>(), expected);
+    }
+}
+
+fn measured(cluster: &str) -> u16 {
+    if cluster.contains(char::is_control) {
+        0
+    } else {
+        cluster.cell_width()
+    }
+}
+
 proptest! {
     #[test]
     fn cleaned_text_is_harmless_and_cleaning_it_again_changes_nothing(source in wild_text()) {
@@ -303,7 +324,8 @@ proptest! {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 600, 1));
         let (end, _) = buffer.set_stringn(0, 0, &source, 600, Style::default());
         assert_eq!(width(&source), usize::from(end));
-        assert_eq!(graphemes(&source).map(|(cluster, _)| cluster).collect::<String>(), source);
+        let clusters: Vec<_> = graphemes(&source).map(|(cluster, _)| cluster).collect();
+        assert_eq!(clusters, source.graphemes(true).collect::<Vec<_>>());
     }
 
     #[test]

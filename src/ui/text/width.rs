@@ -13,32 +13,56 @@ pub fn width(text: &str) -> usize {
 
 /// The grapheme clusters of `text`, each with its width in cells.
 ///
-/// Two ASCII characters in a row cannot be one cluster (`\r\n` aside, which is cleaned away), so most text never
-/// reaches the Unicode tables.
+/// Most characters are clusters of their own wherever another such character follows: only text beyond them reaches
+/// the Unicode tables.
 pub fn graphemes(text: &str) -> impl Iterator<Item = (&str, u16)> {
-    let bytes = text.as_bytes();
-    let mut at = 0;
+    let mut rest = text;
     std::iter::from_fn(move || {
-        let first = *bytes.get(at)?;
-        let alone =
-            first.is_ascii() && bytes.get(at + 1).is_none_or(u8::is_ascii) && first != b'\r';
-        let rest = &text[at..];
-        let cluster = if alone {
-            &rest[..1]
-        } else {
-            rest.graphemes(true).next()?
+        let mut characters = rest.chars();
+        let first = characters.next()?;
+        let alone = characters
+            .next()
+            .is_none_or(|next| plain_width(next).is_some());
+        let (length, width) = match plain_width(first) {
+            Some(width) if alone => (first.len_utf8(), width),
+            Some(_) | None => {
+                let cluster = rest.graphemes(true).next()?;
+                (cluster.len(), cluster_width(cluster))
+            }
         };
-        at += cluster.len();
-        Some((cluster, cluster_width(cluster)))
+        let (cluster, after) = rest.split_at(length);
+        rest = after;
+        Some((cluster, width))
     })
+}
+
+/// The width of a character that never joins another of its kind: the letters and signs of Latin, Greek, Cyrillic and
+/// the East Asian scripts.
+fn plain_width(character: char) -> Option<u16> {
+    match character {
+        ' '..='~'
+        | '\u{a1}'..='\u{ac}'
+        | '\u{ae}'..='\u{2ff}'
+        | '\u{370}'..='\u{482}'
+        | '\u{48a}'..='\u{52f}'
+        | '\u{2010}'..='\u{2027}'
+        | '\u{2500}'..='\u{257f}' => Some(1),
+        '\u{3001}'..='\u{3029}'
+        | '\u{3041}'..='\u{3096}'
+        | '\u{30a1}'..='\u{30fa}'
+        | '\u{3400}'..='\u{4dbf}'
+        | '\u{4e00}'..='\u{9fff}'
+        | '\u{ff01}'..='\u{ff60}' => Some(2),
+        _ => None,
+    }
 }
 
 /// Control characters are not painted at all, which makes them as wide as nothing.
 fn cluster_width(cluster: &str) -> u16 {
-    match cluster.as_bytes() {
-        [byte] => u16::from(!byte.is_ascii_control()),
-        _ if cluster.contains(char::is_control) => 0,
-        _ => cluster.cell_width(),
+    if cluster.contains(char::is_control) {
+        0
+    } else {
+        cluster.cell_width()
     }
 }
 

@@ -188,7 +188,7 @@ impl Breaker {
     }
 
     fn run(mut self, text: &[Span<'static>], rest: usize) -> Vec<Cut> {
-        let mut before = "";
+        let mut before = ("", 0);
         for (span, content) in text.iter().map(|span| span.content.as_ref()).enumerate() {
             let mut byte = 0;
             for (cluster, cells) in graphemes(content) {
@@ -199,9 +199,9 @@ impl Breaker {
                     self.space(here);
                 } else {
                     self.blank &= cluster == " ";
-                    self.letter(here, before, cluster, usize::from(cells), rest);
+                    self.letter(here, before, (cluster, cells), rest);
                 }
-                before = cluster;
+                before = (cluster, cells);
             }
         }
         let end = Place {
@@ -219,7 +219,8 @@ impl Breaker {
         self.column += 1;
     }
 
-    fn letter(&mut self, here: Place, before: &str, cluster: &str, cells: usize, rest: usize) {
+    fn letter(&mut self, here: Place, before: (&str, u16), cluster: (&str, u16), rest: usize) {
+        let cells = usize::from(cluster.1);
         let (column, next) = (self.column, here);
         if let Some((end, glue)) = self.spaces.take() {
             self.chance = Some(Chance {
@@ -267,14 +268,10 @@ impl Breaker {
 }
 
 /// Whether a row may end between these two although no space is there: the scripts with wide characters have none.
-fn may_part(before: &str, after: &str) -> bool {
-    if before.is_ascii() && after.is_ascii() {
-        return false;
-    }
-    let wide = |cluster: &str| !cluster.is_ascii() && width(cluster) > 1;
-    (wide(before) || wide(after))
-        && !after.starts_with(is_closing)
-        && !before.starts_with(is_opening)
+fn may_part(before: (&str, u16), after: (&str, u16)) -> bool {
+    (before.1 > 1 || after.1 > 1)
+        && !after.0.starts_with(is_closing)
+        && !before.0.starts_with(is_opening)
 }
 
 fn is_closing(character: char) -> bool {
