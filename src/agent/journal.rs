@@ -190,12 +190,17 @@ impl Journal {
                 reason: verdict.reason.clone(),
             });
         }
+        let by = verdict.in_short();
         self.record(Record::Decision {
-            call: id,
+            call: id.clone(),
             decision: verdict.decision.name().to_owned(),
             reason: verdict.reason,
             cause: verdict.cause.to_string(),
         });
+        // What the person is asked about is not decided yet.
+        if verdict.decision != Decision::Ask || denied {
+            self.tell(TurnEvent::Decided { call: id, by });
+        }
     }
 }
 
@@ -241,6 +246,7 @@ impl Witness for Journal {
                     after: change.after.to_string(),
                 });
             }
+            Happened::Notice(text) => self.notice(text),
             Happened::Moved(cwd) => self.record(Record::Moved { cwd }),
             Happened::Completed {
                 call,

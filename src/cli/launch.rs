@@ -14,6 +14,7 @@ use crate::config::dirs::create_private_dir;
 use crate::config::settings::Price;
 use crate::executor::{self, Asking, Context};
 use crate::headless;
+use crate::permissions::Store;
 use crate::provider::choose::{self, Choice, Wanted, Wish};
 use crate::provider::retry;
 use crate::session::Record;
@@ -82,6 +83,7 @@ async fn setup(args: &Args, mut place: Place, asking: Asking) -> Result<agent::S
         .clone()
         .into_iter()
         .collect();
+    context.store = Some(Store::new(&place.dirs.data, &place.workspace));
     if let Some(cwd) = session.cwd {
         context.set_cwd(cwd);
     }

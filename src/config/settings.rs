@@ -125,11 +125,8 @@ impl Settings {
         project: Trust<'_>,
     ) -> Result<Self, SettingsError> {
         let mut settings = Self::default();
-        settings.add_file(
-            &config_dir.join("settings.json"),
-            Trust::Full,
-            Presence::Optional,
-        )?;
+        let own = config_dir.join("settings.json");
+        settings.add_file(&own, &own, Trust::Full, Presence::Optional)?;
         // `.claude` is for people who come from Claude Code.
         for folder in [".claude", ".agent-tui"] {
             for name in ["settings.json", "settings.local.json"] {
@@ -141,11 +138,12 @@ impl Settings {
                     }
                     trust => trust,
                 };
-                settings.add_file(&path, trust, Presence::Optional)?;
+                let name = Path::new(folder).join(name);
+                settings.add_file(&path, &name, trust, Presence::Optional)?;
             }
         }
         if let Some(path) = more {
-            settings.add_file(path, Trust::Full, Presence::Required)?;
+            settings.add_file(path, path, Trust::Full, Presence::Required)?;
         }
         Ok(settings)
     }
@@ -168,9 +166,11 @@ impl Settings {
         Ok(())
     }
 
+    /// Adds the file at `path`, whose rules are said to be of `name`.
     fn add_file(
         &mut self,
         path: &Path,
+        name: &Path,
         trust: Trust<'_>,
         presence: Presence,
     ) -> Result<(), SettingsError> {
@@ -195,11 +195,17 @@ impl Settings {
             }
         };
         let file = parse(path, &bytes)?;
-        self.merge(file, path, trust)
+        let source = Source(name.display().to_string());
+        self.merge(file, path, &source, trust)
     }
 
-    fn merge(&mut self, file: File, path: &Path, trust: Trust<'_>) -> Result<(), SettingsError> {
-        let source = Source(path.display().to_string());
+    fn merge(
+        &mut self,
+        file: File,
+        path: &Path,
+        source: &Source,
+        trust: Trust<'_>,
+    ) -> Result<(), SettingsError> {
         let mut allow = file.permissions.allow;
         if let Trust::OnlyTightens { own } = trust {
             let all = allow.len();
@@ -218,7 +224,7 @@ impl Settings {
         ];
         for (list, rules) in lists {
             for rule in rules {
-                self.add_rule(list, &rule, &source)?;
+                self.add_rule(list, &rule, source)?;
             }
         }
         let own = !path.components().any(|part| part.as_os_str() == ".claude");

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::permissions::{RealLinks, Rules, World};
+use tokio::sync::watch;
+
+use crate::permissions::{RealLinks, RuleList, Rules, Source, Store, World};
 use crate::protocol::{InterruptBehavior, Mode};
 use crate::tools::Environment;
 use crate::tools::registry::Registry;
@@ -12,14 +14,22 @@ use crate::tools::registry::Registry;
 /// Shared by all calls; changed only between them, by the session's owner.
 pub struct Context {
     pub registry: Registry,
-    pub rules: Rules,
     pub asking: Asking,
     pub places: Places,
     pub env: Arc<Environment>,
     /// `interruptBehavior` of the settings, per tool.
     pub interrupt_overrides: HashMap<String, InterruptBehavior>,
-    mode: RwLock<Mode>,
+    /// Where rules go that the person wants to keep.
+    pub store: Option<Store>,
+    stance: watch::Sender<Stance>,
     cwd: RwLock<PathBuf>,
+}
+
+/// What decides about calls, and can change while some of them wait for a decision.
+#[derive(Debug, Clone)]
+pub struct Stance {
+    pub mode: Mode,
+    pub rules: Arc<Rules>,
 }
 
 /// Who answers when a call needs a person's word.
@@ -51,22 +61,55 @@ impl Context {
         let cwd = RwLock::new(places.workspace.clone());
         Self {
             registry,
-            rules,
             asking,
             places,
             env,
             interrupt_overrides: HashMap::new(),
-            mode: RwLock::new(mode),
+            store: None,
+            stance: watch::Sender::new(Stance {
+                mode,
+                rules: Arc::new(rules),
+            }),
             cwd,
         }
     }
 
+    pub fn stance(&self) -> Stance {
+        self.stance.borrow().clone()
+    }
+
+    /// Tells when the stance changes from now on.
+    pub fn watch(&self) -> watch::Receiver<Stance> {
+        self.stance.subscribe()
+    }
+
     pub fn mode(&self) -> Mode {
-        *self.mode.read().unwrap_or_else(PoisonError::into_inner)
+        self.stance.borrow().mode
     }
 
     pub fn set_mode(&self, mode: Mode) {
-        *self.mode.write().unwrap_or_else(PoisonError::into_inner) = mode;
+        self.stance.send_modify(|stance| stance.mode = mode);
+    }
+
+    /// Allows what the rule covers, from now on. The error says what is wrong with the rule.
+    pub fn allow(&self, rule: &str, source: &Source) -> Result<(), String> {
+        crate::permissions::check_rule(rule)?;
+        self.stance.send_modify(|stance| {
+            let known = |other: &crate::permissions::Rule| other.text == rule.trim();
+            if !stance.rules.allow.iter().any(known) {
+                // It was checked just now.
+                let _ = Arc::make_mut(&mut stance.rules).add(RuleList::Allow, rule, source);
+            }
+        });
+        Ok(())
+    }
+
+    /// The file that rules of the person go to.
+    pub fn rules_file(&self) -> PathBuf {
+        match &self.store {
+            Some(store) => store.file(),
+            None => Store::new(&self.places.workspace, &self.places.workspace).file(),
+        }
     }
 
     /// Where relative paths start from; falls back to the workspace when the directory is gone.

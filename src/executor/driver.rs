@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::context::Context;
 use super::machine::{End, Input, Machine, Outcome, Policy, Step, Traits};
+use super::permission::Permit;
 use super::pipeline::{Done, Line, Report};
 use crate::permissions::Verdict;
 use crate::protocol::{
@@ -42,6 +43,8 @@ pub enum Happened {
         asks_person: bool,
     },
     Changing(CallId, FileChange),
+    /// Something that the person should know.
+    Notice(String),
     /// The shell has gone to another directory.
     Moved(PathBuf),
     Completed {
@@ -78,6 +81,7 @@ struct Tracked {
     begun: Option<Instant>,
     reply: Option<oneshot::Sender<Answer>>,
     shown: Option<FileDiff>,
+    permit: Option<Permit>,
 }
 
 /// How long calls ran while the stream was still open.
@@ -122,6 +126,7 @@ impl Executor {
                 begun: None,
                 reply: None,
                 shown: None,
+                permit: None,
             },
         );
         self.feed(Input::Added(id, traits), witness);
@@ -207,6 +212,12 @@ impl Executor {
                     asks_person,
                 });
             }
+            Report::Permitted(id, permit) => {
+                if let Some(call) = self.calls.get_mut(&id) {
+                    call.permit = Some(permit);
+                }
+            }
+            Report::Notice(text) => witness.see(Happened::Notice(text)),
             Report::Changing(id, change, written) => {
                 // A call that has its result already must not change anything any more: nobody answers it.
                 if self.machine.is_executing(&id) {
@@ -296,6 +307,7 @@ impl Executor {
         self.overlap.begun();
         let line = Line {
             context: self.context.clone(),
+            permit: tracked.permit.clone(),
             cancel: tracked.cancel.clone(),
             reports: self.reporter.clone(),
         };

@@ -1,7 +1,7 @@
 //! The streaming executor: tool calls from arrival to delivery, while the model is still writing.
 //!
-//! [`machine`] is pure and decides; [`schedule`] says who may start; [`pipeline`] is one call, step by step;
-//! [`driver`] runs the calls the machine begins, and stops the ones it stops.
+//! [`machine`] is pure and decides; [`schedule`] says who may start; [`pipeline`] is one call, step by step, with its
+//! [`permission`]; [`driver`] runs the calls the machine begins, and stops the ones it stops.
 //!
 //! Invariant: every call gets exactly one result, whether it ran, failed, was denied, skipped, interrupted or panicked.
 
@@ -9,6 +9,7 @@ pub mod context;
 pub mod driver;
 pub mod guard;
 pub mod machine;
+pub mod permission;
 pub mod pipeline;
 pub mod schedule;
 
@@ -22,6 +23,8 @@ mod machine_tests;
 mod outcome_tests;
 #[cfg(test)]
 mod rig;
+#[cfg(test)]
+mod rule_tests;
 #[cfg(test)]
 mod stopping_tests;
 

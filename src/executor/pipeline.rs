@@ -8,10 +8,11 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::context::{Asking, Context};
+use super::context::{Context, Stance};
 use super::guard;
 use super::machine::{End, Outcome};
-use crate::permissions::{Asked, Cause, Decision, Grant, Verdict, decide};
+use super::permission::Permit;
+use crate::permissions::{Asked, Cause, Decision, Verdict, decide};
 use crate::protocol::{
     Answer, CallId, FileDiff, Level, PermissionRequest, Phase, ToolCall, ToolResult,
 };
@@ -20,7 +21,6 @@ use crate::tools::files::FileChange;
 use crate::tools::off_limits::OffLimits;
 use crate::tools::{
     ContextChange, ForScreen, Journal, NotLogged, Progress, ToolCx, ToolError, ToolErrorKind,
-    Validated,
 };
 
 /// How long a cancelled call has to come to its end by itself. Longer than a shell needs to be killed.
@@ -36,6 +36,10 @@ pub enum Report {
     Progress(CallId, String),
     Asked(PermissionRequest, oneshot::Sender<Answer>),
     Decided(CallId, Verdict),
+    /// The call may run, and does from now on.
+    Permitted(CallId, Permit),
+    /// Something that the person should know.
+    Notice(String),
     /// A file is about to change; the sender waits until that is in the log.
     Changing(CallId, FileChange, oneshot::Sender<()>),
     Finished(CallId, Done),
@@ -51,7 +55,7 @@ pub struct Done {
 }
 
 /// A call that could not be done, and how that counts for its siblings.
-struct Failure {
+pub(super) struct Failure {
     result: ToolResult,
     end: End,
     changes: Vec<ContextChange>,
@@ -59,6 +63,8 @@ struct Failure {
 
 pub struct Line {
     pub context: Arc<Context>,
+    /// What a call that starts anew was permitted already.
+    pub permit: Option<Permit>,
     pub cancel: CancellationToken,
     pub reports: mpsc::Sender<Report>,
 }
@@ -89,14 +95,20 @@ impl Line {
         let validated = self
             .unless_cancelled(call, tool.validate(&call.input, &cx))
             .await?;
-        let grant = self.permission(call, tool.as_ref(), validated).await?;
+        let permit = match &self.permit {
+            Some(permit) => permit.clone(),
+            None => self.permission(call, tool.as_ref(), &cx, validated).await?,
+        };
         // A tool that does not look at its token must not begin once the call was stopped.
         self.unless_cancelled(call, std::future::ready(Ok(())))
             .await?;
+        self.report(Report::Permitted(call.id.clone(), permit.clone()))
+            .await;
         self.reach(call, Phase::Running).await;
         let limit = tool.spec().max_result_chars;
         let results_dir = &self.context.env.results_dir;
-        let work = tool.call(call.input.clone(), None, grant, cx);
+        let Permit { grant, part } = permit;
+        let work = tool.call(call.input.clone(), part, grant, cx);
         let output = tokio::select! {
             output = work => output,
             () = self.overdue() => Err(ToolError::cancelled()),
@@ -135,85 +147,6 @@ impl Line {
             );
             refused(call, text)
         })
-    }
-
-    async fn permission(
-        &self,
-        call: &ToolCall,
-        tool: &dyn AnyTool,
-        said: Validated,
-    ) -> Result<Grant, Failure> {
-        let mut verdict = self.decision(call, tool);
-        if let (Decision::Allow, Validated::Ask(reason)) = (verdict.decision, said) {
-            verdict = Verdict {
-                decision: Decision::Ask,
-                reason,
-                ..verdict
-            };
-        }
-        self.report(Report::Decided(call.id.clone(), verdict.clone()))
-            .await;
-        match (verdict.decision, self.context.asking) {
-            (Decision::Allow, _) => Ok(verdict.grant().expect("an allowed call has a grant")),
-            (Decision::Deny, _) => Err(denied(call, denied_text(call, &verdict.reason))),
-            (Decision::Ask, Asking::Nobody) => {
-                let text = format!(
-                    "{}. It needs a person's approval, and nobody is there to ask: allow it beforehand with \
-                     --allow or a permission mode",
-                    denied_text(call, &verdict.reason)
-                );
-                Err(denied(call, text))
-            }
-            (Decision::Ask, Asking::Person) => self.ask(call, verdict.reason).await,
-        }
-    }
-
-    fn decision(&self, call: &ToolCall, tool: &dyn AnyTool) -> Verdict {
-        let asked = Asked {
-            tool: &call.name,
-            input: &call.input,
-            level: tool.spec().level,
-            read_only: tool.facts(&call.input).read_only,
-        };
-        let context = &self.context;
-        where_waiting_is_allowed(|| {
-            decide(&asked, &context.rules, context.mode(), &context.world())
-        })
-    }
-
-    async fn ask(&self, call: &ToolCall, reason: String) -> Result<Grant, Failure> {
-        self.reach(call, Phase::WaitingForApproval).await;
-        let request = PermissionRequest {
-            call: call.id.clone(),
-            tool: call.name.clone(),
-            input: call.input.clone(),
-            reason,
-            change: None,
-            rule: None,
-        };
-        let (reply, answer) = oneshot::channel();
-        self.report(Report::Asked(request, reply)).await;
-        let answered = async { answer.await.map_err(|_| ToolError::cancelled()) };
-        match self.unless_cancelled(call, answered).await? {
-            Answer::Allow | Answer::AllowForSession { .. } | Answer::AllowAlways { .. } => {
-                Ok(Grant::by_person())
-            }
-            Answer::AllowPart { .. } => Err(refused(
-                call,
-                "The user wanted to allow only a part of this change, which is not possible here"
-                    .into(),
-            )),
-            Answer::Deny {
-                reason: Some(reason),
-            } => Err(denied(
-                call,
-                format!("The user did not allow this call, and says: {reason}"),
-            )),
-            Answer::Deny { reason: None } => Err(denied(
-                call,
-                "The user did not allow this call. Do not try it again; ask how to go on".into(),
-            )),
-        }
     }
 
     fn tool_cx(&self, call: &ToolCall) -> ToolCx {
@@ -271,7 +204,7 @@ impl Line {
         }
     }
 
-    async fn unless_cancelled<T>(
+    pub(super) async fn unless_cancelled<T>(
         &self,
         call: &ToolCall,
         work: impl Future<Output = Result<T, ToolError>>,
@@ -289,28 +222,20 @@ impl Line {
         tokio::time::sleep(GRACE).await;
     }
 
-    async fn reach(&self, call: &ToolCall, phase: Phase) {
+    pub(super) async fn reach(&self, call: &ToolCall, phase: Phase) {
         self.report(Report::Reached(call.id.clone(), phase)).await;
     }
 
-    async fn report(&self, report: Report) {
+    pub(super) async fn report(&self, report: Report) {
         // A driver that is gone has no use for reports.
         let _ = self.reports.send(report).await;
     }
 }
 
-/// Following links may wait for a disk that does not answer. The other tasks of this thread move on meanwhile; no other
-/// thread has to be woken for it, which costs more than most decisions.
-fn where_waiting_is_allowed<T>(work: impl FnOnce() -> T) -> T {
-    match tokio::runtime::Handle::current().runtime_flavor() {
-        tokio::runtime::RuntimeFlavor::MultiThread => tokio::task::block_in_place(work),
-        _ => work(),
-    }
-}
-
 /// Asks the rules about each file, if there are any that could forbid reading one.
 fn off_limits(context: &Arc<Context>) -> OffLimits {
-    if !context.rules.restrict_reading() {
+    let Stance { mode, rules } = context.stance();
+    if !rules.restrict_reading() {
         return OffLimits::default();
     }
     let context = context.clone();
@@ -322,12 +247,12 @@ fn off_limits(context: &Arc<Context>) -> OffLimits {
             level: Level::Safe,
             read_only: true,
         };
-        let verdict = decide(&asked, &context.rules, context.mode(), &context.world());
+        let verdict = decide(&asked, &rules, mode, &context.world());
         verdict.decision != Decision::Allow && matches!(verdict.cause, Cause::Rule(_))
     })
 }
 
-fn refused(call: &ToolCall, mut text: String) -> Failure {
+pub(super) fn refused(call: &ToolCall, mut text: String) -> Failure {
     // Names and inputs come from the model, and may be of any length.
     if text.chars().count() > LONGEST_REFUSAL {
         text = text.chars().take(LONGEST_REFUSAL).chain(['…']).collect();
@@ -339,14 +264,14 @@ fn refused(call: &ToolCall, mut text: String) -> Failure {
     }
 }
 
-fn denied(call: &ToolCall, text: String) -> Failure {
+pub(super) fn denied(call: &ToolCall, text: String) -> Failure {
     Failure {
         end: End::Denied,
         ..refused(call, text)
     }
 }
 
-fn denied_text(call: &ToolCall, reason: &str) -> String {
+pub(super) fn denied_text(call: &ToolCall, reason: &str) -> String {
     format!("Permission to use {} has been denied: {reason}", call.name)
 }
 

@@ -12,8 +12,10 @@ use tokio_util::sync::CancellationToken;
 use super::context::{Asking, Context, Places};
 use super::driver::{Executor, Happened, Witness};
 use super::machine::Policy;
-use crate::permissions::{Grant, Rules};
-use crate::protocol::{CallId, InterruptBehavior, Level, Mode, ToolCall, ToolResult};
+use crate::permissions::{Grant, Rules, Store};
+use crate::protocol::{
+    Answer, CallId, InterruptBehavior, Level, Mode, PermissionRequest, ToolCall, ToolResult,
+};
 use crate::tools::files::scratch::Scratch;
 use crate::tools::registry::Registry;
 use crate::tools::{ContextChange, Tool, ToolCx, ToolError, ToolErrorKind, ToolOutput, ToolSpec};
@@ -179,7 +181,7 @@ pub struct Rig {
     pub seen: Seen,
     called: Called,
     since: Instant,
-    _scratch: Scratch,
+    pub scratch: Scratch,
 }
 
 /// What came of a response.
@@ -195,6 +197,14 @@ pub struct Setting {
     pub mode: Mode,
     pub asking: Asking,
     pub overrides: Vec<(&'static str, InterruptBehavior)>,
+    pub tools: Tools,
+}
+
+/// Which tools there are.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Tools {
+    Scripted,
+    Real,
 }
 
 impl Default for Setting {
@@ -204,6 +214,7 @@ impl Default for Setting {
             mode: Mode::BypassPermissions,
             asking: Asking::Nobody,
             overrides: Vec::new(),
+            tools: Tools::Scripted,
         }
     }
 }
@@ -222,6 +233,16 @@ impl Rig {
         })
     }
 
+    /// A rig with the program's own tools, that asks a person.
+    pub fn real() -> Self {
+        Self::with(Setting {
+            mode: Mode::Default,
+            asking: Asking::Person,
+            tools: Tools::Real,
+            ..Setting::default()
+        })
+    }
+
     pub fn with(setting: Setting) -> Self {
         let scratch = Scratch::new();
         std::fs::create_dir(scratch.root.join("sub")).expect("mkdir");
@@ -231,6 +252,9 @@ impl Rig {
             .add(Scripted::<true>(called.clone()))
             .and_then(|()| registry.add(Scripted::<false>(called.clone())));
         added.expect("names of their own");
+        if setting.tools == Tools::Real {
+            registry = Registry::built_in();
+        }
         let places = Places {
             workspace: scratch.root.clone(),
             ..Places::default()
@@ -244,6 +268,10 @@ impl Rig {
             places,
             env,
         );
+        context.store = Some(Store::new(
+            &scratch.root.with_file_name("data"),
+            &scratch.root,
+        ));
         let overrides = setting.overrides.into_iter();
         context.interrupt_overrides = overrides
             .map(|(name, behavior)| (name.to_owned(), behavior))
@@ -257,7 +285,7 @@ impl Rig {
             seen: Seen::default(),
             called,
             since: Instant::now(),
-            _scratch: scratch,
+            scratch,
         }
     }
 
@@ -268,6 +296,62 @@ impl Rig {
             input: serde_json::to_value(work).expect("plain data"),
         };
         self.tell(|executor, seen| executor.add(call, seen));
+    }
+
+    /// A call of any tool.
+    pub fn call(&mut self, id: &str, tool: &str, input: serde_json::Value) {
+        let call = ToolCall {
+            id: id.into(),
+            name: tool.into(),
+            input,
+        };
+        self.tell(|executor, seen| executor.add(call, seen));
+    }
+
+    /// Waits until something like this has happened.
+    pub async fn until(&mut self, wanted: impl Fn(&Happened) -> bool) {
+        let executor = self.executor.as_mut().expect("not dropped");
+        while !self.seen.0.iter().any(&wanted) {
+            let report = executor.next().await;
+            executor.handle(report, &mut self.seen);
+        }
+    }
+
+    /// Waits until this call asks, and returns what it asks.
+    pub async fn request(&mut self, id: &str) -> PermissionRequest {
+        let is_it = |happened: &Happened| matches!(happened, Happened::Asked(request) if request.call.0 == id);
+        self.until(is_it).await;
+        let request = self
+            .seen
+            .0
+            .iter()
+            .rev()
+            .find_map(|happened| match happened {
+                Happened::Asked(request) if request.call.0 == id => Some(request.clone()),
+                _ => None,
+            });
+        request.expect("it has asked")
+    }
+
+    pub fn answer(&mut self, id: &str, answer: Answer) {
+        self.tell(|executor, _| executor.answer(&id.into(), answer));
+    }
+
+    /// Who decided about a call, in words.
+    pub fn decided(&self, id: &str) -> Vec<String> {
+        let decided = self.seen.0.iter().filter_map(|happened| match happened {
+            Happened::Decided { call, verdict, .. } if call.0 == id => Some(verdict.in_short()),
+            _ => None,
+        });
+        decided.collect()
+    }
+
+    pub fn notices(&self) -> Vec<&str> {
+        let notices = self.seen.0.iter().filter_map(|happened| match happened {
+            Happened::Notice(text) => Some(text.as_str()),
+            _ => None,
+        });
+        notices.collect()
     }
 
     pub fn add_all<const N: usize>(&mut self, works: [Work; N]) {

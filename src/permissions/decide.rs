@@ -90,6 +90,24 @@ impl fmt::Display for Cause {
 }
 
 impl Verdict {
+    /// What decided, in a few words for the person.
+    pub fn in_short(&self) -> String {
+        let decided = match self.decision {
+            Decision::Allow => "allowed",
+            Decision::Ask => "asked about",
+            Decision::Deny => "denied",
+        };
+        match &self.cause {
+            Cause::Rule(rule) => format!("{decided} by rule {} in {}", rule.text, rule.source.0),
+            Cause::Mode(mode) => format!("{decided} by mode {}", mode.name()),
+            Cause::Classifier => "read-only command".to_owned(),
+            Cause::Hook(name) => format!("{decided} by hook {name}"),
+            Cause::BuiltIn | Cause::ProtectedPath | Cause::Default | Cause::Person => {
+                self.reason.clone()
+            }
+        }
+    }
+
     /// The grant of an allowed call.
     pub fn grant(&self) -> Option<Grant> {
         (self.decision == Decision::Allow).then(|| Grant::new(self.cause.clone()))

@@ -174,7 +174,7 @@ pub fn offer(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>) ->
     let source = Source(String::new());
     let allows = |candidate: &String| {
         let mut with = rules.clone();
-        let understood = with.add(RuleList::Allow, candidate, &source) == Ok(None);
+        let understood = with.add(RuleList::Allow, candidate, &source).is_ok();
         understood && decide(asked, &with, mode, world).decision == Decision::Allow
     };
     candidates
@@ -186,9 +186,10 @@ pub fn offer(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>) ->
 /// Whether a rule is well written, as an allow rule; the error says what is wrong, in words for a person.
 pub fn check_rule(text: &str) -> Result<(), String> {
     let source = Source(String::new());
-    match Rules::default().add(RuleList::Allow, text, &source)? {
-        None => Ok(()),
-        Some(warning) => Err(warning.0),
+    let mut rules = Rules::default();
+    match rules.add(RuleList::Allow, text, &source)? {
+        Some(warning) if rules.allow.is_empty() => Err(warning.0),
+        Some(_) | None => Ok(()),
     }
 }
 

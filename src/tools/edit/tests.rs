@@ -4,9 +4,10 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::{Edit, Input};
+use crate::permissions::Grant;
 use crate::protocol::FileDiff;
 use crate::tools::files::scratch::{Scratch, change_secretly, set_modified, text};
-use crate::tools::{ForScreen, input_schema};
+use crate::tools::{ForScreen, Tool, input_schema};
 
 #[tokio::test]
 async fn the_text_is_replaced_and_its_surroundings_shown() {
@@ -337,4 +338,65 @@ proptest! {
         let expected = format!("{start}{new}{}", text(&after));
         prop_assert_eq!(String::from_utf8(scratch.bytes("a")), Ok(expected));
     }
+}
+
+/// Calls Edit so that the file holds `after` in the end.
+async fn in_part(
+    scratch: &Scratch,
+    input: serde_json::Value,
+    after: &str,
+) -> Result<String, String> {
+    let input = serde_json::from_value(input).expect("an input of Edit");
+    let called = Edit.call_in_part(input, after.into(), Grant::by_person(), scratch.cx.clone());
+    let called = called.await;
+    called
+        .map(|output| text(&output))
+        .map_err(|error| error.message)
+}
+
+#[tokio::test]
+async fn a_part_of_an_edit_is_made_in_a_file_that_was_read_in_part() {
+    let scratch = Scratch::new();
+    let lines: Vec<String> = (1..=9)
+        .map(|number| format!("line {number} x\r\n"))
+        .collect();
+    scratch.put("a", lines.concat());
+    let seen = scratch
+        .read_lines("a", json!({"offset": 2, "limit": 4}))
+        .await;
+    seen.expect("readable");
+    let input = json!({"file_path": "a", "old_string": "2 x\nline 3 x\nline 4 x", "new_string": "2 y\nline 3 x\nline 4 y"});
+    let after = lines.concat().replace("4 x", "4 y");
+    let said = in_part(&scratch, input.clone(), &after)
+        .await
+        .expect("edited");
+    assert_eq!(scratch.bytes("a"), after.as_bytes());
+    assert!(said.contains("-line 2 x\r\n+line 2 y\r\n"), "{said}");
+    let unseen = lines.concat().replace("9 x", "9 y");
+    let said = in_part(&scratch, input, &unseen).await;
+    assert!(said.is_err(), "{said:?}");
+    assert_eq!(scratch.bytes("a"), after.as_bytes());
+}
+
+#[tokio::test]
+async fn an_edit_of_which_nothing_is_allowed_writes_nothing() {
+    let scratch = Scratch::new();
+    scratch.put("a", "one\n");
+    scratch.read("a").await.expect("readable");
+    let input = json!({"file_path": "a", "old_string": "one", "new_string": "two"});
+    let said = in_part(&scratch, input, "one\n").await.expect("no error");
+    assert!(said.contains("nothing was written"), "{said}");
+    assert_eq!(scratch.announced(), []);
+}
+
+#[tokio::test]
+async fn a_file_that_changed_since_it_was_shown_is_not_edited_in_part() {
+    let scratch = Scratch::new();
+    scratch.put("a", "one\ntwo\n");
+    scratch.read("a").await.expect("readable");
+    scratch.put("a", "one\ntwo\nthree\n");
+    let input = json!({"file_path": "a", "old_string": "one", "new_string": "1"});
+    let said = in_part(&scratch, input, "1\ntwo\n").await;
+    assert!(said.is_err(), "{said:?}");
+    assert_eq!(scratch.bytes("a"), b"one\ntwo\nthree\n");
 }

@@ -1,0 +1,255 @@
+//! The permission of one call: decided by rules and mode, or by the person, whose answer may change both for later calls.
+
+use tokio::sync::{oneshot, watch};
+
+use super::context::{Asking, Stance};
+use super::pipeline::{Failure, Line, Report, denied, denied_text};
+use crate::permissions::{Asked, Cause, Decision, Grant, Source, Verdict, decide, offer};
+use crate::protocol::{Answer, PermissionRequest, Phase, RuleOffer, ToolCall};
+use crate::tools::any::AnyTool;
+use crate::tools::{ToolCx, ToolError, Validated};
+
+/// That a call may run, and how far.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Permit {
+    pub grant: Grant,
+    /// What the call's file shall hold, where the person allowed only a part of a change.
+    pub part: Option<String>,
+}
+
+impl From<Grant> for Permit {
+    fn from(grant: Grant) -> Self {
+        Self { grant, part: None }
+    }
+}
+
+impl Line {
+    pub(super) async fn permission(
+        &self,
+        call: &ToolCall,
+        tool: &dyn AnyTool,
+        cx: &ToolCx,
+        said: Validated,
+    ) -> Result<Permit, Failure> {
+        // Listened to from before the decision on: a rule that comes meanwhile is not missed.
+        let mut changes = Some(self.context.watch());
+        let mut verdict = self.decision(call, tool);
+        let mut rule = None;
+        match said {
+            // What the tool itself wants to be looked at, no rule allows.
+            Validated::Ask(reason) if verdict.decision == Decision::Allow => {
+                changes = None;
+                verdict = Verdict {
+                    decision: Decision::Ask,
+                    reason,
+                    ..verdict
+                };
+            }
+            Validated::Fine | Validated::Ask(_) => rule = self.rule_to_offer(call, tool, &verdict),
+        }
+        self.decided(call, verdict.clone()).await;
+        match (verdict.decision, self.context.asking) {
+            (Decision::Allow, _) => Ok(granted(&verdict)),
+            (Decision::Deny, _) => Err(denied(call, denied_text(call, &verdict.reason))),
+            (Decision::Ask, Asking::Nobody) => {
+                let text = format!(
+                    "{}. It needs a person's approval, and nobody is there to ask: allow it beforehand with \
+                     --allow or a permission mode",
+                    denied_text(call, &verdict.reason)
+                );
+                Err(denied(call, text))
+            }
+            (Decision::Ask, Asking::Person) => {
+                self.reach(call, Phase::WaitingForApproval).await;
+                let preview = async { Ok(tool.preview(&call.input, cx).await) };
+                let request = PermissionRequest {
+                    call: call.id.clone(),
+                    tool: call.name.clone(),
+                    input: call.input.clone(),
+                    reason: verdict.reason,
+                    change: self.unless_cancelled(call, preview).await?,
+                    rule,
+                };
+                self.ask(call, tool, request, changes).await
+            }
+        }
+    }
+
+    fn decision(&self, call: &ToolCall, tool: &dyn AnyTool) -> Verdict {
+        let context = &self.context;
+        let Stance { mode, rules } = context.stance();
+        where_waiting_is_allowed(|| decide(&asked(call, tool), &rules, mode, &context.world()))
+    }
+
+    fn rule_to_offer(
+        &self,
+        call: &ToolCall,
+        tool: &dyn AnyTool,
+        verdict: &Verdict,
+    ) -> Option<RuleOffer> {
+        let context = &self.context;
+        if verdict.decision != Decision::Ask || context.asking == Asking::Nobody {
+            return None;
+        }
+        let Stance { mode, rules } = context.stance();
+        let rule =
+            where_waiting_is_allowed(|| offer(&asked(call, tool), &rules, mode, &context.world()))?;
+        Some(RuleOffer {
+            rule,
+            file: context.rules_file(),
+        })
+    }
+
+    /// Waits for the person; or until a rule that she gave for another call, or another mode, allows this one, too.
+    async fn ask(
+        &self,
+        call: &ToolCall,
+        tool: &dyn AnyTool,
+        request: PermissionRequest,
+        mut changes: Option<watch::Receiver<Stance>>,
+    ) -> Result<Permit, Failure> {
+        let (reply, mut answer) = oneshot::channel();
+        self.report(Report::Asked(request, reply)).await;
+        loop {
+            let next = async {
+                tokio::select! {
+                    biased;
+                    answer = &mut answer => answer.map(Some).map_err(|_| ToolError::cancelled()),
+                    () = changed(changes.as_mut()) => Ok(None),
+                }
+            };
+            if let Some(answer) = self.unless_cancelled(call, next).await? {
+                return self.answered(call, answer).await;
+            }
+            let verdict = self.decision(call, tool);
+            if verdict.decision == Decision::Allow {
+                self.decided(call, verdict.clone()).await;
+                return Ok(granted(&verdict));
+            }
+        }
+    }
+
+    async fn answered(&self, call: &ToolCall, answer: Answer) -> Result<Permit, Failure> {
+        let (reason, part) = match answer {
+            Answer::Allow => ("you, once".to_owned(), None),
+            Answer::AllowForSession { rule } => (self.allow_for_session(&rule).await, None),
+            Answer::AllowAlways { rule } => (self.allow_always(&rule).await, None),
+            Answer::AllowPart { after } => ("you, in part".to_owned(), Some(after)),
+            Answer::Deny { reason } => {
+                let (by, text) = match reason {
+                    Some(reason) => (
+                        format!("you said no: {reason}"),
+                        format!("The user did not allow this call, and says: {reason}"),
+                    ),
+                    None => (
+                        "you said no".to_owned(),
+                        "The user did not allow this call. Do not try it again; ask how to go on"
+                            .to_owned(),
+                    ),
+                };
+                self.decided(call, by_person(Decision::Deny, by)).await;
+                return Err(denied(call, text));
+            }
+        };
+        self.decided(call, by_person(Decision::Allow, reason)).await;
+        Ok(Permit {
+            grant: Grant::by_person(),
+            part,
+        })
+    }
+
+    /// Adds the rule for the rest of the session; returns who decided, in words.
+    async fn allow_for_session(&self, rule: &str) -> String {
+        match self.context.allow(rule, &Source("this session".into())) {
+            Ok(()) => format!("you, for this session: {rule}"),
+            Err(problem) => {
+                self.notice(format!("{problem}; the call is allowed once"))
+                    .await;
+                "you, once".to_owned()
+            }
+        }
+    }
+
+    async fn allow_always(&self, rule: &str) -> String {
+        let file = self.context.rules_file();
+        let name = file
+            .strip_prefix(&self.context.places.workspace)
+            .unwrap_or(&file);
+        let source = Source(name.display().to_string());
+        if let Err(problem) = self.context.allow(rule, &source) {
+            self.notice(format!("{problem}; the call is allowed once"))
+                .await;
+            return "you, once".to_owned();
+        }
+        match self.save(rule).await {
+            Ok(()) => format!("you, always: {rule} in {}", source.0),
+            Err(problem) => {
+                let notice = format!(
+                    "the rule {rule} could not be saved, it counts for this session only: {problem}"
+                );
+                self.notice(notice).await;
+                format!("you, for this session: {rule}")
+            }
+        }
+    }
+
+    async fn save(&self, rule: &str) -> Result<(), String> {
+        let Some(store) = self.context.store.clone() else {
+            return Err("rules are not saved in this run".to_owned());
+        };
+        let rule = rule.trim().to_owned();
+        let saved = tokio::task::spawn_blocking(move || store.save(&rule)).await;
+        match saved {
+            Ok(saved) => saved.map_err(|error| error.to_string()),
+            Err(_) => Err("the program is ending".to_owned()),
+        }
+    }
+
+    async fn decided(&self, call: &ToolCall, verdict: Verdict) {
+        self.report(Report::Decided(call.id.clone(), verdict)).await;
+    }
+
+    async fn notice(&self, text: String) {
+        self.report(Report::Notice(text)).await;
+    }
+}
+
+fn asked<'a>(call: &'a ToolCall, tool: &dyn AnyTool) -> Asked<'a> {
+    Asked {
+        tool: &call.name,
+        input: &call.input,
+        level: tool.spec().level,
+        read_only: tool.facts(&call.input).read_only,
+    }
+}
+
+async fn changed(changes: Option<&mut watch::Receiver<Stance>>) {
+    if let Some(changes) = changes
+        && changes.changed().await.is_ok()
+    {
+        return;
+    }
+    std::future::pending().await
+}
+
+fn granted(verdict: &Verdict) -> Permit {
+    let grant = verdict.grant().expect("an allowed call has a grant");
+    grant.into()
+}
+
+fn by_person(decision: Decision, reason: String) -> Verdict {
+    Verdict {
+        decision,
+        reason,
+        cause: Cause::Person,
+    }
+}
+
+/// Following links may wait for a disk that does not answer. The other tasks of this thread move on meanwhile; no other
+/// thread has to be woken for it, which costs more than most decisions.
+fn where_waiting_is_allowed<T>(work: impl FnOnce() -> T) -> T {
+    match tokio::runtime::Handle::current().runtime_flavor() {
+        tokio::runtime::RuntimeFlavor::MultiThread => tokio::task::block_in_place(work),
+        _ => work(),
+    }
+}

@@ -1,0 +1,149 @@
+//! Answers that say more than yes or no: rules for the session and for ever, changes allowed in part.
+
+use serde_json::json;
+
+use super::driver::Happened;
+use super::rig::{Rig, safe, secs, unsafe_};
+use crate::protocol::{Answer, FileDiff, RuleOffer};
+
+fn for_session(rule: &str) -> Answer {
+    Answer::AllowForSession { rule: rule.into() }
+}
+
+fn always(rule: &str) -> Answer {
+    Answer::AllowAlways { rule: rule.into() }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rule_for_the_session_answers_those_who_wait_and_those_who_come() {
+    let mut rig = Rig::asking();
+    rig.add_all([safe("a").changing(), safe("b").changing()]);
+    rig.pass(secs(1)).await;
+    rig.answer("a", for_session("Cancels"));
+    rig.pass(secs(1)).await;
+    assert_eq!(rig.called(), ["a", "b"]);
+    assert_eq!(
+        rig.decided("a"),
+        ["no rule allows Cancels", "you, for this session: Cancels"]
+    );
+    let by_rule = "allowed by rule Cancels in this session";
+    assert_eq!(rig.decided("b"), ["no rule allows Cancels", by_rule]);
+    rig.add(unsafe_("c"));
+    rig.stream_ended();
+    assert_eq!(rig.deliver().await.results, ["a", "b", "c"]);
+    assert_eq!(rig.decided("c"), [by_rule]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rule_that_is_wrong_allows_the_call_once_and_says_so() {
+    let mut rig = Rig::asking();
+    rig.add_all([unsafe_("a"), unsafe_("b")]);
+    rig.pass(secs(1)).await;
+    rig.answer("a", always("Cancels("));
+    rig.pass(secs(1)).await;
+    assert_eq!(rig.called(), ["a"]);
+    assert_eq!(
+        rig.notices(),
+        ["the rule `Cancels(` has a `(` without a `)` at its end; the call is allowed once"]
+    );
+    assert!(!rig.context.rules_file().exists());
+    let asked = Happened::Asked(rig.request("b").await);
+    assert!(rig.seen.0.contains(&asked));
+}
+
+#[tokio::test]
+async fn a_rule_for_ever_is_in_the_projects_settings() {
+    let mut rig = Rig::asking();
+    rig.add(unsafe_("a"));
+    let request = rig.request("a").await;
+    let file = rig.context.rules_file();
+    assert_eq!(
+        request.rule,
+        Some(RuleOffer {
+            rule: "Cancels".into(),
+            file: file.clone()
+        })
+    );
+    rig.answer("a", always("Cancels"));
+    rig.stream_ended();
+    assert_eq!(rig.deliver().await.results, ["a"]);
+    let saved = std::fs::read_to_string(file).expect("saved");
+    assert!(saved.contains("\"Cancels\""), "{saved}");
+    let by = "you, always: Cancels in .agent-tui/settings.local.json";
+    assert_eq!(rig.decided("a")[1], by);
+}
+
+#[tokio::test]
+async fn a_rule_that_cannot_be_saved_counts_for_the_session_and_the_person_is_told() {
+    let mut rig = Rig::asking();
+    rig.add_all([unsafe_("a"), unsafe_("b")]);
+    rig.request("a").await;
+    let file = rig.context.rules_file();
+    std::fs::create_dir(file.parent().expect("in a folder")).expect("mkdir");
+    std::fs::write(&file, "{ oops").expect("write");
+    rig.answer("a", always("Cancels"));
+    rig.stream_ended();
+    assert_eq!(rig.deliver().await.results, ["a", "b"]);
+    let notices = rig.notices();
+    let [notice] = notices.as_slice() else {
+        panic!("one notice, not {notices:?}")
+    };
+    assert!(notice.contains("counts for this session only"), "{notice}");
+    assert!(
+        notice.contains("settings.local.json`, line 1, column 3"),
+        "{notice}"
+    );
+    assert_eq!(std::fs::read_to_string(file).expect("there"), "{ oops");
+}
+
+#[tokio::test]
+async fn an_edit_shows_what_it_would_change_before_it_is_allowed() {
+    let mut rig = Rig::real();
+    rig.scratch.put("a", "one\ntwo\n");
+    rig.scratch.read("a").await.expect("read");
+    let input = json!({ "file_path": "a", "old_string": "two", "new_string": "2" });
+    rig.call("1", "Edit", input);
+    let request = rig.request("1").await;
+    assert_eq!(
+        request.change,
+        Some(FileDiff {
+            path: "a".into(),
+            before: Some("one\ntwo\n".into()),
+            after: "one\n2\n".into(),
+        })
+    );
+    assert_eq!(
+        request.rule.map(|offer| offer.rule).as_deref(),
+        Some("Edit(/a)")
+    );
+    assert_eq!(rig.scratch.bytes("a"), b"one\ntwo\n");
+}
+
+#[tokio::test]
+async fn a_change_allowed_in_part_is_made_in_part_and_the_model_is_told() {
+    let mut rig = Rig::real();
+    let input = json!({ "file_path": "new", "content": "one\ntwo\n" });
+    rig.call("1", "Write", input);
+    assert_eq!(
+        rig.request("1")
+            .await
+            .change
+            .and_then(|change| change.before),
+        None
+    );
+    rig.answer(
+        "1",
+        Answer::AllowPart {
+            after: "one\n".into(),
+        },
+    );
+    rig.stream_ended();
+    let result = rig.deliver().await.results.concat();
+    assert!(
+        result.starts_with("The user allowed only a part of this change."),
+        "{result}"
+    );
+    assert!(result.ends_with("@@ -1 +1,2 @@\n one\n+two\n"), "{result}");
+    assert_eq!(rig.scratch.bytes("new"), b"one\n");
+    assert_eq!(rig.decided("1"), ["it changes files", "you, in part"]);
+}
