@@ -1,0 +1,259 @@
+//! The word that is being completed: a command behind `/`, or a path behind `@`.
+
+use super::editor::Place;
+use crate::app::job::Candidate;
+use crate::app::slash::COMMANDS;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Slash,
+    Path,
+}
+
+/// The beginning of a word that can be completed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Word {
+    pub kind: Kind,
+    pub start: Place,
+    pub query: String,
+}
+
+/// One proposal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    pub name: String,
+    /// The characters of the name that matched.
+    pub matched: Vec<u32>,
+    pub arguments: &'static str,
+    pub about: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Completion {
+    pub word: Word,
+    pub items: Vec<Item>,
+    pub chosen: usize,
+    /// The question whose answer the items are to be.
+    pub generation: u64,
+    /// Whether the items are for an older question.
+    pub stale: bool,
+    /// Whether all files have been looked at.
+    pub complete: bool,
+}
+
+impl Completion {
+    pub fn new(word: Word, generation: u64) -> Self {
+        let mut completion = Self {
+            word,
+            items: Vec::new(),
+            chosen: 0,
+            generation,
+            stale: true,
+            complete: false,
+        };
+        if completion.word.kind == Kind::Slash {
+            completion.items = commands(&completion.word.query);
+            completion.stale = false;
+            completion.complete = true;
+        }
+        completion
+    }
+
+    /// The same for a word that was typed on; what was found so far stays until there is something better.
+    pub fn go_on(&mut self, word: Word, generation: u64) {
+        let items = std::mem::take(&mut self.items);
+        let is_path = word.kind == Kind::Path;
+        *self = Self::new(word, generation);
+        if is_path {
+            self.items = items;
+        }
+    }
+
+    /// Takes an answer, if it is still asked for.
+    pub fn answer(&mut self, generation: u64, paths: Vec<Candidate>, complete: bool) {
+        if generation != self.generation || self.word.kind != Kind::Path {
+            return;
+        }
+        let before = self.items.get(self.chosen).map(|item| item.name.clone());
+        self.items = paths
+            .into_iter()
+            .map(|candidate| Item {
+                name: candidate.path,
+                matched: candidate.matched,
+                arguments: "",
+                about: "",
+            })
+            .collect();
+        // Who has walked down the list keeps the one walked to while more files are found.
+        let moved = self.chosen > 0 && !self.stale;
+        let same = self
+            .items
+            .iter()
+            .position(|item| Some(&item.name) == before.as_ref());
+        self.chosen = if moved { same.unwrap_or(0) } else { 0 };
+        self.stale = false;
+        self.complete = complete;
+    }
+
+    pub fn choose(&mut self, by: isize) {
+        let count = self.items.len().cast_signed();
+        if count > 0 {
+            self.chosen = (self.chosen.cast_signed() + by)
+                .rem_euclid(count)
+                .cast_unsigned();
+        }
+    }
+
+    pub fn chosen(&self) -> Option<&Item> {
+        self.items.get(self.chosen)
+    }
+
+    /// Whether Enter and Tab are for it: there is something to take, and it is not there already.
+    pub fn can_accept(&self) -> bool {
+        !self.stale
+            && self
+                .chosen()
+                .is_some_and(|item| item.name != self.word.query)
+    }
+
+    /// The text that takes the word's place.
+    pub fn accepted(&self) -> Option<String> {
+        let item = self.chosen().filter(|_| !self.stale)?;
+        let name = &item.name;
+        Some(match self.word.kind {
+            Kind::Slash if item.arguments.is_empty() => format!("/{name}"),
+            Kind::Slash => format!("/{name} "),
+            // A directory is gone on with.
+            Kind::Path if name.ends_with('/') && needs_quotes(name) => format!("@\"{name}"),
+            Kind::Path if name.ends_with('/') => format!("@{name}"),
+            Kind::Path if needs_quotes(name) => format!("@\"{name}\" "),
+            Kind::Path => format!("@{name} "),
+        })
+    }
+}
+
+fn needs_quotes(path: &str) -> bool {
+    path.contains(char::is_whitespace)
+}
+
+/// The word that ends at the caret, if it can be completed.
+pub fn word_before(before: &str, line: usize) -> Option<Word> {
+    let command = before.strip_prefix('/').filter(|name| {
+        line == 0 && !name.contains(|letter: char| letter.is_whitespace() || letter == '/')
+    });
+    if let Some(name) = command {
+        return Some(Word {
+            kind: Kind::Slash,
+            start: Place::START,
+            query: name.to_owned(),
+        });
+    }
+    let (at, query) = quoted(before).or_else(|| unquoted(before))?;
+    let begins_word = before[..at]
+        .chars()
+        .next_back()
+        .is_none_or(|letter| letter.is_whitespace() || "([{<,;:'`".contains(letter));
+    begins_word.then(|| Word {
+        kind: Kind::Path,
+        start: Place::new(line, before[..at].chars().count()),
+        query: query.to_owned(),
+    })
+}
+
+fn quoted(before: &str) -> Option<(usize, &str)> {
+    let at = before.rfind("@\"")?;
+    let query = &before[at + 2..];
+    (!query.contains('"')).then_some((at, query))
+}
+
+fn unquoted(before: &str) -> Option<(usize, &str)> {
+    let at = before.rfind('@')?;
+    let query = &before[at + 1..];
+    let ends = |letter: char| letter.is_whitespace() || letter == '"';
+    (!query.contains(ends)).then_some((at, query))
+}
+
+/// The commands that match: those that begin so, then those that have it somewhere, then those that have its letters.
+fn commands(query: &str) -> Vec<Item> {
+    let query = query.to_lowercase();
+    let mut found: Vec<(usize, Item)> = COMMANDS
+        .iter()
+        .filter_map(|command| {
+            let matched = letters(command.name, &query)?;
+            let rank = match command.name.find(&query) {
+                Some(0) => 0,
+                Some(_) => 1,
+                None => 2,
+            };
+            let item = Item {
+                name: command.name.to_owned(),
+                matched,
+                arguments: command.arguments,
+                about: command.about,
+            };
+            Some((rank, item))
+        })
+        .collect();
+    found.sort_by_key(|(rank, _)| *rank);
+    found.into_iter().map(|(_, item)| item).collect()
+}
+
+/// Where the letters of the query are in a name: together if they can be, else one after the other.
+fn letters(name: &str, query: &str) -> Option<Vec<u32>> {
+    let count = |text: &str| u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
+    if let Some(at) = name.find(query) {
+        let start = count(&name[..at]);
+        return Some((start..start + count(query)).collect());
+    }
+    let mut name = (0..).zip(name.chars());
+    query
+        .chars()
+        .map(|wanted| name.find(|(_, letter)| *letter == wanted).map(|(at, _)| at))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kind, commands, word_before};
+
+    fn word(before: &str) -> Option<(Kind, usize, String)> {
+        word_before(before, 0).map(|word| (word.kind, word.start.column, word.query))
+    }
+
+    #[test]
+    fn knows_the_word_before_the_caret() {
+        for (before, expected) in [
+            ("/", Some((Kind::Slash, 0, ""))),
+            ("/he", Some((Kind::Slash, 0, "he"))),
+            ("/usr/b", None),
+            ("/model x", None),
+            ("@", Some((Kind::Path, 0, ""))),
+            ("see @src/ma", Some((Kind::Path, 4, "src/ma"))),
+            ("é (@a", Some((Kind::Path, 3, "a"))),
+            ("a@b", None),
+            ("@a b", None),
+            ("@\"a b", Some((Kind::Path, 0, "a b"))),
+            ("@\"a b\" ", None),
+            ("/model @x", Some((Kind::Path, 7, "x"))),
+        ] {
+            let expected = expected.map(|(kind, start, query)| (kind, start, query.to_owned()));
+            assert_eq!(word(before), expected, "{before}");
+        }
+    }
+
+    #[test]
+    fn commands_that_begin_like_the_query_come_first() {
+        let names = |query| {
+            let items = commands(query).into_iter();
+            items
+                .map(|item| (item.name, item.matched))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            names("he"),
+            [("help".into(), vec![0, 1]), ("theme".into(), vec![1, 2])]
+        );
+        assert_eq!(names("MDL"), [("model".into(), vec![0, 2, 4])]);
+        assert_eq!(names("nothing"), []);
+    }
+}

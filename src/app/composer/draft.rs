@@ -1,0 +1,132 @@
+//! What a draft is once it is sent: a message, a command, or a note.
+
+use crate::app::slash::{self, COMMANDS};
+use crate::protocol::Block;
+
+/// A draft that was sent.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Draft {
+    Message {
+        blocks: Vec<Block>,
+        /// As it stood in the input, with pastes folded.
+        shown: String,
+    },
+    Slash {
+        name: String,
+        arguments: String,
+    },
+    /// `!command`
+    Shell(String),
+    /// `#note`
+    Note(String),
+}
+
+/// What the first character makes of a draft while it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Prompt {
+    #[default]
+    Message,
+    Shell,
+    Note,
+}
+
+impl Prompt {
+    pub fn of(lines: &[String]) -> Self {
+        match lines.first().and_then(|line| line.chars().next()) {
+            Some('!') => Self::Shell,
+            // Several lines are rather a text that begins with a heading.
+            Some('#') if lines.len() == 1 => Self::Note,
+            _ => Self::Message,
+        }
+    }
+}
+
+/// Reads a draft whose first character makes it more than a message. What cannot be meant so is an error for the person.
+pub fn special(text: &str) -> Result<Option<Draft>, String> {
+    let text = text.trim();
+    let lines: Vec<String> = text.lines().take(2).map(str::to_owned).collect();
+    let behind = || text.chars().skip(1).collect::<String>().trim().to_owned();
+    match Prompt::of(&lines) {
+        Prompt::Shell if behind().is_empty() => Err("write the command behind the `!`".into()),
+        Prompt::Shell => Ok(Some(Draft::Shell(behind()))),
+        Prompt::Note if behind().is_empty() => Err("write the note behind the `#`".into()),
+        Prompt::Note => Ok(Some(Draft::Note(behind()))),
+        Prompt::Message => slash(text),
+    }
+}
+
+fn slash(text: &str) -> Result<Option<Draft>, String> {
+    let Some(behind) = text.strip_prefix('/') else {
+        return Ok(None);
+    };
+    let (name, arguments) = behind
+        .split_once(char::is_whitespace)
+        .unwrap_or((behind, ""));
+    let is_name = |letter: char| letter.is_alphanumeric() || "-_:".contains(letter);
+    if name.is_empty() || !name.chars().all(is_name) {
+        // A path, or a comment.
+        return Ok(None);
+    }
+    if slash::find(name).is_some() {
+        return Ok(Some(Draft::Slash {
+            name: name.to_owned(),
+            arguments: arguments.trim().to_owned(),
+        }));
+    }
+    let likeness = |known: &str| strsim::jaro_winkler(known, name);
+    let nearest = COMMANDS
+        .iter()
+        .map(|command| (likeness(command.name), command.name))
+        .max_by(|one, other| one.0.total_cmp(&other.0))
+        .filter(|(likeness, _)| *likeness > 0.7);
+    Err(match nearest {
+        Some((_, nearest)) => format!("there is no /{name}; do you mean /{nearest}?"),
+        None => format!("there is no /{name}; /help shows what there is"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Draft, special};
+
+    fn slash(name: &str, arguments: &str) -> Draft {
+        Draft::Slash {
+            name: name.into(),
+            arguments: arguments.into(),
+        }
+    }
+
+    #[test]
+    fn the_first_character_decides_what_a_draft_is() {
+        for (text, expected) in [
+            ("hello", None),
+            ("/help", Some(slash("help", ""))),
+            ("/model  big one ", Some(slash("model", "big one"))),
+            ("! ls -l", Some(Draft::Shell("ls -l".into()))),
+            (
+                "!for a in b\ndo c",
+                Some(Draft::Shell("for a in b\ndo c".into())),
+            ),
+            ("#use tabs", Some(Draft::Note("use tabs".into()))),
+            ("# Heading\n\ntext", None),
+            ("//x", None),
+            ("// a comment", None),
+            ("/usr/bin is full", None),
+            ("/", None),
+        ] {
+            assert_eq!(special(text), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_command_is_not_sent_but_corrected() {
+        for (text, problem) in [
+            ("/hlep", "there is no /hlep; do you mean /help?"),
+            ("/zzz", "there is no /zzz; /help shows what there is"),
+            ("!", "write the command behind the `!`"),
+            ("#  ", "write the note behind the `#`"),
+        ] {
+            assert_eq!(special(text), Err(problem.into()), "{text}");
+        }
+    }
+}

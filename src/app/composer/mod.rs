@@ -1,0 +1,540 @@
+//! The input: a draft of several lines with folded pastes, attached images, completion and a history.
+//!
+//! Owns the draft from the first key until it is sent, and never loses it: what is cleared goes to the history, what is
+//! replaced can be undone, and half a second after a change it is asked to be kept on disk. Reading files, the editor
+//! and the disk are jobs of the runtime; how it is painted is `ui::composer`'s matter.
+
+pub mod complete;
+pub mod draft;
+pub mod editor;
+pub mod history;
+mod keys;
+pub mod layout;
+mod paste;
+mod perform;
+pub mod token;
+pub mod vim;
+
+#[cfg(test)]
+pub mod tests;
+
+use std::time::{Duration, Instant};
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use self::complete::Completion;
+pub use self::draft::{Draft, Prompt};
+use self::editor::{Editor, Place};
+use self::history::{History, HistorySearch};
+use self::keys::Pressed;
+use self::layout::{Layout, MARK, Spot};
+use self::paste::ImagePath;
+use self::token::{Content, Form, Tokens};
+use self::vim::{Outcome, Vim};
+use crate::app::Effect;
+use crate::app::job::{Job, JobResult};
+use crate::keymap::Context;
+use crate::protocol::Block;
+
+/// How long after a change the draft is kept on disk, and how long at most while changes go on.
+const KEEP_AFTER: Duration = Duration::from_millis(500);
+const KEEP_AT_LEAST: Duration = Duration::from_secs(2);
+/// A text that is put into the draft as a whole is folded from this length on, to keep the draft quick.
+const LONGEST_UNFOLDED: usize = 20_000;
+/// Longer texts are kept in the history with their pastes folded.
+const LONGEST_KEPT: usize = 100_000;
+
+#[derive(Debug)]
+pub struct Composer {
+    editor: Editor,
+    tokens: Tokens,
+    history: History,
+    search: Option<HistorySearch>,
+    completion: Option<Completion>,
+    /// Where a completion was closed, so that it does not come back with the next letter.
+    dismissed: Option<Place>,
+    generation: u64,
+    vim: Option<Vim>,
+    /// The images that are being read.
+    awaited: Vec<ImagePath>,
+    unkept: Option<Unkept>,
+    /// The column that ↑ and ↓ strive for.
+    goal: Option<usize>,
+    width: u16,
+    rows: u16,
+    top: Spot,
+}
+
+/// A change that is not on disk yet.
+#[derive(Debug, Clone, Copy)]
+struct Unkept {
+    since: Instant,
+    due: Instant,
+}
+
+/// What a change came from, for what depends on the draft.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    Typed,
+    /// Moved by rows, which remembers the column.
+    Rows,
+    /// The history has put it there.
+    Recalled,
+    /// Something else: it opens no completion.
+    Other,
+}
+
+/// A draft that is on its way, with what else is to be done about it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sent {
+    pub draft: Draft,
+    pub effects: Vec<Effect>,
+}
+
+impl Default for Composer {
+    fn default() -> Self {
+        Self {
+            editor: Editor::default(),
+            tokens: Tokens::default(),
+            history: History::default(),
+            search: None,
+            completion: None,
+            dismissed: None,
+            generation: 0,
+            vim: None,
+            awaited: Vec::new(),
+            unkept: None,
+            goal: None,
+            width: 80,
+            rows: 8,
+            top: Spot::default(),
+        }
+    }
+}
+
+/// What others see of it.
+impl Composer {
+    /// What the next key can mean here, the innermost first.
+    pub fn contexts(&self) -> Vec<Context> {
+        if self.search.is_some() {
+            return vec![Context::HistorySearch];
+        }
+        let mut contexts = Vec::with_capacity(3);
+        if self.completion.as_ref().is_some_and(Completion::can_accept) {
+            contexts.push(Context::Completion);
+        }
+        if self.is_empty() {
+            contexts.push(Context::ComposerEmpty);
+        }
+        contexts.push(Context::Composer);
+        contexts
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.editor.is_empty()
+    }
+
+    /// The whole draft, with what is folded.
+    pub fn text(&self) -> String {
+        self.tokens.expand(&self.editor.text(), Form::Sent)
+    }
+
+    pub fn prompt(&self) -> Prompt {
+        Prompt::of(self.editor.lines())
+    }
+
+    pub fn caret(&self) -> Place {
+        self.editor.caret()
+    }
+
+    pub fn completion(&self) -> Option<&Completion> {
+        self.completion.as_ref()
+    }
+
+    pub fn search(&self) -> Option<&HistorySearch> {
+        self.search.as_ref()
+    }
+
+    /// An entry of the history as it is shown.
+    pub fn past(&self, entry: usize) -> String {
+        let entry = self.history.get(entry).unwrap_or_default();
+        self.tokens.expand(entry, Form::Shown)
+    }
+
+    /// The mode of vim, if its keys are on.
+    pub fn vim(&self) -> Option<vim::Mode> {
+        self.vim.as_ref().map(|vim| vim.mode)
+    }
+
+    /// What is marked in vim's visual mode.
+    pub fn marked(&self) -> Option<std::ops::Range<Place>> {
+        self.vim.as_ref()?.marked(&self.editor)
+    }
+
+    /// Whether Esc is for the input, before it can mean anything else: it leaves a mode of vim.
+    pub fn wants_escape(&self) -> bool {
+        self.search.is_none()
+            && matches!(
+                self.vim(),
+                Some(vim::Mode::Insert | vim::Mode::Visual { .. })
+            )
+    }
+
+    pub fn layout(&self, width: u16) -> Layout<'_> {
+        Layout::new(self.editor.lines(), &self.tokens, width)
+    }
+
+    /// The first row in view, such that the caret is in view and no row is left empty.
+    pub fn first_row(&self, width: u16, height: u16) -> Spot {
+        let layout = self.layout(width);
+        let (caret, _) = layout.locate(self.caret());
+        let reach = height.saturating_sub(1);
+        let lowest = layout.up(caret, reach);
+        let highest = layout.up(layout.last(), reach);
+        let mut top = self.top.min(caret).min(highest).max(lowest);
+        top.row = top.row.min(layout.rows(top.line).len() - 1);
+        top
+    }
+
+    pub fn wake_at(&self) -> Option<Instant> {
+        self.unkept.map(|unkept| unkept.due)
+    }
+}
+
+/// What happens to it.
+impl Composer {
+    /// How wide it is on the screen, and how high it may become.
+    pub fn resize(&mut self, width: u16, rows: u16) {
+        self.width = width;
+        self.rows = rows.max(1);
+        self.goal = None;
+        self.follow();
+    }
+
+    /// A key that no keymap binds.
+    pub fn key(&mut self, key: KeyEvent, now: Instant) -> Vec<Effect> {
+        if self.search.is_some() {
+            self.search_key(key);
+            return Vec::new();
+        }
+        let before = self.editor.revision();
+        if let Some(vim) = &mut self.vim {
+            match vim.key(key, &mut self.editor) {
+                Outcome::Unused => {}
+                Outcome::Done => return self.settle(before, Cause::Other, now),
+                Outcome::Rows(by) => return self.go_rows(by, now),
+            }
+        }
+        match keys::press(&mut self.editor, key) {
+            Pressed::Edited => self.settle(before, Cause::Typed, now),
+            Pressed::Row(by) => self.go_rows(by, now),
+            Pressed::Unused => Vec::new(),
+        }
+    }
+
+    pub fn paste(&mut self, text: String, now: Instant) -> Vec<Effect> {
+        let text = if token::is_clean(&text) {
+            text
+        } else {
+            token::clean(&text)
+        };
+        if let Some(search) = &mut self.search {
+            search.push(text.lines().next().unwrap_or_default(), &self.history);
+            return Vec::new();
+        }
+        let before = self.editor.revision();
+        let images = paste::image_paths(&text);
+        if !images.is_empty() {
+            self.editor.type_text(text.trim());
+            let mut effects = self.settle(before, Cause::Other, now);
+            effects.extend(images.into_iter().map(|image| self.attach(image)));
+            return effects;
+        }
+        let caret = self.editor.caret();
+        if self.is_folded_before(caret, &text) && text.len() <= LONGEST_UNFOLDED {
+            // The same once more: it shall be seen.
+            self.editor.replace(self.editor.left(caret)..caret, &text);
+        } else {
+            let text = if paste::is_long(&text) {
+                self.fold(text)
+            } else {
+                text
+            };
+            self.editor.replace(caret..caret, &text);
+        }
+        self.settle(before, Cause::Typed, now)
+    }
+
+    /// A click on a row and column of the input.
+    pub fn click(&mut self, row: u16, column: u16) {
+        let layout = self.layout(self.width);
+        let mut spot = self.first_row(self.width, self.rows);
+        for _ in 0..row {
+            spot = layout.below(spot).unwrap_or(spot);
+        }
+        let place = layout.place_at(spot, usize::from(column.saturating_sub(MARK)));
+        self.editor.go(place);
+        self.goal = None;
+        self.completion = None;
+    }
+
+    /// Takes the draft to be sent. A draft that cannot be sent stays, and the error says why; there is nothing to send
+    /// either where Enter begins a new line.
+    pub fn submit(&mut self, now: Instant) -> Result<Option<Sent>, String> {
+        let text = self.editor.text();
+        if text.trim().is_empty() {
+            return Ok(None);
+        }
+        let caret = self.editor.caret();
+        if self.editor.before_caret().ends_with('\\') && caret == self.editor.line_end(caret.line) {
+            let before = self.editor.revision();
+            self.editor.replace(self.editor.left(caret)..caret, "\n");
+            self.settle(before, Cause::Other, now);
+            return Ok(None);
+        }
+        let draft = self.read(&text)?;
+        let effects = vec![
+            Effect::Start(Job::KeepInHistory(self.kept(&text))),
+            Effect::Start(Job::KeepDraft(String::new())),
+        ];
+        self.history.add(text);
+        self.editor.reset();
+        self.tokens.start_draft();
+        self.awaited.clear();
+        self.unkept = None;
+        self.close_completion();
+        self.follow();
+        if let Some(vim) = &mut self.vim {
+            *vim = Vim::default();
+        }
+        Ok(Some(Sent { draft, effects }))
+    }
+
+    /// Empties the input; the history gives it back.
+    pub fn clear(&mut self, now: Instant) {
+        let text = self.editor.text();
+        if !text.trim().is_empty() {
+            self.history.add(text);
+        }
+        self.set_text("", now);
+    }
+
+    /// Puts a text in the place of the draft; can be undone.
+    pub fn set_text(&mut self, text: &str, now: Instant) {
+        let before = self.editor.revision();
+        let text = self.fit(text);
+        self.editor.replace_all(&text);
+        self.settle(before, Cause::Other, now);
+    }
+
+    /// Puts messages that were not sent after all before the draft.
+    pub fn take_back(&mut self, text: &str, now: Instant) {
+        let before = self.editor.revision();
+        let mut text = self.fit(text);
+        if !self.is_empty() {
+            text.push('\n');
+        }
+        self.editor.replace(Place::START..Place::START, &text);
+        self.editor.go(self.editor.end());
+        self.settle(before, Cause::Other, now);
+    }
+
+    pub fn toggle_vim(&mut self) {
+        self.vim = match self.vim {
+            Some(_) => None,
+            None => Some(Vim::default()),
+        };
+    }
+
+    pub fn tick(&mut self, now: Instant) -> Vec<Effect> {
+        if self.unkept.is_none_or(|unkept| unkept.due > now) {
+            return Vec::new();
+        }
+        self.unkept = None;
+        let text = self.tokens.expand(&self.editor.text(), Form::Kept);
+        vec![Effect::Start(Job::KeepDraft(text))]
+    }
+
+    /// A job has come back; an error is for the person.
+    pub fn done(&mut self, result: JobResult, now: Instant) -> Result<Vec<Effect>, String> {
+        match result {
+            JobResult::Paths {
+                generation,
+                paths,
+                complete,
+            } => {
+                if let Some(completion) = &mut self.completion {
+                    completion.answer(generation, paths, complete);
+                }
+            }
+            JobResult::Edited(text) => self.edited(&text?, now),
+            JobResult::History(entries) => {
+                let entries = entries.iter().map(|entry| token::clean(entry));
+                self.history.load(entries.collect());
+                if let Some(search) = &mut self.search {
+                    search.find(&self.history);
+                }
+            }
+            JobResult::Draft(text) if self.is_empty() => self.set_text(&text, now),
+            JobResult::Draft(text) => self.history.add(token::clean(&text)),
+            JobResult::Attached { path, result } => {
+                let waited = self.awaited.iter().position(|image| image.path == path);
+                let image = waited.map(|at| self.awaited.remove(at));
+                let block = result?;
+                if let Some(image) = image {
+                    self.attached(&image, block, now);
+                }
+            }
+            JobResult::Remembered(_)
+            | JobResult::Themes(_)
+            | JobResult::Sessions(_)
+            | JobResult::Failed(_) => {}
+        }
+        Ok(Vec::new())
+    }
+}
+
+impl Composer {
+    /// Brings what depends on the draft in line with it.
+    fn settle(&mut self, before: u64, cause: Cause, now: Instant) -> Vec<Effect> {
+        let changed = self.editor.revision() != before;
+        if changed {
+            let since = self.unkept.map_or(now, |unkept| unkept.since);
+            self.unkept = Some(Unkept {
+                since,
+                due: (now + KEEP_AFTER).min(since + KEEP_AT_LEAST),
+            });
+            if cause != Cause::Recalled {
+                self.history.stop();
+            }
+        }
+        if cause != Cause::Rows {
+            self.goal = None;
+        }
+        if let Some(vim) = &self.vim {
+            vim.settle(&mut self.editor);
+        }
+        self.follow();
+        match cause {
+            Cause::Typed if !changed => self.refresh_completion(Cause::Other),
+            cause => self.refresh_completion(cause),
+        }
+    }
+
+    fn follow(&mut self) {
+        self.top = self.first_row(self.width, self.rows);
+    }
+
+    fn search_key(&mut self, key: KeyEvent) {
+        let Some(search) = &mut self.search else {
+            return;
+        };
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Char('u' | 'w') if control => search.clear(&self.history),
+            KeyCode::Char('h') if control => search.pop(&self.history),
+            KeyCode::Char(_) if control || key.modifiers.contains(KeyModifiers::ALT) => {}
+            KeyCode::Char(letter) => {
+                search.push(&token::clean(&letter.to_string()), &self.history);
+            }
+            KeyCode::Backspace => search.pop(&self.history),
+            _ => {}
+        }
+    }
+
+    fn is_folded_before(&self, caret: Place, text: &str) -> bool {
+        let before = self.editor.before_caret().chars().next_back();
+        let token = before.and_then(|letter| self.tokens.get(letter));
+        let is_same = |pasted: &String| pasted == text;
+        caret.column > 0
+            && token.is_some_and(|token| match &token.content {
+                Content::Pasted(pasted) => is_same(pasted),
+                Content::Image { .. } => false,
+            })
+    }
+
+    fn fold(&mut self, text: String) -> String {
+        self.tokens
+            .fold(text)
+            .map_or_else(|text| text, String::from)
+    }
+
+    /// A text from outside as it goes into the draft.
+    fn fit(&mut self, text: &str) -> String {
+        let text = token::clean(text);
+        if text.len() > LONGEST_UNFOLDED {
+            return self.fold(text);
+        }
+        text
+    }
+
+    fn attach(&mut self, image: ImagePath) -> Effect {
+        let path = image.path.clone();
+        self.awaited.push(image);
+        Effect::Start(Job::Attach(path))
+    }
+
+    /// Puts the image where its path stands, if it still does.
+    fn attached(&mut self, image: &ImagePath, block: Block, now: Instant) {
+        let found = (0..).zip(self.editor.lines()).find_map(|(line, text)| {
+            let at = text.find(&image.raw)?;
+            Some(Place::new(line, text[..at].chars().count()))
+        });
+        let Some(start) = found else {
+            return;
+        };
+        let Some(letter) = self.tokens.attach(image.path.clone(), block) else {
+            return;
+        };
+        let before = self.editor.revision();
+        let end = Place::new(start.line, start.column + image.raw.chars().count());
+        let caret = self.editor.caret();
+        self.editor.replace(start..end, &letter.to_string());
+        if caret < start || caret.line > start.line {
+            self.editor.go(caret);
+        } else if caret > end {
+            let column = caret.column - (end.column - start.column) + 1;
+            self.editor.go(Place::new(start.line, column));
+        }
+        self.settle(before, Cause::Other, now);
+    }
+
+    fn edited(&mut self, text: &str, now: Instant) {
+        let before = self.editor.revision();
+        let text = self.fit(text.trim_end_matches(['\n', '\r']));
+        let text = self.tokens.restore_images(&text, &self.editor.text());
+        self.editor.replace_all(&text);
+        self.settle(before, Cause::Other, now);
+    }
+
+    fn read(&self, text: &str) -> Result<Draft, String> {
+        let sent = |text: &str| self.tokens.expand(text, Form::Sent);
+        // Read before what is folded is unfolded: a paste is never a command.
+        Ok(match draft::special(text)? {
+            Some(Draft::Slash { name, arguments }) => Draft::Slash {
+                name,
+                arguments: sent(&arguments),
+            },
+            Some(Draft::Shell(command)) => Draft::Shell(sent(&command)),
+            Some(Draft::Note(note)) => Draft::Note(sent(&note)),
+            Some(message @ Draft::Message { .. }) => message,
+            None => {
+                let mut blocks: Vec<Block> = self.tokens.images(text).cloned().collect();
+                blocks.push(Block::text(sent(text.trim())));
+                Draft::Message {
+                    blocks,
+                    shown: self.tokens.expand(text.trim(), Form::Shown),
+                }
+            }
+        })
+    }
+
+    /// A text as the history on disk gets it.
+    fn kept(&self, text: &str) -> String {
+        let whole = self.tokens.expand(text, Form::Kept);
+        if whole.len() > LONGEST_KEPT {
+            return self.tokens.expand(text, Form::Shown);
+        }
+        whole
+    }
+}
