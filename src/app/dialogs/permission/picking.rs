@@ -64,10 +64,9 @@ impl Picking {
         self.read.fill(true);
     }
 
-    pub(super) fn step(&mut self, by: isize) -> Said {
+    pub(super) fn step(&mut self, by: isize) {
         let last = self.read.len() - 1;
         self.show(self.at.saturating_add_signed(by).min(last));
-        None
     }
 
     pub(super) fn take(&mut self) -> Said {
@@ -105,16 +104,16 @@ impl Picking {
         self.go_on()
     }
 
-    pub(super) fn split(&mut self) -> Said {
+    pub(super) fn split(&mut self) -> String {
         if !self.choices.can_split(self.at) {
-            return Some("this change cannot be split further".into());
+            return "this change cannot be split further".into();
         }
         let parts = self.choices.split(self.at);
         let read = self.read[self.at];
         self.read
             .splice(self.at..=self.at, std::iter::repeat_n(read, parts));
         self.show(self.at);
-        Some(format!("split into {parts}"))
+        format!("split into {parts}")
     }
 
     /// The answer that the choices make. What is undecided is left out, which has to be confirmed.

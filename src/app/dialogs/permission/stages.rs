@@ -1,0 +1,190 @@
+//! What each action does in each stage. An action that a stage does not know belongs to somebody else.
+
+use std::time::Instant;
+
+use tui_textarea::TextArea;
+
+use super::picking::Picking;
+use super::{PermissionDialog, Sitting, Stage, Verdict};
+use crate::keymap::Action;
+use crate::permissions::check_rule;
+use crate::protocol::{Answer, CallId, RuleOffer};
+
+impl PermissionDialog {
+    pub(super) fn moves(&mut self, action: Action) -> bool {
+        let reading = self.sitting.reading_mut();
+        match action {
+            Action::LineDown => reading.scroll(1),
+            Action::LineUp => reading.scroll(-1),
+            Action::PageDown => reading.turn(2),
+            Action::PageUp => reading.turn(-2),
+            Action::HalfPageDown => reading.turn(1),
+            Action::HalfPageUp => reading.turn(-1),
+            Action::Top => reading.go_to_start(),
+            Action::Bottom => reading.go_to_end(),
+            _ => return false,
+        }
+        true
+    }
+
+    pub(super) fn answer(&mut self, action: Action, now: Instant) -> Option<Verdict> {
+        if !self.sitting.arming.press(now) {
+            return is_answer(action).then_some(Verdict::Stays);
+        }
+        Some(match action {
+            Action::AllowOnce => match self.obstacle() {
+                None => self.close(Answer::Allow, now),
+                Some(obstacle) => self.refuse(obstacle),
+            },
+            Action::AllowForSession => match self.coverable() {
+                Ok(RuleOffer { rule, .. }) => self.close(Answer::AllowForSession { rule }, now),
+                Err(obstacle) => self.refuse(obstacle),
+            },
+            Action::AllowAlways => match self.coverable() {
+                Ok(_) => self.open(Stage::Rule, now),
+                Err(obstacle) => self.refuse(obstacle),
+            },
+            Action::DenyWithReason => self.open(Stage::Reason, now),
+            Action::ChooseHunks => self.begin_picking(now),
+            Action::Deny => self.close(Answer::Deny { reason: None }, now),
+            _ => return None,
+        })
+    }
+
+    pub(super) fn edit_rule(&mut self, action: Action, now: Instant) -> Option<Verdict> {
+        match action {
+            Action::SaveRule if self.sitting.arming.press(now) => {}
+            Action::SaveRule => return Some(Verdict::Stays),
+            Action::Back => return Some(self.open(Stage::Asking, now)),
+            _ => return None,
+        }
+        let rule = text_of(&self.sitting.rule);
+        let problem = self.obstacle().map(str::to_owned);
+        Some(match problem.map_or_else(|| check_rule(&rule), Err) {
+            Ok(()) => self.close(Answer::AllowAlways { rule }, now),
+            Err(problem) => self.refuse(problem),
+        })
+    }
+
+    pub(super) fn give_reason(&mut self, action: Action, now: Instant) -> Option<Verdict> {
+        match action {
+            Action::SendReason => {
+                let reason = text_of(&self.sitting.reason);
+                let reason = (!reason.is_empty()).then_some(reason);
+                Some(self.close(Answer::Deny { reason }, now))
+            }
+            Action::Back => Some(self.open(Stage::Asking, now)),
+            _ => None,
+        }
+    }
+
+    fn begin_picking(&mut self, now: Instant) -> Verdict {
+        let Sitting {
+            picking,
+            diff,
+            reading,
+            ..
+        } = &mut self.sitting;
+        if picking.is_none() {
+            *picking = diff.clone().and_then(Picking::new);
+        }
+        let Some(picking) = picking else {
+            return self.refuse("there are no changes to pick from");
+        };
+        if reading.has_reached_end() {
+            picking.note_all_read();
+        }
+        self.open(Stage::Hunks, now)
+    }
+
+    pub(super) fn pick(&mut self, action: Action, now: Instant) -> Option<Verdict> {
+        let Sitting {
+            picking, arming, ..
+        } = &mut self.sitting;
+        let picking = picking.as_mut()?;
+        let notice = match action {
+            Action::AcceptHunk => picking.take(),
+            Action::RejectHunk => picking.leave_out(),
+            Action::AcceptRest => picking.take_rest(),
+            Action::RejectRest => picking.leave_out_rest(),
+            Action::SplitHunk => Some(picking.split()),
+            Action::Next => {
+                picking.step(1);
+                None
+            }
+            Action::Previous => {
+                picking.step(-1);
+                None
+            }
+            Action::ApplyHunks if !arming.press(now) => None,
+            Action::ApplyHunks => match picking.apply() {
+                Ok(answer) => return Some(self.close(answer, now)),
+                Err(warning) => Some(warning),
+            },
+            Action::Back => return Some(self.open(Stage::Asking, now)),
+            _ => return None,
+        };
+        self.sitting.notice = notice;
+        Some(Verdict::Stays)
+    }
+}
+
+impl PermissionDialog {
+    /// The rule that would cover such calls, if one may, and all that it covers has been shown.
+    fn coverable(&self) -> Result<RuleOffer, &'static str> {
+        let offer = self.current().and_then(|request| request.rule.clone());
+        let offer = offer.ok_or("no rule may cover such a call: it is asked about each time")?;
+        self.obstacle().map_or(Ok(offer), Err)
+    }
+
+    fn open(&mut self, stage: Stage, now: Instant) -> Verdict {
+        self.sitting.go_to(stage, now);
+        Verdict::Stays
+    }
+
+    fn refuse(&mut self, why: impl Into<String>) -> Verdict {
+        self.sitting.notice = Some(why.into());
+        Verdict::Stays
+    }
+
+    fn close(&mut self, answer: Answer, now: Instant) -> Verdict {
+        match self.next(now) {
+            Some(call) => Verdict::Answered(call, answer),
+            None => Verdict::Stays,
+        }
+    }
+
+    /// The way out, from every stage.
+    pub(super) fn leave(&mut self, now: Instant) -> Verdict {
+        if !self.sitting.arming.lets_out(now) {
+            self.sitting.arming.press(now);
+            return Verdict::Stays;
+        }
+        self.next(now)
+            .map_or(Verdict::Stays, Verdict::AnsweredAndInterrupt)
+    }
+
+    /// Takes the current request away; the one after it has not been seen yet.
+    fn next(&mut self, now: Instant) -> Option<CallId> {
+        let request = self.waiting.pop_front()?;
+        self.sit_down(now);
+        Some(request.call)
+    }
+}
+
+/// Whether the action ends the question, or leads to a stage that can.
+fn is_answer(action: Action) -> bool {
+    matches!(
+        action,
+        Action::AllowOnce
+            | Action::AllowForSession
+            | Action::AllowAlways
+            | Action::Deny
+            | Action::DenyWithReason
+            | Action::ChooseHunks
+    )
+}
+
+fn text_of(field: &TextArea<'_>) -> String {
+    field.lines().join("\n").trim().to_owned()
+}

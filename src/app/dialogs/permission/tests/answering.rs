@@ -1,0 +1,162 @@
+use super::{Asked, DENIED, STAYS, answered, bash, edit};
+use crate::app::dialogs::permission::{ARM_DELAY, Stage, Verdict};
+use crate::keymap::Action;
+use crate::protocol::{Answer, CallId};
+
+#[test]
+fn each_key_gives_its_answer() {
+    let press = |key| Asked::ready(bash("1")).press(key);
+    assert_eq!(press("y"), answered("1", Answer::Allow));
+    let rule = "Bash(cargo test:*)".to_owned();
+    assert_eq!(press("s"), answered("1", Answer::AllowForSession { rule }));
+    assert_eq!(press("n"), answered("1", DENIED));
+    let interrupted = Verdict::AnsweredAndInterrupt(CallId::from("1"));
+    assert_eq!(press("esc"), interrupted);
+}
+
+#[test]
+fn a_key_counts_from_300_milliseconds_on() {
+    for key in ["y", "s", "a", "n", "e", "tab", "esc"] {
+        let mut early = Asked::fresh(edit("1"));
+        early.show(0).wait(299);
+        assert_eq!(early.press(key), STAYS, "{key} was too early");
+        assert_eq!(early.dialog.stage(), Stage::Asking, "{key} was too early");
+
+        let mut on_time = Asked::fresh(edit("1"));
+        on_time.show(0).wait(300);
+        let verdict = on_time.press(key);
+        let changed = verdict != STAYS || on_time.dialog.stage() != Stage::Asking;
+        assert!(changed, "{key} was in time");
+    }
+}
+
+#[test]
+fn the_screen_wakes_up_when_the_keys_begin_to_count() {
+    let mut asked = Asked::fresh(bash("1"));
+    let armed = asked.now + ARM_DELAY;
+    assert_eq!(asked.dialog.wake_at(asked.now), Some(armed));
+    asked.wait(300);
+    assert_eq!(asked.dialog.wake_at(asked.now), None);
+}
+
+#[test]
+fn who_types_on_does_not_answer() {
+    let mut asked = Asked::fresh(bash("1"));
+    asked.show(0);
+    for letter in "why not say yes and yes again, or no".chars() {
+        asked.wait(200);
+        assert_eq!(asked.press(&letter.to_string()), STAYS, "at {letter}");
+    }
+    assert_eq!(asked.dialog.stage(), Stage::Asking);
+    asked.wait(300);
+    assert_eq!(asked.press("y"), answered("1", Answer::Allow));
+}
+
+#[test]
+fn the_way_out_is_open_after_two_seconds_of_typing() {
+    let mut asked = Asked::fresh(bash("1"));
+    for _ in 0..9 {
+        asked.wait(200).press("x");
+        assert_eq!(asked.press("esc"), STAYS);
+    }
+    asked.wait(200);
+    assert_eq!(asked.press("y"), STAYS);
+    let interrupted = Verdict::AnsweredAndInterrupt(CallId::from("1"));
+    assert_eq!(asked.press("esc"), interrupted);
+}
+
+#[test]
+fn a_held_key_answers_one_request_only() {
+    let mut asked = Asked::ready(bash("1"));
+    asked.dialog.push(bash("2"), asked.now);
+    assert_eq!(asked.press("y"), answered("1", Answer::Allow));
+    for _ in 0..200 {
+        asked.show(0).wait(30);
+        assert_eq!(asked.press("y"), STAYS);
+    }
+    asked.wait(300);
+    assert_eq!(asked.press("y"), answered("2", Answer::Allow));
+    assert!(asked.dialog.is_empty());
+}
+
+#[test]
+fn an_action_of_somebody_else_is_left_to_them() {
+    let mut asked = Asked::fresh(bash("1"));
+    for action in [Action::ClearOrQuit, Action::ToggleDiffStyle, Action::Send] {
+        assert_eq!(asked.dialog.perform(action, asked.now), None);
+    }
+    asked.show(0).wait(300);
+    assert_eq!(asked.dialog.perform(Action::ClearOrQuit, asked.now), None);
+}
+
+#[test]
+fn requests_are_asked_in_their_order() {
+    let mut asked = Asked::ready(bash("1"));
+    asked.dialog.push(bash("2"), asked.now);
+    asked.dialog.push(bash("3"), asked.now);
+    assert_eq!(asked.dialog.position(), (1, 3));
+    assert_eq!(asked.press("n"), answered("1", DENIED));
+    assert_eq!(asked.dialog.position(), (1, 2));
+    asked.wait(300);
+    assert_eq!(asked.press("n"), answered("2", DENIED));
+    asked.wait(300);
+    assert_eq!(asked.press("n"), answered("3", DENIED));
+    assert_eq!(asked.press("n"), STAYS);
+    assert!(asked.dialog.is_empty());
+}
+
+#[test]
+fn the_next_request_has_to_be_read_by_itself() {
+    let mut asked = Asked::ready(bash("1"));
+    asked.dialog.push(bash("2"), asked.now);
+    asked.press("n");
+    asked.wait(300);
+    assert_eq!(asked.press("y"), STAYS);
+    asked.show(0);
+    assert_eq!(asked.press("y"), answered("2", Answer::Allow));
+}
+
+#[test]
+fn a_request_that_is_withdrawn_is_not_asked() {
+    let mut asked = Asked::ready(bash("1"));
+    asked.dialog.push(bash("2"), asked.now);
+    asked.dialog.push(bash("3"), asked.now);
+    assert!(asked.dialog.withdraw(&CallId::from("2"), asked.now));
+    assert!(!asked.dialog.withdraw(&CallId::from("2"), asked.now));
+    assert_eq!(asked.press("y"), answered("1", Answer::Allow));
+    assert_eq!(asked.dialog.current(), Some(&bash("3")));
+}
+
+#[test]
+fn what_comes_after_a_withdrawn_request_is_armed_anew() {
+    let mut asked = Asked::ready(bash("1"));
+    asked.dialog.push(bash("2"), asked.now);
+    asked.press("e");
+    asked.type_in("because");
+    assert!(asked.dialog.withdraw(&CallId::from("1"), asked.now));
+    assert_eq!(asked.dialog.stage(), Stage::Asking);
+    assert!(asked.dialog.reason().is_empty());
+    asked.show(0).wait(299);
+    assert_eq!(asked.press("y"), STAYS);
+    asked.wait(300);
+    assert_eq!(asked.press("y"), answered("2", Answer::Allow));
+}
+
+#[test]
+fn a_request_after_the_last_one_is_armed_anew() {
+    let mut asked = Asked::ready(bash("1"));
+    asked.press("y");
+    asked.wait(5000);
+    asked.dialog.push(bash("2"), asked.now);
+    asked.show(0);
+    assert_eq!(asked.press("y"), STAYS);
+}
+
+#[test]
+fn keys_meant_for_a_dialog_in_front_do_not_count() {
+    let mut asked = Asked::ready(bash("1"));
+    asked.dialog.uncover(asked.now);
+    assert_eq!(asked.press("y"), STAYS);
+    asked.wait(300);
+    assert_eq!(asked.press("y"), answered("1", Answer::Allow));
+}

@@ -1,0 +1,69 @@
+use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
+
+use super::{Asked, edit};
+use crate::app::dialogs::permission::{ARM_DELAY, Verdict};
+use crate::keymap::Action;
+use crate::protocol::CallId;
+
+#[derive(Debug, Clone)]
+enum Input {
+    Wait(u64),
+    Show(usize, usize),
+    Do(usize),
+    Type(char),
+    Paste(String),
+    Withdraw,
+    Push,
+}
+
+fn inputs() -> impl Strategy<Value = Vec<Input>> {
+    let input = prop_oneof![
+        (0..400_u64).prop_map(Input::Wait),
+        (0..3_usize, 0..3_usize).prop_map(|(furthest, visible)| Input::Show(furthest, visible)),
+        any::<usize>().prop_map(Input::Do),
+        any::<char>().prop_map(Input::Type),
+        any::<String>().prop_map(Input::Paste),
+        Just(Input::Withdraw),
+        Just(Input::Push),
+    ];
+    prop::collection::vec(input, 0..60)
+}
+
+proptest! {
+    /// Whatever happens, each request gets at most one answer, and none is allowed in the 300 ms after it appeared.
+    #[test]
+    fn no_order_of_events_answers_twice_or_too_early(inputs in inputs()) {
+        let mut asked = Asked::fresh(edit("0"));
+        let mut names = 1..;
+        let mut open = vec![CallId::from("0")];
+        for input in inputs {
+            let since = asked.dialog.since();
+            let verdict = match input {
+                Input::Wait(time) => { asked.wait(time); None }
+                Input::Show(furthest, visible) => { asked.settle(furthest, visible); None }
+                Input::Do(index) => asked.dialog.perform(Action::ALL[index % Action::ALL.len()], asked.now),
+                Input::Type(letter) => Some(asked.press(&letter.to_string())),
+                Input::Paste(text) => { asked.dialog.paste(&text); None }
+                Input::Withdraw => {
+                    let call = asked.dialog.current().map(|request| request.call.clone());
+                    if let Some(call) = call {
+                        asked.dialog.withdraw(&call, asked.now);
+                        open.retain(|waiting| *waiting != call);
+                    }
+                    None
+                }
+                Input::Push => {
+                    let name = names.next().expect("there are enough numbers").to_string();
+                    open.push(CallId::from(&*name));
+                    asked.dialog.push(edit(&name), asked.now);
+                    None
+                }
+            };
+            if let Some(Verdict::Answered(call, _) | Verdict::AnsweredAndInterrupt(call)) = verdict {
+                assert_eq!(open.remove(0), call);
+                assert!(asked.now >= since + ARM_DELAY);
+            }
+            assert_eq!(asked.dialog.current().map(|request| &request.call), open.first());
+        }
+    }
+}

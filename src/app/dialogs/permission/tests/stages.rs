@@ -1,0 +1,298 @@
+use super::{Asked, DENIED, STAYS, answered, bash, edit, edited};
+use crate::app::dialogs::permission::{Picking, Stage, Verdict};
+use crate::keymap::{Action, Context};
+use crate::protocol::{Answer, CallId, PermissionRequest};
+
+#[test]
+fn a_hidden_tail_has_to_be_scrolled_to() {
+    for key in ["y", "s", "a"] {
+        let mut asked = Asked::fresh(bash("1"));
+        asked.show(37).wait(300);
+        assert_eq!(asked.dialog.reading().below(), 37);
+        assert_eq!(asked.press(key), STAYS);
+        assert_eq!(asked.dialog.stage(), Stage::Asking);
+        assert_eq!(
+            asked.dialog.notice(),
+            Some("not read to its end yet: scroll down")
+        );
+        asked.press("end");
+        assert_eq!(asked.press(key), STAYS, "not drawn yet");
+        asked.show(37).press("home");
+        asked.show(37);
+        let verdict = asked.press(key);
+        assert!(verdict != STAYS || asked.dialog.stage() == Stage::Rule);
+    }
+}
+
+#[test]
+fn a_hidden_tail_can_be_denied() {
+    let mut asked = Asked::fresh(bash("1"));
+    asked.show(37).wait(300);
+    assert_eq!(asked.press("n"), answered("1", DENIED));
+}
+
+#[test]
+fn nothing_can_be_allowed_where_nothing_is_shown() {
+    let mut asked = Asked::ready(bash("1"));
+    asked.settle(5, 0);
+    assert_eq!(asked.press("y"), STAYS);
+    assert_eq!(asked.press("s"), STAYS);
+    assert!(
+        asked
+            .dialog
+            .notice()
+            .is_some_and(|notice| notice.contains("enlarge"))
+    );
+    assert_eq!(asked.press("n"), answered("1", DENIED));
+}
+
+#[test]
+fn pages_and_lines_move_what_is_read() {
+    let mut asked = Asked::ready(bash("1"));
+    asked.show(30);
+    let mut press = |key| {
+        asked.press(key);
+        asked.dialog.reading().offset
+    };
+    let offsets = [
+        "down", "down", "up", "pgdn", "pgdn", "pgup", "home", "end", "down", "pgup",
+    ]
+    .map(&mut press);
+    assert_eq!(offsets, [1, 2, 1, 10, 19, 10, 0, 30, 30, 21]);
+    asked.dialog.scroll(-3);
+    assert_eq!(asked.dialog.reading().offset, 18);
+    asked.dialog.scroll(i64::MAX);
+    assert_eq!(asked.dialog.reading().offset, 30);
+}
+
+#[test]
+fn without_a_rule_only_this_call_can_be_allowed() {
+    let request = PermissionRequest {
+        rule: None,
+        ..bash("1")
+    };
+    let mut asked = Asked::ready(request);
+    for key in ["s", "a"] {
+        assert_eq!(asked.press(key), STAYS);
+        assert_eq!(asked.dialog.stage(), Stage::Asking);
+        assert!(
+            asked
+                .dialog
+                .notice()
+                .is_some_and(|notice| notice.contains("no rule"))
+        );
+    }
+    assert_eq!(asked.press("y"), answered("1", Answer::Allow));
+}
+
+#[test]
+fn always_shows_the_rule_before_it_is_saved() {
+    let mut asked = Asked::ready(bash("1"));
+    assert_eq!(asked.press("a"), STAYS);
+    assert_eq!(asked.dialog.context(), Context::RuleEdit);
+    assert_eq!(asked.dialog.rule().lines(), ["Bash(cargo test:*)"]);
+    assert_eq!(
+        asked.press("enter"),
+        STAYS,
+        "the rule has only just appeared"
+    );
+    asked.wait(300);
+    let rule = "Bash(cargo test:*)".to_owned();
+    assert_eq!(
+        asked.press("enter"),
+        answered("1", Answer::AllowAlways { rule })
+    );
+}
+
+#[test]
+fn the_rule_can_be_edited_and_a_wrong_one_is_not_saved() {
+    let mut asked = Asked::ready(bash("1"));
+    asked.press("a");
+    asked.press("backspace");
+    asked.wait(300);
+    assert_eq!(asked.press("enter"), STAYS);
+    assert!(asked.dialog.notice().is_some());
+    assert_eq!(asked.dialog.stage(), Stage::Rule);
+    for _ in 0..2 {
+        asked.press("backspace");
+    }
+    asked.dialog.paste(" --lib)\r\n");
+    assert_eq!(asked.dialog.rule().lines(), ["Bash(cargo test --lib)"]);
+    let rule = "Bash(cargo test --lib)".to_owned();
+    assert_eq!(
+        asked.press("enter"),
+        answered("1", Answer::AllowAlways { rule })
+    );
+}
+
+#[test]
+fn going_back_from_a_stage_keeps_what_was_typed_and_does_not_deny() {
+    let mut asked = Asked::ready(bash("1"));
+    asked.press("e");
+    asked.type_in("yes, no: say why");
+    assert_eq!(asked.press("esc"), STAYS);
+    assert_eq!(asked.press("esc"), STAYS, "the same key, held");
+    assert_eq!(asked.dialog.stage(), Stage::Asking);
+    asked.wait(300).press("e");
+    assert_eq!(asked.dialog.reason().lines(), ["yes, no: say why"]);
+}
+
+#[test]
+fn a_denial_can_say_why() {
+    let mut asked = Asked::ready(bash("1"));
+    asked.press("e");
+    assert_eq!(asked.dialog.context(), Context::Reason);
+    asked.type_in("use the ");
+    asked.dialog.paste("Makefile\nplease\u{1b}[31m");
+    let reason = Some("use the Makefile\nplease [31m".to_owned());
+    assert_eq!(asked.press("enter"), answered("1", Answer::Deny { reason }));
+}
+
+#[test]
+fn a_denial_without_a_reason_is_a_plain_one() {
+    let mut asked = Asked::ready(bash("1"));
+    asked.press("e");
+    asked.type_in("  ");
+    assert_eq!(asked.press("enter"), answered("1", DENIED));
+}
+
+#[test]
+fn a_paste_answers_nothing() {
+    let mut asked = Asked::ready(bash("1"));
+    asked.dialog.paste("y\ny\n");
+    assert_eq!(asked.dialog.stage(), Stage::Asking);
+    assert_eq!(asked.dialog.current(), Some(&bash("1")));
+}
+
+/// Opens the choice of hunks and presses keys, each after a frame.
+fn picked(furthest: usize, keys: &[&str]) -> (Asked, Verdict) {
+    let mut asked = Asked::fresh(edit("1"));
+    asked.show(furthest).wait(300).press("tab");
+    assert_eq!(asked.dialog.context(), Context::Hunks);
+    asked.wait(300);
+    let mut verdict = STAYS;
+    for key in keys {
+        asked.show(0);
+        verdict = asked.press(key);
+    }
+    (asked, verdict)
+}
+
+#[test]
+fn hunks_make_the_answer() {
+    let verdict = |keys: &[&str]| picked(0, keys).1;
+    assert_eq!(verdict(&["y", "y", "enter"]), answered("1", Answer::Allow));
+    assert_eq!(verdict(&["a", "enter"]), answered("1", Answer::Allow));
+    assert_eq!(verdict(&["n", "n", "enter"]), answered("1", DENIED));
+    assert_eq!(verdict(&["d", "enter"]), answered("1", DENIED));
+    let part = |lines: &[usize]| {
+        answered(
+            "1",
+            Answer::AllowPart {
+                after: edited(lines),
+            },
+        )
+    };
+    assert_eq!(verdict(&["y", "n", "enter"]), part(&[2]));
+    assert_eq!(verdict(&["n", "y", "enter"]), part(&[12, 14]));
+    assert_eq!(verdict(&["j", "s", "y", "n", "n", "enter"]), part(&[12]));
+    assert_eq!(verdict(&["down", "y", "up", "n", "enter"]), part(&[12, 14]));
+    assert_eq!(
+        verdict(&["y", "d", "k", "n", "j", "y", "enter"]),
+        part(&[12, 14])
+    );
+}
+
+#[test]
+fn applying_with_undecided_hunks_says_so_first() {
+    let (mut asked, verdict) = picked(0, &["y", "enter"]);
+    assert_eq!(verdict, STAYS);
+    assert_eq!(
+        asked.dialog.notice(),
+        Some("1 undecided: applying leaves them out")
+    );
+    let after = edited(&[2]);
+    assert_eq!(
+        asked.press("enter"),
+        answered("1", Answer::AllowPart { after })
+    );
+
+    let (mut asked, verdict) = picked(0, &["enter"]);
+    assert_eq!(verdict, STAYS);
+    assert!(
+        asked
+            .dialog
+            .notice()
+            .is_some_and(|notice| notice.contains("denies"))
+    );
+    assert_eq!(asked.press("enter"), answered("1", DENIED));
+}
+
+#[test]
+fn a_hunk_is_taken_only_after_its_end_was_in_view() {
+    let mut asked = Asked::fresh(edit("1"));
+    asked.show(37).wait(300).press("tab");
+    asked.show(5);
+    assert_eq!(asked.press("y"), STAYS);
+    assert_eq!(asked.press("a"), STAYS);
+    assert_eq!(asked.dialog.picking().map(Picking::undecided), Some(2));
+    asked.dialog.scroll(5);
+    asked.show(5).press("a");
+    let picking = asked.dialog.picking().expect("hunks are being picked");
+    assert_eq!(
+        (picking.at(), picking.undecided()),
+        (1, 1),
+        "the second has not been shown"
+    );
+    asked.show(0).press("a");
+    asked.wait(300);
+    assert_eq!(asked.press("enter"), answered("1", Answer::Allow));
+}
+
+#[test]
+fn hunks_that_were_read_before_can_be_taken_together() {
+    let (asked, _) = picked(0, &["a"]);
+    assert_eq!(asked.dialog.picking().map(Picking::undecided), Some(0));
+}
+
+#[test]
+fn applying_at_once_does_not_count() {
+    let mut asked = Asked::ready(edit("1"));
+    asked.press("tab");
+    asked.show(0).press("a");
+    assert_eq!(asked.press("enter"), STAYS);
+    asked.wait(300);
+    assert_eq!(asked.press("enter"), answered("1", Answer::Allow));
+}
+
+#[test]
+fn choices_are_kept_while_the_whole_is_looked_at_again() {
+    let (mut asked, _) = picked(0, &["y", "esc"]);
+    assert_eq!(asked.dialog.context(), Context::Permission);
+    asked.wait(300).press("tab");
+    assert_eq!(asked.dialog.picking().map(Picking::undecided), Some(1));
+}
+
+#[test]
+fn a_command_has_no_hunks() {
+    let mut asked = Asked::ready(bash("1"));
+    assert_eq!(asked.press("tab"), STAYS);
+    assert_eq!(asked.dialog.stage(), Stage::Asking);
+    assert_eq!(
+        asked.dialog.notice(),
+        Some("there are no changes to pick from")
+    );
+}
+
+#[test]
+fn the_way_out_leads_from_every_stage() {
+    for key in ["e", "a", "tab"] {
+        let mut asked = Asked::ready(edit("1"));
+        asked.press(key);
+        assert_ne!(asked.dialog.stage(), Stage::Asking);
+        asked.wait(300);
+        let verdict = asked.dialog.perform(Action::DenyAndInterrupt, asked.now);
+        let interrupted = Verdict::AnsweredAndInterrupt(CallId::from("1"));
+        assert_eq!(verdict, Some(interrupted));
+    }
+}
