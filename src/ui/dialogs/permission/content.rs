@@ -1,0 +1,208 @@
+//! The request as rows: everything that would happen, and what is known about it.
+//!
+//! All of it is somebody else's text. It is revealed, wrapped and never cut; each piece stands beside a mark or label of
+//! ours and never begins a row by itself, so no text can pass for another.
+
+use ratatui::text::{Line, Span};
+use serde_json::{Map, Value};
+
+use super::json;
+use crate::app::dialogs::permission::Picking;
+use crate::app::diff::{CONTEXT, Diff, Hunk};
+use crate::app::{DiffStyle, Settings};
+use crate::protocol::PermissionRequest;
+use crate::theme::{Role, Theme};
+use crate::ui::diff::{self, Style};
+use crate::ui::highlight::CodeColours;
+use crate::ui::text::{Indent, Row, chop, reveal, width, wrap};
+
+pub struct Writer<'a> {
+    settings: &'a Settings,
+    code: &'a mut dyn CodeColours,
+    columns: u16,
+    /// Without blank rows, and what would happen comes first.
+    is_compact: bool,
+    rows: Vec<Row>,
+}
+
+/// [`chop`] or [`wrap`].
+type Wrapping = fn(Line<'static>, u16, &Indent) -> Vec<Row>;
+
+/// Labels take this many columns.
+const LABEL: usize = 13;
+/// What stands beside the tool's name in the heading. A name that finds no room there is told in full below.
+const ROOM_OF_HEADING: usize = 30;
+
+impl<'a> Writer<'a> {
+    pub fn new(
+        settings: &'a Settings,
+        code: &'a mut dyn CodeColours,
+        columns: u16,
+        is_compact: bool,
+    ) -> Self {
+        Self {
+            settings,
+            code,
+            columns,
+            is_compact,
+            rows: Vec::new(),
+        }
+    }
+
+    pub fn request(&mut self, request: &PermissionRequest, diff: Option<&Diff>) -> Vec<Row> {
+        if !self.is_compact {
+            self.prose("why", &request.reason);
+            self.blank();
+        }
+        let command = request.input.get("command").and_then(Value::as_str);
+        match (diff, command, &request.input) {
+            (Some(diff), _, _) => self.change(diff, &diff.hunks(CONTEXT)),
+            (None, Some(command), Value::Object(input)) => self.command(command, input),
+            (None, _, input) => {
+                let rows = json::rows(input, self.columns, &self.settings.theme);
+                self.rows.extend(rows);
+            }
+        }
+        self.blank();
+        if self.is_compact {
+            self.prose("why", &request.reason);
+        }
+        self.rule(request);
+        if width(&request.tool) + ROOM_OF_HEADING > usize::from(self.columns) {
+            self.fact("tool", &request.tool);
+        }
+        std::mem::take(&mut self.rows)
+    }
+
+    /// One change of a diff.
+    pub fn hunk(&mut self, picking: &Picking) -> Vec<Row> {
+        let choices = picking.choices();
+        let (hunk, _) = &choices.hunks()[picking.at()];
+        self.change(choices.diff(), std::slice::from_ref(hunk));
+        std::mem::take(&mut self.rows)
+    }
+
+    fn change(&mut self, diff: &Diff, hunks: &[Hunk]) {
+        self.file(diff);
+        let style = match self.settings.diff_style {
+            DiffStyle::Auto => Style::fitting(self.columns),
+            DiffStyle::Unified => Style::Unified,
+            DiffStyle::SideBySide => Style::SideBySide,
+        };
+        let options = diff::Options {
+            style,
+            width: self.columns,
+            fold: None,
+        };
+        let rows = diff::render(diff, hunks, &options, &self.settings.theme, self.code);
+        self.rows.extend(rows);
+    }
+
+    /// The whole path, and how much changes.
+    fn file(&mut self, diff: &Diff) {
+        let theme = &self.settings.theme;
+        let counts = diff.counts();
+        let mut line = reveal(diff.path(), theme);
+        let mut note = |text: String, role| {
+            line.push_span(Span::raw("  "));
+            line.push_span(Span::styled(text, theme.style(role)));
+        };
+        if diff.is_new() {
+            note("new file".into(), Role::Accent);
+        }
+        note(format!("+{}", counts.added), Role::Added);
+        note(format!("−{}", counts.removed), Role::Removed);
+        self.labelled("file", line, chop);
+    }
+
+    fn command(&mut self, command: &str, input: &Map<String, Value>) {
+        let theme = &self.settings.theme;
+        let mark = |mark: &'static str| vec![Span::styled(mark, theme.style(Role::Faint))];
+        for (index, line) in command.split('\n').enumerate() {
+            let indent = Indent {
+                first: mark(if index == 0 { "$ " } else { "  " }),
+                gutter: 2,
+                // A row that goes on is no new line: to a shell that is a difference.
+                rest: mark("… "),
+            };
+            let rows = chop(reveal(line, theme), self.columns, &indent);
+            self.rows.extend(rows);
+        }
+        self.blank();
+        for (name, value) in input.iter().filter(|(name, _)| *name != "command") {
+            match (name.as_str(), value) {
+                ("description", Value::String(text)) => self.prose(name, text),
+                ("timeout", Value::Number(time)) => self.fact(name, &format!("{time} ms")),
+                ("run_in_background", Value::Bool(true)) => self.fact("runs", "in the background"),
+                ("run_in_background", Value::Bool(false)) => {}
+                (_, Value::String(text)) => self.fact(name, text),
+                (_, value) => self.fact(name, &value.to_string()),
+            }
+        }
+    }
+
+    fn rule(&mut self, request: &PermissionRequest) {
+        match &request.rule {
+            Some(offer) => {
+                self.fact("rule", &offer.rule);
+                // Elsewhere it stands beside the field in which the rule can be edited.
+                if self.is_compact {
+                    self.fact("saved in", &offer.file.display().to_string());
+                }
+            }
+            None => self.prose(
+                "rule",
+                "none may cover such a call: it is asked about each time",
+            ),
+        }
+    }
+
+    /// Something that is known about the call, beside its label.
+    fn fact(&mut self, label: &str, text: &str) {
+        self.texts(label, text, chop);
+    }
+
+    /// The same, for sentences.
+    fn prose(&mut self, label: &str, text: &str) {
+        self.texts(label, text, wrap);
+    }
+
+    fn texts(&mut self, label: &str, text: &str, wrapping: Wrapping) {
+        for (index, line) in text.split('\n').enumerate() {
+            let label = if index == 0 { label } else { "" };
+            let line = reveal(line, &self.settings.theme);
+            self.labelled(label, line, wrapping);
+        }
+    }
+
+    fn labelled(&mut self, label: &str, line: Line<'static>, wrapping: Wrapping) {
+        let (least, rest) = if self.is_compact {
+            (1, 2)
+        } else {
+            (LABEL, LABEL)
+        };
+        let indent = Indent {
+            rest: vec![Span::raw(" ".repeat(rest))],
+            ..Indent::all(beside(label, least, &self.settings.theme))
+        };
+        self.rows.extend(wrapping(line, self.columns, &indent));
+    }
+
+    fn blank(&mut self) {
+        if !self.is_compact && self.rows.last().is_some_and(|row| row.line.width() > 0) {
+            self.rows.push(Row::decoration(Line::default()));
+        }
+    }
+}
+
+/// A label, as wide as labels are at least.
+fn beside(label: &str, least: usize, theme: &Theme) -> Vec<Span<'static>> {
+    let mut spans = reveal(label, theme).spans;
+    for span in &mut spans {
+        span.style = theme.style(Role::Muted).patch(span.style);
+    }
+    let taken: usize = spans.iter().map(|span| width(&span.content)).sum();
+    let space = least.saturating_sub(taken).max(1);
+    spans.push(Span::raw(" ".repeat(space)));
+    spans
+}

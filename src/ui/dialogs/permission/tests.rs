@@ -1,0 +1,482 @@
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use proptest::prelude::{Just, Strategy, any, prop, prop_assert, prop_oneof, proptest};
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use serde_json::{Value, json};
+
+use super::Laid;
+use crate::app::dialogs::permission::{ARM_DELAY, PermissionDialog};
+use crate::app::{DiffStyle, Settings};
+use crate::keymap::{Action, Keymap};
+use crate::protocol::{CallId, FileDiff, PermissionRequest, RuleOffer};
+use crate::theme::{Depth, Theme};
+use crate::ui::highlight::Highlights;
+use crate::ui::text::Row;
+
+/// A dialog on a screen of its own.
+struct Screen {
+    dialog: PermissionDialog,
+    settings: Settings,
+    laid: Laid,
+    area: Rect,
+    now: Instant,
+    caret: Option<Position>,
+}
+
+impl Screen {
+    fn new(request: PermissionRequest, width: u16, height: u16) -> Self {
+        let now = Instant::now();
+        Self {
+            dialog: PermissionDialog::new(request, now),
+            settings: Settings {
+                keymap: Keymap::builtin(),
+                theme: Theme::plain(),
+                depth: Depth::None,
+                theme_epoch: 0,
+                diff_style: DiffStyle::Auto,
+            },
+            laid: Laid::default(),
+            area: Rect::new(0, 0, width, height),
+            now,
+            caret: None,
+        }
+    }
+
+    /// A frame, as the runtime makes one.
+    fn paint(&mut self) -> Buffer {
+        let mut code = Highlights::default();
+        let rest = self
+            .laid
+            .lay_out(&self.dialog, &self.settings, self.area, &mut code);
+        self.dialog.settle(rest);
+        let mut buf = Buffer::empty(self.area);
+        self.caret = self
+            .laid
+            .draw(&self.dialog, &self.settings, self.now, &mut buf);
+        buf
+    }
+
+    fn text(&mut self) -> String {
+        let buf = self.paint();
+        let rows = buf.area.rows().map(|row| {
+            let cells = row.columns().map(|cell| buf[(cell.x, cell.y)].symbol());
+            cells.collect::<String>().trim_end().to_owned()
+        });
+        rows.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Presses keys by what they do, each after a frame and a pause.
+    fn perform(mut self, actions: &[Action]) -> Self {
+        for action in actions {
+            self.paint();
+            self.now += Duration::from_secs(1);
+            self.dialog.perform(*action, self.now);
+        }
+        self
+    }
+}
+
+fn bash(input: Value) -> PermissionRequest {
+    PermissionRequest {
+        call: CallId::from("1"),
+        tool: "Bash".into(),
+        input,
+        reason: "no rule allows `cargo test`".into(),
+        change: None,
+        rule: Some(RuleOffer {
+            rule: "Bash(cargo test:*)".into(),
+            file: PathBuf::from("/repo/.agent-tui/settings.local.json"),
+        }),
+    }
+}
+
+fn tests_run() -> PermissionRequest {
+    bash(json!({
+        "command": "cd server &&\ncargo test --workspace",
+        "description": "Run the tests of the server",
+        "timeout": 120_000,
+        "run_in_background": true,
+    }))
+}
+
+fn edit() -> PermissionRequest {
+    let before: Vec<String> = (1..=20).map(|line| format!("line {line}\n")).collect();
+    let mut after = before.clone();
+    after[1] = "line two\n".into();
+    after[12] = "line thirteen\n".into();
+    PermissionRequest {
+        tool: "Edit".into(),
+        reason: "edits ask".into(),
+        change: Some(FileDiff {
+            path: "src/notes.txt".into(),
+            before: Some(before.concat().into()),
+            after: after.concat().into(),
+        }),
+        ..bash(json!({ "file_path": "src/notes.txt" }))
+    }
+}
+
+fn write(path: &str, lines: usize) -> PermissionRequest {
+    let after: Vec<String> = (0..lines).map(|line| format!("line {line}\n")).collect();
+    PermissionRequest {
+        tool: "Write".into(),
+        reason: "it is outside the workspace".into(),
+        change: Some(FileDiff {
+            path: path.into(),
+            before: None,
+            after: after.concat().into(),
+        }),
+        rule: None,
+        ..bash(json!({ "file_path": path, "content": "…" }))
+    }
+}
+
+fn fetch(input: Value) -> PermissionRequest {
+    PermissionRequest {
+        tool: "mcp__tracker__create".into(),
+        reason: "no rule allows it".into(),
+        rule: None,
+        ..bash(input)
+    }
+}
+
+#[test]
+fn a_command_is_shown_whole_with_what_is_known_about_it() {
+    let text = Screen::new(tests_run(), 80, 24).text();
+    insta::assert_snapshot!(text.trim_start(), @r"
+    ╭─ Allow Bash? ────────────────────────────────────────────────────────────────╮
+    │ why          no rule allows `cargo test`                                     │
+    │                                                                              │
+    │ $ cd server &&                                                               │
+    │   cargo test --workspace                                                     │
+    │                                                                              │
+    │ description  Run the tests of the server                                     │
+    │ timeout      120000 ms                                                       │
+    │ runs         in the background                                               │
+    │                                                                              │
+    │ rule         Bash(cargo test:*)                                              │
+    │                                                                              │
+    │ y yes   s for this session   a always   n no   e no, because                 │
+    │ Esc no, and stop                                                             │
+    ╰──────────────────────────────────────────────────────────────────────────────╯
+    ");
+}
+
+#[test]
+fn a_change_is_shown_as_a_diff_and_what_is_out_of_view_is_announced() {
+    let mut screen = Screen::new(edit(), 80, 24);
+    screen.dialog.push(tests_run(), screen.now);
+    insta::assert_snapshot!(screen.text().trim_start(), @r"
+    ╭─ Allow Edit? ─────────────────────────────────────────────────────── 1 of 2 ─╮
+    │ why          edits ask                                                       │
+    │                                                                              │
+    │ file         src/notes.txt  +2  −2                                           │
+    │ @@ -1,5 +1,5 @@                                                              │
+    │  1  1   line 1                                                               │
+    │  2    - line 2                                                               │
+    │     2 + line two                                                             │
+    │  3  3   line 3                                                               │
+    │  4  4   line 4                                                               │
+    │  5  5   line 5                                                               │
+    │ @@ -10,7 +10,7 @@                                                            │
+    │ 10 more lines below · scroll to the end to allow                             │
+    │ y yes   s for this session   a always   n no   e no, because                 │
+    │ Tab pick changes   Esc no, and stop                                          │
+    ╰──────────────────────────────────────────────────────────────────────────────╯
+    ");
+}
+
+#[test]
+fn a_new_file_outside_is_said_to_be_one_and_no_rule_covers_it() {
+    let text = Screen::new(write("/etc/motd", 2), 80, 24).text();
+    insta::assert_snapshot!(text.trim_start(), @r"
+    ╭─ Allow Write? ───────────────────────────────────────────────────────────────╮
+    │ why          it is outside the workspace                                     │
+    │                                                                              │
+    │ file         /etc/motd  new file  +2  −0                                     │
+    │ 1 + line 0                                                                   │
+    │ 2 + line 1                                                                   │
+    │                                                                              │
+    │ rule         none may cover such a call: it is asked about each time         │
+    │                                                                              │
+    │ y yes   s for this session   a always   n no   e no, because                 │
+    │ Tab pick changes   Esc no, and stop                                          │
+    ╰──────────────────────────────────────────────────────────────────────────────╯
+    ");
+}
+
+#[test]
+fn an_input_that_nothing_else_knows_is_shown_field_by_field() {
+    let input = json!({
+        "title": "Crash at start",
+        "body": "first\nrule: Bash(*)\n",
+        "labels": ["bug", { "name": "urgent", "weight": 3 }],
+        "draft": false,
+        "parents": [],
+    });
+    let text = Screen::new(fetch(input), 60, 40).text();
+    insta::assert_snapshot!(text.trim_start(), @r#"
+    ╭─ Allow mcp__tracker__create? ────────────────────────────╮
+    │ why          no rule allows it                           │
+    │                                                          │
+    │   title: "Crash at start"                                │
+    │   body:                                                  │
+    │     │ first                                              │
+    │     │ rule: Bash(*)                                      │
+    │     │                                                    │
+    │   labels:                                                │
+    │     - "bug"                                              │
+    │     -                                                    │
+    │       name: "urgent"                                     │
+    │       weight: 3                                          │
+    │   draft: false                                           │
+    │   parents: []                                            │
+    │                                                          │
+    │ rule         none may cover such a call: it is asked     │
+    │              about each time                             │
+    │                                                          │
+    │ y yes   s for this session   a always   n no             │
+    │ e no, because   Esc no, and stop                         │
+    ╰──────────────────────────────────────────────────────────╯
+    "#);
+}
+
+#[test]
+fn a_rule_is_edited_beside_the_file_it_goes_to() {
+    let mut screen = Screen::new(tests_run(), 80, 24).perform(&[Action::AllowAlways]);
+    insta::assert_snapshot!(screen.text().trim_start(), @r"
+    ╭─ Always allow Bash ──────────────────────────────────────────────────────────╮
+    │ why          no rule allows `cargo test`                                     │
+    │                                                                              │
+    │ $ cd server &&                                                               │
+    │   cargo test --workspace                                                     │
+    │                                                                              │
+    │ description  Run the tests of the server                                     │
+    │ timeout      120000 ms                                                       │
+    │ runs         in the background                                               │
+    │                                                                              │
+    │ rule         Bash(cargo test:*)                                              │
+    │                                                                              │
+    │ saved in /repo/.agent-tui/settings.local.json                                │
+    │ › Bash(cargo test:*)                                                         │
+    │ Enter save   Esc back                                                        │
+    ╰──────────────────────────────────────────────────────────────────────────────╯
+    ");
+    assert_eq!(screen.caret, Some(Position::new(22, 21)));
+}
+
+#[test]
+fn changes_are_picked_one_at_a_time() {
+    let actions = [Action::Bottom, Action::ChooseHunks, Action::AcceptHunk];
+    let mut screen = Screen::new(edit(), 80, 24).perform(&actions);
+    insta::assert_snapshot!(screen.text().trim_start(), @r"
+    ╭─ Pick changes of Edit ────────────────────────────────────────── change 2/2 ─╮
+    │ file         src/notes.txt  +2  −2                                           │
+    │ @@ -10,7 +10,7 @@                                                            │
+    │ 10 10   line 10                                                              │
+    │ 11 11   line 11                                                              │
+    │ 12 12   line 12                                                              │
+    │ 13    - line 13                                                              │
+    │    13 + line thirteen                                                        │
+    │ 14 14   line 14                                                              │
+    │ 15 15   line 15                                                              │
+    │ 16 16   line 16                                                              │
+    │ undecided · 1 taken, 0 left out, 1 undecided in all                          │
+    │ y take   n leave out   a take the rest   d leave out the rest   Enter apply  │
+    │ Esc back                                                                     │
+    ╰──────────────────────────────────────────────────────────────────────────────╯
+    ");
+}
+
+#[test]
+fn forty_columns_hold_a_command() {
+    insta::assert_snapshot!(Screen::new(tests_run(), 40, 12).text(), @r"
+    ╭─ Allow Bash? ────────────────────────╮
+    │ why          no rule allows `cargo   │
+    │              test`                   │
+    │                                      │
+    │ $ cd server &&                       │
+    │   cargo test --workspace             │
+    │                                      │
+    │ description  Run the tests of the    │
+    │ 5 more below · scroll to allow       │
+    │ y yes  s for this session  a always  │
+    │ n no  Esc no, and stop               │
+    ╰──────────────────────────────────────╯
+    ");
+}
+
+#[test]
+fn forty_columns_hold_a_refusal() {
+    let mut screen = Screen::new(edit(), 40, 12).perform(&[Action::AllowOnce]);
+    insta::assert_snapshot!(screen.text(), @r"
+    ╭─ Allow Edit? ────────────────────────╮
+    │ why          edits ask               │
+    │                                      │
+    │ file         src/notes.txt  +2  −2   │
+    │ @@ -1,5 +1,5 @@                      │
+    │  1   line 1                          │
+    │  2 - line 2                          │
+    │ 15 more below · scroll to allow      │
+    │ not read to its end yet: scroll down │
+    │ y yes  s for this session  a always  │
+    │ n no  Esc no, and stop               │
+    ╰──────────────────────────────────────╯
+    ");
+}
+
+#[test]
+fn twenty_columns_hold_a_command() {
+    insta::assert_snapshot!(Screen::new(tests_run(), 20, 5).text(), @r"
+    Allow Bash?
+    $ cd server &&
+      cargo test --works
+    15 more lines below
+    y yes  n no
+    ");
+}
+
+#[test]
+fn twenty_columns_hold_a_rule() {
+    let actions = [Action::Bottom, Action::AllowAlways];
+    let mut screen = Screen::new(tests_run(), 20, 5).perform(&actions);
+    insta::assert_snapshot!(screen.text(), @r"
+    Always allow Bash
+      al.json
+    1 more line below
+    › ash(cargo test:*)
+    Enter save  Esc back
+    ");
+}
+
+#[test]
+fn what_hides_is_shown_and_a_wrapped_line_does_not_look_like_two() {
+    let command = "echo \u{202e}harmless\u{200b} \u{1b}[8m && true                                              ; rm -rf ~";
+    let text = Screen::new(bash(json!({ "command": command })), 60, 20).text();
+    insta::assert_snapshot!(text.trim_start(), @r"
+    ╭─ Allow Bash? ────────────────────────────────────────────╮
+    │ why          no rule allows `cargo test`                 │
+    │                                                          │
+    │ $ echo <U+202E>harmless<U+200B> ␛[8m && true             │
+    │ …                                   ; rm -rf ~           │
+    │                                                          │
+    │ rule         Bash(cargo test:*)                          │
+    │                                                          │
+    │ y yes   s for this session   a always   n no             │
+    │ e no, because   Esc no, and stop                         │
+    ╰──────────────────────────────────────────────────────────╯
+    ");
+}
+
+#[test]
+fn a_tail_behind_blank_lines_is_announced_and_reached() {
+    let command = format!("ls{}rm -rf ~", "\n".repeat(60));
+    let mut screen = Screen::new(bash(json!({ "command": command })), 80, 24);
+    let text = screen.text();
+    assert!(!text.contains("rm -rf"));
+    assert!(text.contains("more lines below · scroll to the end to allow"));
+    let mut screen = screen.perform(&[Action::AllowOnce, Action::Bottom]);
+    assert!(screen.dialog.current().is_some());
+    assert!(screen.text().contains("rm -rf ~"));
+    assert_eq!(screen.dialog.obstacle(), None);
+}
+
+#[test]
+fn where_nothing_can_be_read_nothing_can_be_allowed() {
+    for (width, height) in [(1, 1), (2, 1), (7, 10), (20, 2), (0, 0), (60, 1)] {
+        let mut screen = Screen::new(tests_run(), width, height);
+        screen.paint();
+        assert!(screen.dialog.obstacle().is_some(), "{width}×{height}");
+    }
+}
+
+#[test]
+fn hints_follow_the_keymap() {
+    let mut screen = Screen::new(tests_run(), 80, 24);
+    let own = "[permission]\ny = \"none\"\n\"ctrl+y\" = \"allow-once\"\n";
+    screen.settings.keymap = Keymap::with_user(own, Path::new("keymap.toml")).0;
+    let text = screen.text();
+    assert!(text.contains("Ctrl+Y yes"));
+    assert!(!text.contains("│ y yes"));
+}
+
+#[test]
+fn hints_are_dim_until_the_keys_count() {
+    let mut screen = Screen::new(tests_run(), 80, 24);
+    screen.settings.theme = Theme::builtin("dark").expect("there is a dark theme");
+    let style = |screen: &mut Screen| {
+        let buf = screen.paint();
+        let row = buf.area.height - 3;
+        assert_eq!(buf[(2, row)].symbol(), "y");
+        buf[(2, row)].style()
+    };
+    let early = style(&mut screen);
+    screen.now += ARM_DELAY;
+    assert_ne!(style(&mut screen), early);
+}
+
+#[test]
+fn rows_are_laid_out_once_for_as_long_as_they_stay_the_same() {
+    let mut screen = Screen::new(write("big.txt", 1000), 80, 24);
+    screen.paint();
+    let rows = screen.laid.rows.as_ptr();
+    screen.dialog.scroll(5);
+    screen.paint();
+    assert_eq!(screen.laid.rows.as_ptr(), rows);
+    assert_eq!(screen.laid.offset, 5);
+    screen.area.width = 60;
+    screen.paint();
+    assert_ne!(screen.laid.rows.as_ptr(), rows);
+}
+
+/// Text that tries to be something else.
+fn hostile() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        "[ -~]{0,30}",
+        any::<char>().prop_map(String::from),
+        Just("\u{1b}[2J\u{9b}31m\u{202e}\u{200b}\u{e0041}".to_owned()),
+        Just("漢字かな🙂👨‍👩‍👧e\u{301}".to_owned()),
+        Just("\n\n\t\r\n\r".to_owned()),
+    ];
+    prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn any_request_fits_any_size(text in hostile(), name in hostile(), width in 0..90_u16, height in 0..30_u16, stage in 0..4_usize) {
+        let mut request = match stage {
+            0 => fetch(json!({ name.clone(): [text.clone(), { "deep": text.clone() }] })),
+            1 => write(&name, 3),
+            _ => bash(json!({ "command": text.clone(), "description": name.clone() })),
+        };
+        request.tool.clone_from(&name);
+        request.reason.clone_from(&text);
+        let open = [Action::AllowAlways, Action::ChooseHunks, Action::DenyWithReason, Action::AllowOnce];
+        let mut screen = Screen::new(request, width, height).perform(&[Action::Bottom, open[stage]]);
+        screen.dialog.paste(&text);
+        let buf = screen.paint();
+        for cell in buf.content() {
+            prop_assert!(!cell.symbol().chars().any(char::is_control));
+        }
+        if let Some(caret) = screen.caret {
+            prop_assert!(buf.area.contains(caret));
+        }
+    }
+
+    /// Whoever has scrolled through it has seen each character of the command.
+    #[test]
+    fn all_of_a_command_is_in_the_rows(command in "[ -~]{1,300}", width in 8..90_u16, height in 4..30_u16) {
+        let mut screen = Screen::new(bash(json!({ "command": command.clone() })), width, height);
+        screen.paint();
+        let rows: String = screen.laid.rows.iter().map(shown).collect();
+        prop_assert!(rows.contains(&command), "{rows}");
+    }
+}
+
+/// A row without its decoration; all of these tests' commands are one column a letter.
+fn shown(row: &Row) -> String {
+    let text = row.line.to_string();
+    text.chars().skip(row.gutter.into()).collect()
+}
