@@ -30,6 +30,7 @@ pub mod headless;
 pub mod keymap;
 pub mod theme;
 
+pub mod app;
 pub mod ui;
 
 pub mod cli;
