@@ -1,0 +1,191 @@
+//! The screen as a person uses it: the built program in a terminal, answered with keys.
+
+use crate::support::program::Program;
+use crate::support::pty::{Pty, script};
+
+/// A scripted model in a terminal of 100×30; colours by number, so that a test can tell a key that counts from one that
+/// does not yet.
+fn play(program: Program, toml: &str, more: &[&str]) -> Pty {
+    let provider = script(&program, toml);
+    let mut arguments = vec!["--theme", "ansi16", "--provider", &provider];
+    arguments.extend(more);
+    let mut tui = Pty::spawn_in(program, &arguments, 100, 30);
+    tui.wait_for("❯").send("go\r");
+    tui
+}
+
+/// Waits until the question takes keys: its hints are no longer faint.
+fn armed<'a>(tui: &'a mut Pty, hint: &str) -> &'a mut Pty {
+    tui.wait_until(|screen| {
+        let found = screen.rows(0, screen.size().1).enumerate();
+        let mut places = found.filter_map(|(row, text)| {
+            let at = text.find(hint)?;
+            Some((row, text[..at].chars().count()))
+        });
+        places.next().is_some_and(|(row, column)| {
+            let (row, column) = (u16::try_from(row), u16::try_from(column));
+            let cell = screen.cell(row.expect("a row"), column.expect("a column"));
+            cell.is_some_and(|cell| cell.fgcolor() != vt100::Color::Idx(8))
+        })
+    })
+}
+
+const TOUCH: &str = r#"
+[[turn]]
+step = [{ text = "I will make a file." }, { call = "Bash", input = { command = "touch made.txt" } }]
+[[turn]]
+text = "Done with that."
+"#;
+
+const EDIT: &str = r#"
+[[turn]]
+step = [{ call = "Read", input = { file_path = "poem.txt" } }]
+[[turn]]
+step = [{ call = "Write", input = { file_path = "poem.txt", content = "ONE\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nNINE\n" } }]
+[[turn]]
+text = "Done with that."
+"#;
+
+const POEM: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n";
+
+#[test]
+fn a_command_runs_once_it_is_allowed() {
+    let mut tui = play(Program::new(), TOUCH, &[]);
+    tui.wait_for("touch made.txt");
+    armed(&mut tui, "y yes").send("y").wait_for("Done with that.");
+    assert!(tui.program().path("made.txt").exists());
+}
+
+#[test]
+fn a_command_that_is_denied_does_not_run_and_the_turn_goes_on() {
+    let mut tui = play(Program::new(), TOUCH, &[]);
+    armed(&mut tui, "n no").send("n").wait_for("Done with that.").wait_for("denied");
+    assert!(!tui.program().path("made.txt").exists());
+}
+
+#[test]
+fn the_reason_of_a_denial_reaches_the_model() {
+    let mut tui = play(Program::new(), TOUCH, &[]);
+    armed(&mut tui, "e no, because").send("e");
+    armed(&mut tui, "Enter send").send("use mkdir instead\r");
+    tui.wait_for("Done with that.");
+    let log = tui.program().session_log();
+    assert!(log.contains("use mkdir instead"), "{log}");
+    assert!(!tui.program().path("made.txt").exists());
+}
+
+#[test]
+fn always_writes_the_rule_and_counts_in_the_next_session_too() {
+    let mut tui = play(Program::new(), TOUCH, &[]);
+    armed(&mut tui, "a always").send("a");
+    armed(&mut tui, "Enter save").send("\r");
+    tui.wait_for("Done with that.");
+    let settings = tui.program().read(".agent-tui/settings.local.json");
+    assert!(settings.contains("Bash(touch"), "{settings}");
+    tui.send("\x03\x03").exit();
+    let program = tui.into_program();
+    std::fs::remove_file(program.path("made.txt")).expect("it was made");
+    let mut again = play(program, TOUCH, &[]);
+    again.wait_for("Done with that.");
+    assert!(again.program().path("made.txt").exists());
+}
+
+#[test]
+fn of_a_change_only_the_chosen_hunks_are_made() {
+    let program = Program::new();
+    program.put("poem.txt", POEM);
+    let mut tui = play(program, EDIT, &[]);
+    armed(&mut tui, "Tab pick changes").send("\t");
+    armed(&mut tui, "y take").send("n");
+    tui.wait_for("hunk 2/2");
+    armed(&mut tui, "y take").send("y");
+    armed(&mut tui, "Enter apply").send("\r");
+    tui.wait_for("Done with that.");
+    let poem = tui.program().read("poem.txt");
+    assert_eq!(poem, POEM.replace("nine", "NINE"));
+}
+
+#[test]
+fn typing_ahead_answers_nothing() {
+    let slow = r#"
+[[turn]]
+step = [{ text = "Wait for it." }, { delay_ms = 300 }, { call = "Bash", input = { command = "touch made.txt" } }]
+[[turn]]
+text = "Done with that."
+"#;
+    let mut tui = play(Program::new(), slow, &[]);
+    tui.wait_for("Wait for it.");
+    // A person in the middle of a word when the question comes up.
+    tui.send("yyyy").wait_for("y yes");
+    assert!(!tui.program().path("made.txt").exists());
+    armed(&mut tui, "n no").send("n").wait_for("Done with that.");
+    assert!(!tui.program().path("made.txt").exists());
+    assert!(tui.screen().contains("❯ yyyy"), "the draft is untouched");
+}
+
+#[test]
+fn an_interrupt_stops_a_command_and_lets_a_change_finish() {
+    let running = r#"
+[[turn]]
+step = [{ call = "Bash", input = { command = "echo started; sleep 600" } }]
+"#;
+    let mut tui = play(Program::new(), running, &["--permission-mode", "bypassPermissions"]);
+    tui.wait_for("started").send("\x03").wait_for("interrupted").wait_for("cancelled");
+    tui.send("\x03\x03");
+    assert_eq!(tui.exit().code, 0);
+}
+
+#[test]
+fn one_call_of_three_is_cancelled_and_the_others_go_on() {
+    let three = r#"
+[[turn]]
+step = [
+  { call = "Bash", input = { command = "sleep 600; true" } },
+  { call = "Bash", input = { command = "sleep 601; true" } },
+  { call = "Bash", input = { command = "sleep 602; true" } },
+]
+[[turn]]
+text = "Done with that."
+"#;
+    let mut tui = play(Program::new(), three, &["--permission-mode", "bypassPermissions"]);
+    tui.wait_until(|screen| screen.contents().matches("running").count() >= 3);
+    tui.send("\x14k").send("x").wait_for("cancelled");
+    assert_eq!(tui.screen().matches("  running").count(), 2, "{}", tui.screen());
+    tui.send("\x1b").send("\x03").wait_for("interrupted");
+}
+
+#[test]
+fn a_paste_is_one_block_and_sends_nothing() {
+    let mut tui = Pty::spawn(&["--provider", "builtin"], 100, 30);
+    tui.wait_for("❯").paste("find *.zig\nrun touch pasted.txt\n");
+    tui.wait_for("run touch pasted.txt");
+    assert!(!tui.screen().contains("waiting for the model"));
+    tui.send("\x03").wait_gone("run touch pasted.txt").send("\x03\x03").exit();
+}
+
+#[test]
+fn the_size_may_change_while_text_arrives() {
+    let long = format!(
+        "[[turn]]\nword_ms = 2\ntext = \"{} the end of it.\"\n",
+        "word ".repeat(300)
+    );
+    let mut tui = play(Program::new(), &long, &[]);
+    for (columns, rows) in [(40, 12), (160, 50), (20, 5), (1, 1), (110, 30), (80, 24)] {
+        tui.resize(columns, rows);
+    }
+    tui.wait_for("the end of it.");
+    let screen = tui.screen();
+    assert!(screen.contains('❯') && screen.contains("twice to quit"), "{screen}");
+}
+
+#[test]
+fn the_built_in_model_works_with_no_key_and_says_how_to_connect_a_real_one() {
+    let program = Program::new();
+    program.put("notes.txt", "teh cat\n");
+    let mut tui = Pty::spawn_in(program, &["--theme", "ansi16"], 100, 30);
+    tui.wait_for("ANTHROPIC_API_KEY").send("edit notes.txt: teh => the\r");
+    tui.wait_for("+ the cat");
+    armed(&mut tui, "y yes").send("y").wait_gone("y yes");
+    tui.wait_for("twice to quit");
+    assert_eq!(tui.program().read("notes.txt"), "the cat\n");
+}
