@@ -78,6 +78,7 @@ struct Tracked {
     call: ToolCall,
     safe: bool,
     cancel: CancellationToken,
+    background: CancellationToken,
     begun: Option<Instant>,
     reply: Option<oneshot::Sender<Answer>>,
     shown: Option<FileDiff>,
@@ -123,6 +124,7 @@ impl Executor {
                 call,
                 safe,
                 cancel,
+                background: CancellationToken::new(),
                 begun: None,
                 reply: None,
                 shown: None,
@@ -147,6 +149,21 @@ impl Executor {
 
     pub fn answer_by_hand(&mut self, id: CallId, text: String, witness: &mut dyn Witness) {
         self.feed(Input::AnsweredByHand(id, text), witness);
+    }
+
+    /// Lets a running command go on without being waited for.
+    pub fn background(&mut self, id: &CallId, witness: &mut dyn Witness) {
+        let call = self.calls.get(id).filter(|_| self.machine.is_running(id));
+        let can = |call: &&Tracked| {
+            let tool = self.context.registry.find(&call.call.name);
+            tool.is_some_and(|tool| tool.can_background())
+        };
+        match call.filter(can) {
+            Some(call) => call.background.cancel(),
+            None => witness.see(Happened::Notice(
+                "only a command that runs can go on in the background".into(),
+            )),
+        }
     }
 
     /// A person's answer to a call that asked.
@@ -309,6 +326,7 @@ impl Executor {
             context: self.context.clone(),
             permit: tracked.permit.clone(),
             cancel: tracked.cancel.clone(),
+            background: tracked.background.clone(),
             reports: self.reporter.clone(),
         };
         let (call, id, reports) = (tracked.call.clone(), id.clone(), self.reporter.clone());

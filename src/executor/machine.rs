@@ -212,6 +212,12 @@ impl Machine {
             .is_some_and(|at| matches!(self.calls[at].state, Call::Executing { .. }))
     }
 
+    /// Whether the call's tool is at work.
+    pub fn is_running(&self, id: &CallId) -> bool {
+        self.position(id)
+            .is_some_and(|at| matches!(self.calls[at].state, Call::Executing { running: true, .. }))
+    }
+
     fn add(&mut self, id: &CallId, traits: Traits, steps: &mut Vec<Step>) {
         if self.positions.contains_key(id) || self.intake == Intake::Delivered {
             return;

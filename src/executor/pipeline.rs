@@ -66,6 +66,8 @@ pub struct Line {
     /// What a call that starts anew was permitted already.
     pub permit: Option<Permit>,
     pub cancel: CancellationToken,
+    /// Cancelled when the call is to go on without being waited for.
+    pub background: CancellationToken,
     pub reports: mpsc::Sender<Report>,
 }
 
@@ -121,11 +123,13 @@ impl Line {
                     content,
                     is_error: false,
                 };
+                let end = if output.backgrounded {
+                    End::Backgrounded
+                } else {
+                    End::Normal
+                };
                 Ok(Done {
-                    outcome: Outcome {
-                        result,
-                        end: End::Normal,
-                    },
+                    outcome: Outcome { result, end },
                     changes: output.changes,
                     shown: output.for_screen.map(|ForScreen::Diff(diff)| diff),
                 })
@@ -170,6 +174,7 @@ impl Line {
             call: call.id.clone(),
             cwd: self.context.cwd(),
             cancel: self.cancel.clone(),
+            background: self.background.clone(),
             progress,
             journal,
             off_limits: off_limits(&self.context),

@@ -4,7 +4,8 @@ use serde_json::json;
 
 use super::driver::Happened;
 use super::rig::{Rig, safe, secs, unsafe_};
-use crate::protocol::{Answer, FileDiff, RuleOffer};
+use crate::protocol::{Answer, CallOutcome, FileDiff, RuleOffer};
+use crate::tools::bash::jobs::Status;
 
 fn for_session(rule: &str) -> Answer {
     Answer::AllowForSession { rule: rule.into() }
@@ -94,6 +95,49 @@ async fn a_rule_that_cannot_be_saved_counts_for_the_session_and_the_person_is_to
         "{notice}"
     );
     assert_eq!(std::fs::read_to_string(file).expect("there"), "{ oops");
+}
+
+#[tokio::test]
+async fn a_command_that_runs_can_go_on_in_the_background_and_others_cannot() {
+    let mut rig = Rig::real();
+    let go = rig.scratch.path("go");
+    let command = format!(
+        "echo early; until [ -e '{}' ]; do sleep 0.01; done; echo late",
+        go.display()
+    );
+    rig.call("1", "Bash", json!({ "command": command }));
+    rig.request("1").await;
+    rig.tell(|executor, seen| executor.background(&"1".into(), seen));
+    let notice = "only a command that runs can go on in the background";
+    assert_eq!(rig.notices(), [notice]);
+    rig.answer("1", Answer::Allow);
+    rig.until(|happened| matches!(happened, Happened::Progress(..)))
+        .await;
+    rig.tell(|executor, seen| executor.background(&"1".into(), seen));
+    rig.stream_ended();
+    let result = rig.deliver().await.results.concat();
+    assert!(
+        result.contains("running in background with ID: bash_1."),
+        "{result}"
+    );
+    assert!(result.ends_with("Its output so far:\nearly"), "{result}");
+    let outcome = rig.seen.0.iter().find_map(|happened| match happened {
+        Happened::Completed { outcome, .. } => Some(outcome.clone()),
+        _ => None,
+    });
+    assert_eq!(outcome, Some(CallOutcome::Backgrounded));
+    std::fs::write(go, "").expect("write");
+    let mut printed = Vec::new();
+    loop {
+        let news = rig.context.env.groups.jobs.look("bash_1").expect("known");
+        printed.extend(news.output);
+        if news.status != Status::Running {
+            assert_eq!(news.status, Status::Exited(0));
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(printed, b"late\n");
 }
 
 #[tokio::test]

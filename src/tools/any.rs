@@ -25,6 +25,7 @@ pub trait AnyTool: Send + Sync {
     fn is_enabled(&self, about: &DescribeCx) -> bool;
     /// Never panics and never refuses: an input that does not fit has the careful facts.
     fn facts(&self, input: &Value) -> CallFacts;
+    fn can_background(&self) -> bool;
     /// Compiles what the first call would have to wait for.
     fn prepare(&self);
     /// Every violation of the schema, in words for the model.
@@ -112,6 +113,10 @@ impl<T: Tool> AnyTool for Erased<T> {
             .ok()
             .flatten()
             .unwrap_or_default()
+    }
+
+    fn can_background(&self) -> bool {
+        self.tool.can_background()
     }
 
     fn prepare(&self) {

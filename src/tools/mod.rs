@@ -6,10 +6,12 @@
 
 pub mod any;
 pub mod bash;
+pub mod bash_output;
 pub mod edit;
 pub mod files;
 pub mod glob;
 pub mod grep;
+pub mod kill_shell;
 pub mod off_limits;
 pub mod read;
 pub mod registry;
@@ -74,6 +76,11 @@ pub trait Tool: Send + Sync + 'static {
 
     /// Whether this call surely changes nothing.
     fn is_read_only(&self, _input: &Self::Input) -> bool {
+        false
+    }
+
+    /// Whether a running call can go on without being waited for; it looks at [`ToolCx::background`] then.
+    fn can_background(&self) -> bool {
         false
     }
 
@@ -144,6 +151,8 @@ pub struct ToolCx {
     pub cwd: PathBuf,
     /// Cancelled when the call is to stop. A tool that does long work looks at it.
     pub cancel: CancellationToken,
+    /// Cancelled when the call is to go on in the background, if its tool can do that.
+    pub background: CancellationToken,
     pub progress: Progress,
     pub journal: Journal,
     /// What a search must leave out.
@@ -182,6 +191,8 @@ pub struct ToolOutput {
     pub for_model: Vec<ResultBlock>,
     pub for_screen: Option<ForScreen>,
     pub changes: Vec<ContextChange>,
+    /// What was started goes on in the background.
+    pub backgrounded: bool,
 }
 
 /// The call's result as a person sees it, where that is more than the model's text.

@@ -8,6 +8,8 @@ use crate::protocol::ToolDefinition;
 
 /// The tools of `--simple`.
 const SIMPLE: [&str; 3] = ["Bash", "Edit", "Read"];
+/// Tools that are of no use without Bash.
+const NEED_BASH: [&str; 2] = ["BashOutput", "KillShell"];
 
 /// What decides, apart from the tools themselves, which of them a request offers.
 #[derive(Debug, Clone, Default)]
@@ -32,11 +34,13 @@ pub struct NameTaken(pub String);
 impl Registry {
     /// Everything compiled in.
     pub fn built_in() -> Self {
-        let tools: [Arc<dyn AnyTool>; 6] = [
+        let tools: [Arc<dyn AnyTool>; 8] = [
             Arc::new(Erased::new(super::bash::Bash)),
+            Arc::new(Erased::new(super::bash_output::BashOutput)),
             Arc::new(Erased::new(super::edit::Edit)),
             Arc::new(Erased::new(super::glob::Glob)),
             Arc::new(Erased::new(super::grep::Grep)),
+            Arc::new(Erased::new(super::kill_shell::KillShell)),
             Arc::new(Erased::new(super::read::Read)),
             Arc::new(Erased::new(super::write::Write)),
         ];
@@ -100,7 +104,10 @@ impl Registry {
         let tools = self.tools.iter().filter(|tool| {
             let name = tool.spec().name;
             (!offer.simple || SIMPLE.contains(&name))
-                && !offer.denied.iter().any(|denied| denied == name)
+                && !offer
+                    .denied
+                    .iter()
+                    .any(|denied| denied == name || (denied == "Bash" && NEED_BASH.contains(&name)))
                 && tool.is_enabled(&offer.about)
         });
         Self {

@@ -89,7 +89,16 @@ fn the_lines_of_stream_json_are_those_of_the_contract() {
     assert_eq!(init["cwd"], json!(program.workspace()));
     assert_eq!(
         init["tools"],
-        json!(["Bash", "Edit", "Glob", "Grep", "Read", "Write"])
+        json!([
+            "Bash",
+            "BashOutput",
+            "Edit",
+            "Glob",
+            "Grep",
+            "KillShell",
+            "Read",
+            "Write"
+        ])
     );
     assert_eq!(init["permission_mode"], "bypassPermissions");
     let session = init["session_id"].as_str().expect("an id");

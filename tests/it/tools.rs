@@ -72,7 +72,7 @@ fn run_in_background_writes_to_a_file_and_ends_with_the_program() {
     let path = results[0]
         .split("written to: ")
         .nth(1)
-        .and_then(|rest| rest.split(". Read").next())
+        .and_then(|rest| rest.split(". Look").next())
         .expect("a path");
     assert!(results[0].contains("ID: bash_1"), "{}", results[0]);
     assert!(std::path::Path::new(path).exists(), "{path}");

@@ -50,6 +50,18 @@ impl Capture {
         capture
     }
 
+    /// From here on everything goes to the file, what there is already first.
+    pub fn follow(&mut self) {
+        if self.file.is_none() && self.problem.is_none() {
+            self.spill();
+        }
+    }
+
+    /// How many bytes have come.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -93,6 +105,11 @@ impl Capture {
 
     /// The output as text of at most `limit` characters, without escape sequences.
     pub fn finish(mut self, limit: usize) -> String {
+        self.so_far(limit)
+    }
+
+    /// The same, of what has come until now.
+    pub fn so_far(&mut self, limit: usize) -> String {
         let whole_limit = limit;
         let limit = limit.saturating_sub(NOTICE);
         let all = self.is_all_in_memory();
@@ -156,7 +173,7 @@ impl Capture {
 }
 
 /// Output as text: no escape sequences, no trailing blank lines, bytes that are no UTF-8 replaced.
-fn plain(bytes: &[u8]) -> String {
+pub fn plain(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let stripped = anstream::adapter::strip_str(&text).to_string();
     let body = stripped.trim_end();

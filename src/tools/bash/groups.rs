@@ -1,25 +1,31 @@
 //! The process groups that outlive their call: none of them outlives the program.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures_util::FutureExt;
+use futures_util::future::FusedFuture;
 use rustix::process::{Pid, Signal};
 use tokio::net::unix::pipe;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::capture::Capture;
 use super::group::Group;
-use super::shell::{Parts, Shell, read_some};
+use super::jobs::{Jobs, NoSuchJob, Status};
+use super::shell::{DRAIN, Parts, Shell, read_some};
 
 /// How long the groups have to end by themselves when the program does.
 const LAST_GRACE: Duration = Duration::from_millis(500);
+/// How long one that is killed has to end by itself.
+const TERM_GRACE: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// What runs in the background, in the order in which it was started.
 #[derive(Clone, Default)]
 pub struct Groups {
     kept: Arc<Mutex<Vec<Kept>>>,
-    started: Arc<AtomicUsize>,
+    pub jobs: Jobs,
 }
 
 struct Kept {
@@ -49,28 +55,58 @@ impl Groups {
             mut child,
             group,
             output,
-            script,
+            leftovers,
         } = shell.into_parts();
         let leader = group.leader();
         self.add(group, command);
-        let id = format!("bash_{}", self.started.fetch_add(1, Ordering::Relaxed) + 1);
-        let groups = self.clone();
+        let id = self.jobs.add(command, leader, capture.path());
+        let (groups, job) = (self.clone(), id.clone());
         tokio::spawn(async move {
-            while let Ok(bytes) = read_some(&output).await {
-                if bytes.is_empty() {
-                    break;
+            let reading = async {
+                while let Ok(bytes) = read_some(&output).await {
+                    if bytes.is_empty() {
+                        break;
+                    }
+                    capture.push(&bytes);
+                    if capture.is_flooded() {
+                        groups.signal(leader, Signal::KILL);
+                        break;
+                    }
                 }
-                capture.push(&bytes);
-                if capture.is_flooded() {
-                    groups.kill(leader);
-                    break;
+            };
+            let mut reading = pin!(reading.fuse());
+            let status = tokio::select! {
+                () = &mut reading => child.wait().await,
+                status = child.wait() => {
+                    // Its last words come before the news of its end; but a child may hold the output open for ever.
+                    let _ = timeout(DRAIN, &mut reading).await;
+                    status
                 }
+            };
+            groups.jobs.ended(&job, status);
+            if !reading.is_terminated() {
+                reading.await;
             }
-            let _ = child.wait().await;
-            drop(script);
+            drop(leftovers);
             groups.forget_dead();
         });
         id
+    }
+
+    /// Ends a command in the background: TERM, a while, KILL. Says how it had ended, if it had.
+    pub async fn kill(&self, id: &str) -> Result<Option<Status>, NoSuchJob> {
+        let leader = match self.jobs.kill(id)? {
+            Ok(leader) => leader,
+            Err(status) => return Ok(Some(status)),
+        };
+        self.signal(leader, Signal::TERM);
+        let until = Instant::now() + TERM_GRACE;
+        while Instant::now() < until && self.is_kept(leader) {
+            sleep(PAUSE).await;
+        }
+        // Dropping a group kills what is left of it.
+        self.lock().retain(|kept| !kept.group.is_led_by(leader));
+        Ok(None)
     }
 
     /// The commands that still run.
@@ -88,7 +124,7 @@ impl Groups {
         }
         let until = Instant::now() + LAST_GRACE;
         while Instant::now() < until && !self.running().is_empty() {
-            sleep(Duration::from_millis(5)).await;
+            sleep(PAUSE).await;
         }
         // Dropping a group kills what is left of it.
         self.lock().clear();
@@ -113,10 +149,16 @@ impl Groups {
         });
     }
 
-    fn kill(&self, leader: Option<Pid>) {
+    fn is_kept(&self, leader: Option<Pid>) -> bool {
+        self.forget_dead();
+        let kept = self.lock();
+        kept.iter().any(|kept| kept.group.is_led_by(leader))
+    }
+
+    fn signal(&self, leader: Option<Pid>, signal: Signal) {
         let kept = self.lock();
         for kept in kept.iter().filter(|kept| kept.group.is_led_by(leader)) {
-            kept.group.signal(Signal::KILL);
+            kept.group.signal(signal);
         }
     }
 

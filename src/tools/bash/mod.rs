@@ -6,6 +6,7 @@
 pub mod capture;
 pub mod group;
 pub mod groups;
+pub mod jobs;
 pub mod shell;
 mod status;
 mod stragglers;
@@ -69,6 +70,10 @@ impl Tool for Bash {
         reader::classify(&input.command).read_only
     }
 
+    fn can_background(&self) -> bool {
+        true
+    }
+
     fn subject(&self, input: &Input) -> String {
         input.command.clone()
     }
@@ -102,9 +107,11 @@ impl Tool for Bash {
             return Ok(leave_running(shell, capture, &input, &cx));
         }
         let mut capture = Capture::new(&cx.env.results_dir, &cx.call);
-        let ended = shell
-            .run(&mut capture, timeout(&input), &cx.cancel, &cx.progress)
-            .await;
+        let ended = shell.run(&mut capture, timeout(&input), &cx).await;
+        if matches!(ended, Ended::Backgrounded) {
+            capture.follow();
+            return Ok(leave_running(shell, capture, &input, &cx));
+        }
         let left = shell.hand_over(&cx.env.groups, &input.command);
         let picture = capture.data_url().as_deref().and_then(image);
         let text = capture.finish(Self::SPEC.max_result_chars);
@@ -185,6 +192,7 @@ fn conclude(
             &output,
         ),
         Ended::Cancelled => Err(ToolError::cancelled_after(output)),
+        Ended::Backgrounded => Ok(ToolOutput::text(output)),
         Ended::Lost(error) => failed(
             format!("The command's end could not be awaited: {error}"),
             &output,
@@ -192,12 +200,30 @@ fn conclude(
     }
 }
 
-fn leave_running(shell: Shell, capture: Capture, input: &Input, cx: &ToolCx) -> ToolOutput {
+/// Lets the command go on, and says where it can be found again, with what it has printed so far.
+fn leave_running(shell: Shell, mut capture: Capture, input: &Input, cx: &ToolCx) -> ToolOutput {
     let path = capture.path().display().to_string();
-    let id = cx.env.groups.adopt(shell, capture, &input.command);
-    ToolOutput::text(format!(
-        "Command running in background with ID: {id}. Output is being written to: {path}. Read that file to see it."
-    ))
+    let (printed, known) = (
+        capture.so_far(Bash::SPEC.max_result_chars / 2),
+        capture.total(),
+    );
+    let groups = &cx.env.groups;
+    let id = groups.adopt(shell, capture, &input.command);
+    groups.jobs.skip(&id, known);
+    let mut text = format!(
+        "Command running in background with ID: {id}. Output is being written to: {path}. Look at it with BashOutput or Read."
+    );
+    if !input.run_in_background.unwrap_or(false) {
+        text.insert_str(0, "The user moved the command to the background. ");
+    }
+    if !printed.is_empty() {
+        text.push_str(" Its output so far:\n");
+        text.push_str(&printed);
+    }
+    ToolOutput {
+        backgrounded: true,
+        ..ToolOutput::text(text)
+    }
 }
 
 fn timeout(input: &Input) -> Duration {

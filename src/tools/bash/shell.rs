@@ -12,18 +12,17 @@ use rustix::process::{Pid, Signal};
 use tempfile::{NamedTempFile, TempPath};
 use tokio::net::unix::pipe;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
-use tokio_util::sync::CancellationToken;
 
 use super::capture::Capture;
 use super::group::Group;
 use super::groups::Groups;
 use super::stragglers;
-use crate::tools::Progress;
+use crate::tools::{Progress, ToolCx};
 
 /// How long a command has to end by itself once it was told to.
 const TERM_GRACE: Duration = Duration::from_secs(2);
 /// How long output of children that outlive the shell is waited for.
-const DRAIN: Duration = Duration::from_millis(100);
+pub const DRAIN: Duration = Duration::from_millis(100);
 /// As much as a pipe can hold.
 const PIPE: usize = 1 << 20;
 /// The pace of progress reports.
@@ -67,7 +66,8 @@ pub struct Parts {
     pub child: Box<dyn ChildWrapper>,
     pub group: Group,
     pub output: pipe::Receiver,
-    pub script: Option<TempPath>,
+    /// Files that the shell may still want.
+    pub leftovers: [Option<TempPath>; 2],
 }
 
 /// How a command came to its end.
@@ -79,6 +79,8 @@ pub enum Ended {
     /// It printed more than anyone will read.
     Flooded,
     Cancelled,
+    /// It has not ended: it is to go on, and not to be waited for.
+    Backgrounded,
     Lost(io::Error),
 }
 
@@ -147,19 +149,14 @@ impl Shell {
     }
 
     /// Waits for the command's end, whatever brings it, and collects its output.
-    pub async fn run(
-        &mut self,
-        capture: &mut Capture,
-        limit: Duration,
-        cancel: &CancellationToken,
-        progress: &Progress,
-    ) -> Ended {
+    pub async fn run(&mut self, capture: &mut Capture, limit: Duration, cx: &ToolCx) -> Ended {
         let deadline = Instant::now() + limit;
-        let mut reporter = Reporter::new(progress);
+        let mut reporter = Reporter::new(&cx.progress);
         let ended = loop {
             tokio::select! {
                 biased;
-                () = cancel.cancelled() => break Some(Ended::Cancelled),
+                () = cx.cancel.cancelled() => break Some(Ended::Cancelled),
+                () = cx.background.cancelled() => break Some(Ended::Backgrounded),
                 () = sleep_until(deadline) => break Some(Ended::TimedOut(limit)),
                 // Before the output, which may never pause.
                 () = reporter.due() => reporter.flush(),
@@ -280,7 +277,7 @@ impl Shell {
             child: self.child,
             group: self.group,
             output: self.output,
-            script: self.script,
+            leftovers: [self.script, self.directory],
         }
     }
 
@@ -362,7 +359,7 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-fn how_it_ended(status: ExitStatus) -> Ended {
+pub fn how_it_ended(status: ExitStatus) -> Ended {
     use std::os::unix::process::ExitStatusExt;
     match (status.code(), status.signal()) {
         (Some(code), _) => Ended::Exited(code),

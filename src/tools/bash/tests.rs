@@ -421,7 +421,7 @@ async fn a_command_in_the_background_writes_to_its_file_and_is_forgotten_when_it
     assert_eq!(
         said,
         format!(
-            "Command running in background with ID: bash_1. Output is being written to: {}. Read that file to see it.",
+            "Command running in background with ID: bash_1. Output is being written to: {}. Look at it with BashOutput or Read.",
             file.display()
         )
     );

@@ -46,6 +46,7 @@ impl Scratch {
             call: CallId::from("call"),
             cwd: root.clone(),
             cancel: CancellationToken::new(),
+            background: CancellationToken::new(),
             progress: Progress::silent(),
             journal: {
                 let announced = announced.clone();

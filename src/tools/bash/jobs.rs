@@ -1,0 +1,186 @@
+//! What is known of the commands in the background: what they print, whether they still run, how they ended.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::process::Pid;
+
+use super::shell::{Ended, how_it_ended};
+
+/// More than this is not read at one look; what comes before it stays in the file.
+const MOST_NEWS: u64 = 1 << 20;
+/// Of those that are over, only so many are remembered.
+const MOST_OVER: usize = 100;
+
+/// All commands that were started in the background or moved there, in order.
+#[derive(Clone, Default)]
+pub struct Jobs(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    jobs: Vec<Job>,
+    started: usize,
+}
+
+struct Job {
+    id: String,
+    command: String,
+    leader: Option<Pid>,
+    file: PathBuf,
+    /// How much of the file was looked at.
+    read: u64,
+    status: Status,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    Running,
+    Exited(i32),
+    Signalled(i32),
+    /// Somebody wanted it to end.
+    Killed,
+}
+
+/// What is new since the last look.
+#[derive(Debug, PartialEq, Eq)]
+pub struct News {
+    pub status: Status,
+    pub command: String,
+    pub file: PathBuf,
+    /// Bytes that are in the file, but not in `output`.
+    pub skipped: u64,
+    pub output: Vec<u8>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no command in the background has the ID `{wanted}`; {there}")]
+pub struct NoSuchJob {
+    wanted: String,
+    there: String,
+}
+
+impl Jobs {
+    /// A command goes to the background, printing to `file`. Returns its id.
+    pub fn add(&self, command: &str, leader: Option<Pid>, file: &Path) -> String {
+        let mut state = self.lock();
+        state.started += 1;
+        let id = format!("bash_{}", state.started);
+        let over = |job: &Job| job.status != Status::Running;
+        if state.jobs.iter().filter(|job| over(job)).count() >= MOST_OVER
+            && let Some(oldest) = state.jobs.iter().position(over)
+        {
+            state.jobs.remove(oldest);
+        }
+        state.jobs.push(Job {
+            id: id.clone(),
+            command: command.to_owned(),
+            leader,
+            file: file.to_owned(),
+            read: 0,
+            status: Status::Running,
+        });
+        id
+    }
+
+    pub fn command(&self, id: &str) -> Option<String> {
+        let state = self.lock();
+        let job = state.jobs.iter().find(|job| job.id == id);
+        job.map(|job| job.command.clone())
+    }
+
+    /// What was printed so far is known already.
+    pub fn skip(&self, id: &str, bytes: u64) {
+        if let Some(job) = self.lock().jobs.iter_mut().find(|job| job.id == id) {
+            job.read = bytes;
+        }
+    }
+
+    pub fn ended(&self, id: &str, status: io::Result<ExitStatus>) {
+        let status = match status.map(how_it_ended) {
+            Ok(Ended::Exited(code)) => Status::Exited(code),
+            Ok(Ended::Signalled(signal)) => Status::Signalled(signal),
+            Ok(_) | Err(_) => Status::Killed,
+        };
+        let mut state = self.lock();
+        let job = state.jobs.iter_mut().find(|job| job.id == id);
+        if let Some(job) = job.filter(|job| job.status == Status::Running) {
+            job.status = status;
+        }
+    }
+
+    /// Marks a command that runs as killed; its leader, for whoever does the killing, or how it had ended before.
+    pub fn kill(&self, id: &str) -> Result<Result<Option<Pid>, Status>, NoSuchJob> {
+        let mut state = self.lock();
+        let job = state.job(id)?;
+        if job.status != Status::Running {
+            return Ok(Err(job.status));
+        }
+        job.status = Status::Killed;
+        Ok(Ok(job.leader))
+    }
+
+    /// What is new since the last look. Blocks: not for an async thread.
+    pub fn look(&self, id: &str) -> Result<News, NoSuchJob> {
+        let mut state = self.lock();
+        let job = state.job(id)?;
+        let (skipped, mut output) = news(&job.file, job.read).unwrap_or_default();
+        if job.status == Status::Running
+            && let Some(end) = memchr::memrchr(b'\n', &output)
+        {
+            // Half a line is waited for, so that nobody takes it for a whole one.
+            output.truncate(end + 1);
+        }
+        job.read += skipped + output.len() as u64;
+        Ok(News {
+            status: job.status,
+            command: job.command.clone(),
+            file: job.file.clone(),
+            skipped,
+            output,
+        })
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn job(&mut self, id: &str) -> Result<&mut Job, NoSuchJob> {
+        let known: Vec<&str> = self.jobs.iter().map(|job| job.id.as_str()).collect();
+        let there = if known.is_empty() {
+            "there is none".to_owned()
+        } else {
+            format!("there are {}", known.join(", "))
+        };
+        let found = self.jobs.iter_mut().find(|job| job.id == id);
+        found.ok_or_else(|| NoSuchJob {
+            wanted: id.to_owned(),
+            there,
+        })
+    }
+}
+
+impl Status {
+    pub fn in_words(self) -> String {
+        match self {
+            Status::Running => "running".to_owned(),
+            Status::Exited(code) => format!("exited with code {code}"),
+            Status::Signalled(signal) => format!("ended by signal {signal}"),
+            Status::Killed => "killed".to_owned(),
+        }
+    }
+}
+
+fn news(path: &Path, from: u64) -> io::Result<(u64, Vec<u8>)> {
+    let mut file = File::open(path)?;
+    let new = file.metadata()?.len().saturating_sub(from);
+    let skipped = new.saturating_sub(MOST_NEWS);
+    file.seek(SeekFrom::Start(from + skipped))?;
+    let mut output = Vec::new();
+    file.take(MOST_NEWS).read_to_end(&mut output)?;
+    Ok((skipped, output))
+}
