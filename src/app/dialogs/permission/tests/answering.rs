@@ -1,3 +1,5 @@
+//! When a key answers, and which request.
+
 use super::{Asked, DENIED, STAYS, answered, bash, edit};
 use crate::app::dialogs::permission::{ARM_DELAY, Stage, Verdict};
 use crate::keymap::Action;

@@ -1,3 +1,5 @@
+//! A dialog with a clock, requests to ask, and the keys that are built in.
+
 mod answering;
 mod random;
 mod stages;

@@ -1,3 +1,5 @@
+//! Any order of events.
+
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 
 use super::{Asked, edit};

@@ -1,3 +1,5 @@
+//! What can be allowed after how much was read, and the stages: rule, reason, hunks.
+
 use super::{Asked, DENIED, STAYS, answered, bash, edit, edited};
 use crate::app::dialogs::permission::{Picking, Stage, Verdict};
 use crate::keymap::{Action, Context};
