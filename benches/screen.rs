@@ -32,9 +32,21 @@ fn main() -> ExitCode {
         Figure::new("first frame, keymap and theme read", first_frame(), 2.0),
         Figure::new("key to frame, 10 messages", small, 0.5),
         Figure::new("key to frame, 1,000 messages", frame_after_key(1_000), 0.5),
-        Figure::new("key to frame, 100,000 messages", frame_after_key(100_000), 0.5),
-        Figure::new("scrolling a page, 100,000 messages", scroll_a_page(100_000), 3.0),
-        Figure::new("3,000 deltas (210 KB), a frame after each 10th", deltas(), 60.0),
+        Figure::new(
+            "key to frame, 100,000 messages",
+            frame_after_key(100_000),
+            0.5,
+        ),
+        Figure::new(
+            "scrolling a page, 100,000 messages",
+            scroll_a_page(100_000),
+            3.0,
+        ),
+        Figure::new(
+            "3,000 deltas (210 KB), a frame after each 10th",
+            deltas(),
+            60.0,
+        ),
         Figure::new("re-wrap after a resize, 1,000 messages", rewrap(1_000), 4.0),
         Figure::new("a frame at 500×200 with 50,000 lines", large_frame(), 50.0),
     ];
@@ -130,9 +142,8 @@ impl Screen {
 
     fn draw(&mut self) {
         let area = Rect::new(0, 0, self.state.width, self.state.height);
-        if let Some(found) = self.caches.lay_out(&self.state, area) {
-            update(&mut self.state, Msg::LaidOut(found));
-        }
+        let found = self.caches.lay_out(&self.state, area);
+        update(&mut self.state, Msg::LaidOut(found));
         let (state, caches) = (&self.state, &mut self.caches);
         self.terminal
             .draw(|frame| ui::view(state, caches, frame))
@@ -142,7 +153,9 @@ impl Screen {
 
 fn message(number: usize) -> Message {
     if number.is_multiple_of(2) {
-        return Message::user(format!("question {number}: what does `parse` do with an empty line?"));
+        return Message::user(format!(
+            "question {number}: what does `parse` do with an empty line?"
+        ));
     }
     let text = format!(
         "Answer {number}.\n\nIt **skips** it, as `lines()` does:\n\n- first the blanks go,\n- then what is left is read.\n\n\
@@ -189,7 +202,10 @@ fn deltas() -> Duration {
     median(|| {
         let mut screen = Screen::new(WIDTH, HEIGHT);
         let turn = TurnId(1);
-        screen.hear(AgentEvent::Turn(turn, TurnEvent::Prompted(Message::user("go"))));
+        screen.hear(AgentEvent::Turn(
+            turn,
+            TurnEvent::Prompted(Message::user("go")),
+        ));
         screen.hear(AgentEvent::Turn(turn, TurnEvent::Requested { attempt: 0 }));
         let begun = Instant::now();
         for number in 0..3_000 {
@@ -221,7 +237,10 @@ fn rewrap(messages: usize) -> Duration {
 fn large_frame() -> Duration {
     let mut screen = Screen::with_messages(500, 200, 6_000);
     let turn = TurnId(1);
-    screen.hear(AgentEvent::Turn(turn, TurnEvent::Prompted(Message::user("go"))));
+    screen.hear(AgentEvent::Turn(
+        turn,
+        TurnEvent::Prompted(Message::user("go")),
+    ));
     let state = ToolState::Completed {
         result: ToolResult::text("big".into(), "line\n".repeat(5_000)),
         ran: Duration::from_secs(1),

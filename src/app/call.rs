@@ -175,7 +175,12 @@ impl Call {
     /// How long it has run, or ran.
     pub fn elapsed(&self, now: Instant) -> Option<Duration> {
         let begun = self.times.running.or(self.times.begun)?;
-        Some(self.times.ended.unwrap_or(now).saturating_duration_since(begun))
+        Some(
+            self.times
+                .ended
+                .unwrap_or(now)
+                .saturating_duration_since(begun),
+        )
     }
 
     /// What the call is about: its command, file, pattern or address.

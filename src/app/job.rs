@@ -9,7 +9,10 @@ use crate::theme::Theme;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Job {
     /// Find files whose path matches; a later query makes an earlier one worthless.
-    CompletePath { query: String, generation: u64 },
+    CompletePath {
+        query: String,
+        generation: u64,
+    },
     /// Let the person edit the draft in `$EDITOR`.
     EditDraft(String),
     /// Read what was typed in earlier sessions.

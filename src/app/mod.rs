@@ -51,7 +51,10 @@ pub enum Msg {
     Key(KeyEvent),
     Pasted(String),
     Pointed(Pointer),
-    Resized { width: u16, height: u16 },
+    Resized {
+        width: u16,
+        height: u16,
+    },
     /// The terminal window got or lost the focus.
     Focused(bool),
     Agent(AgentEvent),
@@ -263,7 +266,10 @@ impl AppState {
             Activity::Working(_) => Some(self.now + SECONDS),
             Activity::Idle => self.has_running_aside().then(|| self.now + SECONDS),
         };
-        let dialog = self.dialogs.last().and_then(|dialog| dialog.wake_at(self.now));
+        let dialog = self
+            .dialogs
+            .last()
+            .and_then(|dialog| dialog.wake_at(self.now));
         let flash = self.flash.as_ref().map(|flash| flash.until);
         let draft = self.composer.wake_at();
         [seconds, dialog, flash, draft, self.quit_armed]
@@ -370,11 +376,18 @@ impl AppState {
         }
         let contexts = self.contexts();
         let settings = self.settings.clone();
-        match settings.keymap.resolve(&contexts, &mut self.pending, key) {
+        let open = self.dialogs.len();
+        let effects = match settings.keymap.resolve(&contexts, &mut self.pending, key) {
             Resolved::Action(action) => self.perform(action),
             Resolved::Prefix | Resolved::Ignored => Vec::new(),
             Resolved::Unbound => self.type_key(key),
+        };
+        if self.dialogs.len() < open
+            && let Some(Dialog::Permission(question)) = self.dialogs.last_mut()
+        {
+            question.uncover(self.now);
         }
+        effects
     }
 
     /// Esc that leaves a mode of vim, before it can mean anything else.
@@ -426,11 +439,12 @@ impl AppState {
 
     /// Takes over what the layout found out.
     fn settle(&mut self, found: &Found) {
-        let cells = self.transcript.len();
-        self.scroll.settle(&found.rest, cells);
-        if let (Some(selection), Some(head)) = (&mut self.selection, found.rest.head) {
-            selection.head = head;
-            selection.moves.clear();
+        if let Some(rest) = &found.rest {
+            self.scroll.settle(rest, self.transcript.len());
+            if let (Some(selection), Some(head)) = (&mut self.selection, rest.head) {
+                selection.head = head;
+                selection.moves.clear();
+            }
         }
         if let (Some(dialog), Some(rest)) = (self.dialogs.last_mut(), found.dialog) {
             dialog.settle(rest);

@@ -16,7 +16,9 @@ pub struct Pointer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PointerKind {
     /// Pressed the first, second or third time in quick succession.
-    Pressed { times: u8 },
+    Pressed {
+        times: u8,
+    },
     Dragged,
     Released,
     WheelUp,
@@ -32,7 +34,10 @@ pub enum Target {
     /// A call of the panel, by its number there.
     Call(usize),
     Panel,
-    Composer { row: u16, column: u16 },
+    Composer {
+        row: u16,
+        column: u16,
+    },
     Dialog,
     Elsewhere,
 }

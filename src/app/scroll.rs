@@ -27,7 +27,10 @@ pub enum Motion {
     /// To the beginning of a cell.
     Cell(CellId),
     /// So that the nth match of the search in a cell is in view.
-    Match { cell: CellId, nth: usize },
+    Match {
+        cell: CellId,
+        nth: usize,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -55,7 +58,8 @@ pub struct Rest {
 /// All that a layout found out and the state has to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
-    pub rest: Rest,
+    /// Nothing of the conversation is in view where there is no room for it.
+    pub rest: Option<Rest>,
     pub dialog: Option<DialogRest>,
     /// How far the detail view of a call can be scrolled.
     pub detail: Option<usize>,

@@ -152,7 +152,11 @@ impl AppState {
     }
 
     pub(super) fn next_hit(&mut self, by: isize) {
-        let Some(search) = self.search.as_mut().filter(|search| !search.hits.is_empty()) else {
+        let Some(search) = self
+            .search
+            .as_mut()
+            .filter(|search| !search.hits.is_empty())
+        else {
             return;
         };
         let count = search.hits.len();

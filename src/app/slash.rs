@@ -43,15 +43,35 @@ pub enum Slash {
 pub const COMMANDS: &[SlashCommand] = &[
     command("help", "", "keys and commands", Slash::Help),
     command("clear", "", "start a new conversation", Slash::Clear),
-    command("model", "[NAME]", "show the model, or go on with another one", Slash::Model),
+    command(
+        "model",
+        "[NAME]",
+        "show the model, or go on with another one",
+        Slash::Model,
+    ),
     command("theme", "[NAME]", "choose how it looks", Slash::Theme),
     command("tools", "", "what the model can use", Slash::Tools),
-    command("sessions", "", "go on with an earlier conversation", Slash::Sessions),
+    command(
+        "sessions",
+        "",
+        "go on with an earlier conversation",
+        Slash::Sessions,
+    ),
     command("resume", "[ID]", "the same as /sessions", Slash::Sessions),
     command("diff", "", "all changes of this conversation", Slash::Diff),
     command("cost", "", "tokens and money used so far", Slash::Cost),
-    command("init", "", "let the model write an AGENTS.md for this project", Slash::Init),
-    command("vim", "", "edit the input with the keys of vim, or no longer", Slash::Vim),
+    command(
+        "init",
+        "",
+        "let the model write an AGENTS.md for this project",
+        Slash::Init,
+    ),
+    command(
+        "vim",
+        "",
+        "edit the input with the keys of vim, or no longer",
+        Slash::Vim,
+    ),
     command("quit", "", "leave", Slash::Quit),
 ];
 

@@ -116,7 +116,9 @@ impl Transcript {
 
     /// Ids go up and never come back, so a cell is found by bisection.
     pub fn index_of(&self, id: CellId) -> Option<usize> {
-        self.entries.binary_search_by_key(&id, |entry| entry.id).ok()
+        self.entries
+            .binary_search_by_key(&id, |entry| entry.id)
+            .ok()
     }
 
     pub fn get(&self, id: CellId) -> Option<&Entry> {

@@ -77,12 +77,17 @@ impl Caches {
         Self::default()
     }
 
-    /// Lays out what is in view. Returns nothing where there is no room for anything.
-    pub fn lay_out(&mut self, state: &AppState, whole: Rect) -> Option<Found> {
+    /// Lays out what is in view.
+    pub fn lay_out(&mut self, state: &AppState, whole: Rect) -> Found {
         if whole.width < SMALLEST.0 || whole.height < SMALLEST.1 {
             self.areas = Areas::default();
             self.pane = Pane::default();
-            return None;
+            // Whatever asks cannot be read here, so it cannot be allowed.
+            return Found {
+                rest: None,
+                dialog: Some(DialogRest::default()),
+                detail: None,
+            };
         }
         let areas = Areas::of(state, whole);
         self.areas = areas;
@@ -94,11 +99,11 @@ impl Caches {
         );
         let detail = self.lay_out_detail(state);
         let dialog = self.lay_out_dialog(state, whole);
-        Some(Found {
-            rest,
+        Found {
+            rest: Some(rest),
             dialog,
             detail,
-        })
+        }
     }
 
     fn lay_out_detail(&mut self, state: &AppState) -> Option<usize> {

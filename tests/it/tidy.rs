@@ -71,7 +71,13 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
     ),
     (
         "agent",
-        &["crate::headless", "crate::cli", "crate::app", "crate::ui", "ratatui"],
+        &[
+            "crate::headless",
+            "crate::cli",
+            "crate::app",
+            "crate::ui",
+            "ratatui",
+        ],
     ),
     (
         "app",

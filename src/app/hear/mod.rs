@@ -9,13 +9,11 @@ use std::time::Duration;
 use crate::app::call::{Author, State};
 use crate::app::dialogs::Dialog;
 use crate::app::dialogs::pause::PauseDialog;
-use crate::app::transcript::{
-    Cell, NoticeKind, Progress, Summary, SummaryEnding,
-};
+use crate::app::transcript::{Cell, NoticeKind, Progress, Summary, SummaryEnding};
 use crate::app::{Activity, AppState, Effect, Stage, Work};
 use crate::protocol::{
-    AgentEvent, Aside, Block, CallId, Command, Ending, Message, PermissionRequest, SessionOpened, StopReason, TurnEvent, TurnId,
-    TurnSummary, Usage,
+    AgentEvent, Aside, Block, CallId, Command, Ending, Message, PermissionRequest, SessionOpened,
+    StopReason, TurnEvent, TurnId, TurnSummary, Usage,
 };
 
 /// A turn this short says nothing about how long it took.
@@ -247,7 +245,11 @@ impl AppState {
 
     fn finished(&mut self, summary: &TurnSummary) -> Vec<Effect> {
         let stopped = summary.ending != Ending::Done;
-        self.stop_writing(if stopped { Progress::Cut } else { Progress::Whole });
+        self.stop_writing(if stopped {
+            Progress::Cut
+        } else {
+            Progress::Whole
+        });
         self.panel.response_ended(self.now);
         self.close_turn_dialogs();
         let calls = self

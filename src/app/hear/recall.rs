@@ -28,7 +28,8 @@ impl AppState {
             match block {
                 Block::Text { text, .. } | Block::Refusal { text } => {
                     let progress = Progress::Whole;
-                    self.transcript.push(Cell::Answer(Answer { text, progress }));
+                    self.transcript
+                        .push(Cell::Answer(Answer { text, progress }));
                 }
                 Block::Thinking { thinking, .. } if !thinking.is_empty() => {
                     self.transcript.push(Cell::Thinking {

@@ -1,7 +1,7 @@
 //! What the model writes and thinks, as it comes.
 
-use crate::app::{AppState, Work};
 use crate::app::transcript::{Answer, Cell, CellId, Progress, Transcript};
+use crate::app::{AppState, Work};
 
 impl AppState {
     pub(super) fn write(&mut self, text: &str) {
@@ -73,7 +73,9 @@ impl AppState {
 
     pub(super) fn stop_writing(&mut self, how: Progress) {
         self.stop_thinking();
-        let writing = self.work().and_then(|work| last_answer(work, &self.transcript));
+        let writing = self
+            .work()
+            .and_then(|work| last_answer(work, &self.transcript));
         if let Some(id) = writing {
             self.transcript.change(id, |entry| {
                 if let Cell::Answer(answer) = &mut entry.cell

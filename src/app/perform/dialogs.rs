@@ -187,7 +187,15 @@ impl AppState {
         let actions = PALETTE.iter().map(|action| Item {
             label: action.explain().trim_end_matches('.').to_owned(),
             about: keymap
-                .chord_for(*action, &[Context::Composer, Context::Working, Context::Global, Context::Scroll])
+                .chord_for(
+                    *action,
+                    &[
+                        Context::Composer,
+                        Context::Working,
+                        Context::Global,
+                        Context::Scroll,
+                    ],
+                )
                 .map(|chord| chord.to_string())
                 .unwrap_or_default(),
             choice: Choice::Do(*action),

@@ -256,7 +256,8 @@ impl AppState {
             .get(cell)
             .is_some_and(|entry| matches!(entry.cell, Cell::Call(_) | Cell::Thinking { .. }));
         if foldable {
-            self.transcript.change(cell, |entry| entry.open = !entry.open);
+            self.transcript
+                .change(cell, |entry| entry.open = !entry.open);
         }
     }
 

@@ -50,9 +50,7 @@ impl AppState {
             Action::Bottom => isize::MAX / 2,
             _ => return,
         };
-        if matches!(action, Action::Next | Action::Previous)
-            && self.panel.detail.is_some()
-        {
+        if matches!(action, Action::Next | Action::Previous) && self.panel.detail.is_some() {
             self.panel.choose_next(by);
             self.open_chosen();
             return;
