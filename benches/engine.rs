@@ -219,6 +219,10 @@ async fn run_script(home: &Path, script: &Path) -> Duration {
         session: SessionId("bench".into()),
         log: Log::create(&home.join("log.jsonl")).expect("a log"),
         history: Vec::new(),
+        asides: Vec::new(),
+        branch: None,
+        context_window: None,
+        price: None,
         notices: Vec::new(),
     });
     let since = Instant::now();

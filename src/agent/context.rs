@@ -142,6 +142,11 @@ impl Git {
         Self(Some(Asked { branch, status }))
     }
 
+    /// The branch, if there is a repository.
+    pub fn branch(&self) -> Option<String> {
+        self.0.as_ref().map(|asked| asked.branch.clone())
+    }
+
     /// Branch and changes, as far as they are known soon enough.
     pub async fn say(self) -> String {
         let Some(Asked { branch, status }) = self.0 else {

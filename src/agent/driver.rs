@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::Setup;
+use super::asides::Asides;
 use super::history;
 use super::journal::Journal;
 use super::turn::{Fact, Next, Turn};
@@ -26,25 +27,26 @@ pub struct Agent {
     provider: Arc<dyn Provider>,
     request: Request,
     tools: Arc<Vec<ToolDefinition>>,
-    messages: Arc<Vec<Message>>,
-    context: Arc<Context>,
+    pub(super) messages: Arc<Vec<Message>>,
+    pub(super) context: Arc<Context>,
     policy: Policy,
     limits: super::limits::Limits,
     retry: retry::Policy,
-    journal: Journal,
+    pub(super) journal: Journal,
+    pub(super) asides: Asides,
     inbox: mpsc::UnboundedReceiver<Command>,
     outbox: mpsc::Sender<AgentEvent>,
     session: CancellationToken,
     /// What the person wrote while a turn was running.
-    queued: VecDeque<Vec<Block>>,
+    pub(super) queued: VecDeque<Vec<Block>>,
     /// Whether what waits goes out by itself once the turn is over: not after an interrupt.
-    send_queue: bool,
+    pub(super) send_queue: bool,
     /// Nobody can send commands any more.
-    deserted: bool,
+    pub(super) deserted: bool,
 }
 
 /// What the exchange waits for, beside calls and commands.
-enum Waiting {
+pub(super) enum Waiting {
     Open(BoxFuture<'static, Result<Box<dyn ResponseStream>, ProviderError>>),
     Stream(Box<dyn ResponseStream>),
     Results,
@@ -57,15 +59,16 @@ enum Came {
     Batch(Batch),
     TimeToTry,
     Report(Report),
+    Aside(Report),
     Command(Option<Command>),
 }
 
 /// One exchange under way.
-struct Exchange {
-    turn: Turn,
+pub(super) struct Exchange {
+    pub(super) turn: Turn,
     token: CancellationToken,
-    executor: Executor,
-    waiting: Waiting,
+    pub(super) executor: Executor,
+    pub(super) waiting: Waiting,
     attempt: u32,
 }
 
@@ -84,9 +87,9 @@ impl Agent {
             provider: setup.provider.name().to_owned(),
             model: setup.model.clone(),
             mode: setup.context.mode(),
-            branch: None,
-            context_window: None,
-            price: None,
+            branch: setup.branch,
+            context_window: setup.context_window,
+            price: setup.price,
             tools: tools.iter().map(|tool| tool.name.clone()).collect(),
             history: messages.to_vec(),
         }));
@@ -102,6 +105,7 @@ impl Agent {
             session: setup.session.0,
         };
         Self {
+            asides: Asides::new(setup.context.clone(), session.clone(), &setup.asides),
             provider: setup.provider,
             request,
             tools,
@@ -131,26 +135,8 @@ impl Agent {
             };
             let prompt = match waiting {
                 Some(prompt) => prompt,
-                None => match self.inbox.recv().await {
-                    Some(Command::Submit(prompt)) => prompt,
-                    Some(Command::SetMode(mode)) => {
-                        self.context.set_mode(mode);
-                        continue;
-                    }
-                    // Nothing is running that these could concern.
-                    Some(
-                        Command::Interrupt
-                        | Command::SendQueue
-                        | Command::Answer(..)
-                        | Command::Cancel(_)
-                        | Command::AnswerByHand(..)
-                        | Command::RunAgain(_)
-                        | Command::Background(_)
-                        | Command::Run(_)
-                        | Command::TakeBack
-                        | Command::GoOn
-                        | Command::RetryNow,
-                    ) => continue,
+                None => match self.next_prompt().await {
+                    Some(prompt) => prompt,
                     None => break,
                 },
             };
@@ -160,7 +146,24 @@ impl Agent {
                 break;
             }
         }
+        self.asides.end(&mut self.journal).await;
+        self.tell().await;
         self.context.env.groups.end().await;
+    }
+
+    /// Waits, while nothing runs but what the person runs, for a message; `None` once nobody can send one any more.
+    async fn next_prompt(&mut self) -> Option<Vec<Block>> {
+        loop {
+            tokio::select! {
+                command = self.inbox.recv() => {
+                    if let Some(prompt) = self.obey_idle(command?) {
+                        return Some(prompt);
+                    }
+                }
+                report = self.asides.next() => self.asides.handle(report, &mut self.journal),
+            }
+            self.tell().await;
+        }
     }
 
     async fn exchange(&mut self, prompt: Vec<Block>) {
@@ -204,8 +207,11 @@ impl Agent {
         self.tell().await;
     }
 
+    /// What the person has written goes into the history, behind what she has run since her last message.
     fn add_user(&mut self, content: Vec<Block>) {
-        let message = Message::from_user(content);
+        let mut blocks = self.asides.take_said();
+        blocks.extend(content);
+        let message = Message::from_user(blocks);
         self.journal.record(Record::User {
             message: message.clone(),
         });
@@ -293,6 +299,10 @@ impl Agent {
                         wait,
                     });
                 }
+                Next::Pause { why } => {
+                    exchange.waiting = Waiting::Results;
+                    self.journal.tell(TurnEvent::Paused { why });
+                }
                 Next::Finish(ending) => return Some(ending),
             }
         }
@@ -336,6 +346,7 @@ impl Agent {
         let came = tokio::select! {
             came = exchange.waiting.come() => came,
             report = exchange.executor.next() => Came::Report(report),
+            report = self.asides.next() => Came::Aside(report),
             command = self.inbox.recv(), if !self.deserted => Came::Command(command),
         };
         match came {
@@ -358,51 +369,12 @@ impl Agent {
                 exchange.executor.handle(report, &mut self.journal);
                 Vec::new()
             }
+            Came::Aside(report) => {
+                self.asides.handle(report, &mut self.journal);
+                Vec::new()
+            }
             Came::Command(command) => self.obey(exchange, command),
         }
-    }
-
-    fn obey(&mut self, exchange: &mut Exchange, command: Option<Command>) -> Vec<Next> {
-        match command {
-            Some(Command::Submit(prompt)) => self.queued.push_back(prompt),
-            None => {
-                // Whoever could have waited for the answer is gone.
-                self.deserted = true;
-                self.send_queue = false;
-                exchange.executor.interrupt(&mut self.journal);
-                return exchange.turn.handle(Fact::Interrupted);
-            }
-            Some(Command::SendQueue) => {
-                exchange.executor.interrupt(&mut self.journal);
-                return exchange.turn.handle(Fact::Interrupted);
-            }
-            Some(Command::Interrupt) => {
-                self.send_queue = false;
-                exchange.executor.interrupt(&mut self.journal);
-                return exchange.turn.handle(Fact::Interrupted);
-            }
-            Some(Command::Answer(id, answer)) => exchange.executor.answer(&id, answer),
-            Some(Command::Cancel(id)) => exchange.executor.cancel(id, &mut self.journal),
-            Some(Command::AnswerByHand(id, text)) => {
-                exchange
-                    .executor
-                    .answer_by_hand(id, text, &mut self.journal);
-            }
-            Some(Command::SetMode(mode)) => self.context.set_mode(mode),
-            Some(
-                Command::RunAgain(_)
-                | Command::Background(_)
-                | Command::Run(_)
-                | Command::TakeBack
-                | Command::GoOn,
-            ) => {}
-            Some(Command::RetryNow) => {
-                if let Waiting::NextTry(at) = &mut exchange.waiting {
-                    *at = Instant::now();
-                }
-            }
-        }
-        Vec::new()
     }
 
     async fn tell(&mut self) {

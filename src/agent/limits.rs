@@ -14,6 +14,8 @@ const END_AT: u32 = 5;
 pub struct Limits {
     /// Calls wait for the end of the stream, so a stream that breaks has started none.
     pub calls_wait: bool,
+    /// Somebody is there to say whether it goes on all the same.
+    pub pauses: bool,
     pub max_turns: Option<u32>,
     pub max_tokens: Option<u64>,
     pub max_cost: Option<Cost>,
@@ -51,6 +53,15 @@ impl Limits {
         let problem = format!("the run has used {used} tokens, and `maxTokens` is {most}");
         let hint = Some("raise `maxTokens` in the settings, or go on with --continue".into());
         Some(Ending::Failed { problem, hint })
+    }
+}
+
+/// Why a loop that would end with `ending` waits for the person instead.
+pub(super) fn reason_to_pause(ending: Ending) -> String {
+    match ending {
+        Ending::MaxTurns => "the model has answered as often as `maxTurns` allows".to_owned(),
+        Ending::Failed { problem, .. } => problem,
+        Ending::Done | Ending::Interrupted => "it is over".to_owned(),
     }
 }
 
@@ -114,6 +125,14 @@ impl Repeated {
             "You have made the same {name} call with the same input {times} times in a row. Its result will not change: \
              do something else, or say what keeps you from going on."
         ))]
+    }
+
+    /// Why a person should have a look before it goes on.
+    pub fn reason_to_pause(&self) -> Option<String> {
+        let (name, times) = self.worst.as_ref()?;
+        Some(format!(
+            "the model made the same {name} call {times} times in a row"
+        ))
     }
 
     pub fn ending(&self) -> Option<Ending> {

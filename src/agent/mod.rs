@@ -1,19 +1,26 @@
 //! The agent: one conversation with a model, its log, and the loop that answers the person's messages.
 //!
 //! [`turn`] and [`history`] are pure. [`driver`] is the task around them: it awaits the stream, the running calls and the
-//! person's commands, writes a record of everything first and tells the screen second.
+//! person's commands ([`obey`]), writes a record of everything first and tells the screen second. [`asides`] are what the
+//! person runs beside the turns.
 
+pub mod asides;
 pub mod context;
 pub mod driver;
 pub mod history;
 pub mod journal;
 pub mod limits;
+mod obey;
 pub mod turn;
 
+#[cfg(test)]
+mod beside_tests;
 #[cfg(test)]
 mod history_tests;
 #[cfg(test)]
 mod resume_tests;
+#[cfg(test)]
+mod rig;
 #[cfg(test)]
 mod turn_endings_tests;
 #[cfg(test)]
@@ -27,7 +34,9 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::executor::{Context, Policy};
-use crate::protocol::{AgentEvent, Command, Message, SessionId, ToolDefinition};
+use crate::protocol::{
+    AgentEvent, Command, Message, Price, SessionId, ToolCall, ToolDefinition, ToolResult,
+};
 use crate::provider::{Provider, retry};
 use crate::session::Log;
 use crate::tools::bash::groups::Groups;
@@ -49,6 +58,12 @@ pub struct Setup {
     pub session: SessionId,
     pub log: Log,
     pub history: Vec<Message>,
+    /// What the person ran before, and the model was not told yet.
+    pub asides: Vec<(ToolCall, ToolResult)>,
+    /// The branch that the workspace's repository is on.
+    pub branch: Option<String>,
+    pub context_window: Option<u64>,
+    pub price: Option<Price>,
     /// What a person should know before anything else.
     pub notices: Vec<String>,
 }

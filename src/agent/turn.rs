@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::limits::{Limits, Repeated};
+use super::limits::{self, Limits, Repeated};
 use crate::protocol::event::TurnSummary;
 use crate::protocol::{
     Block, CallId, Ending, Message, Origin, StopReason, ToolCall, ToolResult, ToolUse, Usage,
@@ -30,6 +30,8 @@ pub enum Fact {
     Drained(Vec<ToolResult>),
     /// The person wants it to stop.
     Interrupted,
+    /// The person wants it to go on although a limit was reached.
+    GoneOn,
 }
 
 /// What is to be done next, in this order.
@@ -78,6 +80,10 @@ pub enum Next {
         wait: Duration,
         attempt: u32,
     },
+    /// Wait for the person to say whether it goes on.
+    Pause {
+        why: String,
+    },
     Finish(Ending),
 }
 
@@ -93,6 +99,8 @@ pub struct Turn {
     failures: u32,
     responses: u32,
     usage: Usage,
+    /// What was used since the person last said that it goes on.
+    spent: (u32, Usage),
     last_text: String,
     repeated: Repeated,
 }
@@ -103,6 +111,8 @@ enum Stage {
     Asking,
     /// The answer is whole; its calls are not.
     Draining(Box<Whole>),
+    /// A limit was reached; this is what comes once the person says so.
+    Paused(After),
     Over,
 }
 
@@ -144,6 +154,7 @@ impl Turn {
             failures: 0,
             responses: 0,
             usage: Usage::default(),
+            spent: (0, Usage::default()),
             last_text: String::new(),
             repeated: Repeated::default(),
         }
@@ -165,8 +176,21 @@ impl Turn {
                 Vec::new()
             }
             (Fact::Drained(results), Stage::Draining(whole)) => self.drained(results, *whole),
-            (Fact::Drained(_), Stage::Asking) => Vec::new(),
-            (Fact::Streamed(_) | Fact::Over(_) | Fact::Failed(_), Stage::Draining(whole)) => {
+            (Fact::GoneOn, Stage::Paused(after)) => {
+                self.spent = (0, Usage::default());
+                self.repeated = Repeated::default();
+                self.go_on(after)
+            }
+            (Fact::Interrupted, Stage::Paused(_)) => self.finish(Ending::Interrupted),
+            (_, Stage::Paused(after)) => {
+                self.stage = Stage::Paused(after);
+                Vec::new()
+            }
+            (Fact::Drained(_) | Fact::GoneOn, Stage::Asking) => Vec::new(),
+            (
+                Fact::Streamed(_) | Fact::Over(_) | Fact::Failed(_) | Fact::GoneOn,
+                Stage::Draining(whole),
+            ) => {
                 self.stage = Stage::Draining(whole);
                 Vec::new()
             }
@@ -336,8 +360,10 @@ impl Turn {
     fn drained(&mut self, results: Vec<ToolResult>, whole: Whole) -> Vec<Next> {
         if !whole.blocks.is_empty() || whole.stop_reason.is_some() {
             self.responses += 1;
+            self.spent.0 += 1;
         }
         self.usage.add(whole.usage);
+        self.spent.1.add(whole.usage);
         let message = Message::from_assistant(whole.blocks, self.origin.clone());
         let mut nexts = Vec::new();
         let mut by_id: HashMap<CallId, ToolResult> = results
@@ -393,13 +419,20 @@ impl Turn {
             After::Loop if !goes_on => return self.finish(Ending::Done),
             After::Loop | After::Broken(_) => {}
         }
-        if let Some(ending) = self
-            .repeated
-            .ending()
-            .or_else(|| self.limits.exhausted(self.responses, self.usage))
-        {
+        let exhausted = self.limits.exhausted(self.spent.0, self.spent.1);
+        if self.limits.pauses {
+            let why = self.repeated.reason_to_pause();
+            if let Some(why) = why.or_else(|| exhausted.map(limits::reason_to_pause)) {
+                self.stage = Stage::Paused(after);
+                return vec![Next::Pause { why }];
+            }
+        } else if let Some(ending) = self.repeated.ending().or(exhausted) {
             return self.finish(ending);
         }
+        self.go_on(after)
+    }
+
+    fn go_on(&mut self, after: After) -> Vec<Next> {
         self.repeated.begin_answer();
         self.stage = Stage::Asking;
         match after {

@@ -5,9 +5,10 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::limits::Limits;
-use super::turn::{Fact, Next};
+use super::turn::{Fact, Next, Turn};
 use super::turn_tests::{
-    answer, call, deliver, ended, endings, give, limited, over, result, text, turn, whole, written,
+    answer, call, call_with, deliver, ended, endings, give, limited, over, result, text, turn,
+    whole, written,
 };
 use crate::protocol::{Block, Ending, StopReason, Usage};
 use crate::provider::{Response, StreamEvent};
@@ -209,4 +210,29 @@ fn other_blocks_are_kept_for_the_log_and_thinking_is_shown() {
         [Next::ShowThinking("hm".into())]
     );
     assert_eq!(turn.handle(ended(thought.clone())), [Next::Keep(thought)]);
+}
+
+#[test]
+fn three_same_calls_in_a_row_wait_for_the_person_and_count_anew_when_it_goes_on() {
+    let mut turn = limited(Limits {
+        pauses: true,
+        ..Limits::default()
+    });
+    let same = |turn: &mut Turn, id: &str| {
+        let block = call_with(id, json!({"file_path": "x"}));
+        turn.handle(ended(block.clone()));
+        turn.handle(over(whole(&[block], StopReason::ToolUse)));
+        let nexts = turn.handle(Fact::Drained(vec![result(id)]));
+        nexts.into_iter().next_back()
+    };
+    for round in ["a", "b"] {
+        assert_eq!(same(&mut turn, &format!("{round}1")), Some(Next::Request));
+        assert_eq!(same(&mut turn, &format!("{round}2")), Some(Next::Request));
+        let why = "the model made the same Read call 3 times in a row".into();
+        let paused = same(&mut turn, &format!("{round}3"));
+        assert_eq!(paused, Some(Next::Pause { why }));
+        assert_eq!(turn.handle(Fact::Drained(Vec::new())), []);
+        assert_eq!(turn.handle(Fact::GoneOn), [Next::Request]);
+        assert_eq!(turn.handle(Fact::GoneOn), []);
+    }
 }

@@ -129,6 +129,7 @@ impl Rig {
                 | Next::Discard
                 | Next::Warn(_)
                 | Next::Settle { .. } => {}
+                Next::Pause { .. } => panic!("nobody is there to wait for"),
             }
             self.last = Some(next);
         }

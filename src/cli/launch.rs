@@ -15,7 +15,9 @@ use crate::config::settings::Price;
 use crate::executor::{self, Asking, Context};
 use crate::headless;
 use crate::permissions::Store;
+use crate::protocol;
 use crate::provider::choose::{self, Choice, Wanted, Wish};
+use crate::provider::models::context_window;
 use crate::provider::retry;
 use crate::session::Record;
 use crate::tools::bash::groups::Groups;
@@ -95,9 +97,16 @@ async fn setup(args: &Args, mut place: Place, asking: Asking) -> Result<agent::S
     // A log that cannot be written says so with its first record of substance.
     let _ = log.write(begun);
     let settings = &place.settings;
+    let price = settings.prices.get(&model);
     Ok(agent::Setup {
+        branch: git.branch(),
+        context_window: settings.context_window.or_else(|| context_window(&model)),
+        price: price.map(|price| protocol::Price {
+            input: price.input,
+            output: price.output,
+        }),
         system: system_prompt(&around, git).await,
-        limits: limits(args, settings, &model),
+        limits: limits(args, settings, &model, asking),
         policy: policy(settings),
         retry: retry::Policy {
             tries: settings
@@ -115,6 +124,7 @@ async fn setup(args: &Args, mut place: Place, asking: Asking) -> Result<agent::S
         session: session.id,
         log,
         history: session.history,
+        asides: session.asides,
         notices: settings
             .warnings
             .iter()
@@ -179,9 +189,10 @@ fn policy(settings: &Settings) -> executor::Policy {
     }
 }
 
-fn limits(args: &Args, settings: &Settings, model: &str) -> limits::Limits {
+fn limits(args: &Args, settings: &Settings, model: &str, asking: Asking) -> limits::Limits {
     let price = settings.prices.get(model).copied();
     limits::Limits {
+        pauses: asking == Asking::Person,
         calls_wait: settings.streaming_execution == Some(false),
         max_turns: args.max_turns.or(settings.max_turns),
         max_tokens: settings.max_tokens,

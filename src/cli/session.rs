@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::UsageError;
 use super::args::Args;
 use super::place::Place;
-use crate::protocol::{CallId, Message, SessionId};
+use crate::protocol::{CallId, Message, SessionId, ToolCall, ToolResult};
 use crate::session::log::Contents;
 use crate::session::store::StoreError;
 use crate::session::{Log, Record, Store, replay};
@@ -15,6 +15,8 @@ pub struct Session {
     pub id: SessionId,
     pub log: Log,
     pub history: Vec<Message>,
+    /// What the person ran, and the model was not told yet.
+    pub asides: Vec<(ToolCall, ToolResult)>,
     /// Where the shell was when the session was left.
     pub cwd: Option<PathBuf>,
     /// What a person should know about it.
@@ -67,6 +69,7 @@ fn create(store: &Store, place: &Place) -> Session {
         id,
         log,
         history: Vec::new(),
+        asides: Vec::new(),
         cwd: None,
         notices,
     }
@@ -78,6 +81,7 @@ fn resumed(id: SessionId, log: Log, contents: &Contents, place: &Place) -> Sessi
         cut_off,
         workspace,
         cwd,
+        asides,
     } = replay::conversation(&contents.records);
     sweep_after(&contents.records, &cut_off);
     let mut notices = Vec::new();
@@ -102,6 +106,7 @@ fn resumed(id: SessionId, log: Log, contents: &Contents, place: &Place) -> Sessi
         id,
         log,
         history: messages,
+        asides,
         cwd,
         notices,
     }

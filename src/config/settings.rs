@@ -32,6 +32,8 @@ pub struct Settings {
     /// By the name of the model.
     pub prices: BTreeMap<String, Price>,
     pub max_output_tokens: Option<u32>,
+    /// How many tokens the model can take in.
+    pub context_window: Option<u64>,
     pub max_tool_concurrency: Option<usize>,
     pub streaming_execution: Option<bool>,
     pub on_bash_error: Option<OnBashError>,
@@ -94,6 +96,7 @@ struct File {
     max_cost: Option<f64>,
     prices: BTreeMap<String, Price>,
     max_output_tokens: Option<u32>,
+    context_window: Option<u64>,
     max_tool_concurrency: Option<usize>,
     streaming_execution: Option<bool>,
     on_bash_error: Option<OnBashError>,
@@ -250,6 +253,7 @@ impl Settings {
         override_with(&mut self.max_tokens, file.max_tokens);
         override_with(&mut self.max_cost, file.max_cost);
         override_with(&mut self.max_output_tokens, file.max_output_tokens);
+        override_with(&mut self.context_window, file.context_window);
         override_with(&mut self.max_tool_concurrency, file.max_tool_concurrency);
         override_with(&mut self.streaming_execution, file.streaming_execution);
         override_with(&mut self.on_bash_error, file.on_bash_error);

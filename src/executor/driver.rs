@@ -4,20 +4,18 @@
 //! writes the log and sees everything in one order. Each call runs in a task of its own; a panic there is a result.
 
 use std::collections::HashMap;
-use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::context::Context;
-use super::machine::{End, Input, Machine, Outcome, Policy, Step, Traits};
-use super::permission::Permit;
-use super::pipeline::{Done, Line, Report};
+use super::machine::{Input, Machine, Policy, Step, Traits};
+use super::permission::{Authority, Permit};
+use super::pipeline::{Line, Report};
 use crate::permissions::Verdict;
 use crate::protocol::{
     Answer, CallId, CallOutcome, FileDiff, PermissionRequest, Phase, ToolCall, ToolResult,
@@ -149,6 +147,21 @@ impl Executor {
 
     pub fn answer_by_hand(&mut self, id: CallId, text: String, witness: &mut dyn Witness) {
         self.feed(Input::AnsweredByHand(id, text), witness);
+    }
+
+    /// Stops a running call and starts it anew.
+    pub fn run_again(&mut self, id: CallId, witness: &mut dyn Witness) {
+        self.feed(Input::RunAgain(id), witness);
+    }
+
+    /// A call of this response, while it has no result.
+    pub fn is_open(&self, id: &CallId) -> bool {
+        self.machine.is_open(id)
+    }
+
+    /// A call of this response.
+    pub fn call(&self, id: &CallId) -> Option<&ToolCall> {
+        self.calls.get(id).map(|tracked| &tracked.call)
     }
 
     /// Lets a running command go on without being waited for.
@@ -320,21 +333,27 @@ impl Executor {
         let Some(tracked) = self.calls.get_mut(id) else {
             return;
         };
+        match tracked.begun {
+            None => self.overlap.begun(),
+            // It was stopped to start anew, with tokens that nobody has used.
+            Some(_) => {
+                tracked.cancel = self.siblings.child_token();
+                tracked.background = CancellationToken::new();
+            }
+        }
         tracked.begun = Some(Instant::now());
-        self.overlap.begun();
+        let authority = match &tracked.permit {
+            Some(permit) => Authority::Permitted(permit.clone()),
+            None => Authority::Model,
+        };
         let line = Line {
             context: self.context.clone(),
-            permit: tracked.permit.clone(),
+            authority,
             cancel: tracked.cancel.clone(),
             background: tracked.background.clone(),
             reports: self.reporter.clone(),
         };
-        let (call, id, reports) = (tracked.call.clone(), id.clone(), self.reporter.clone());
-        tokio::spawn(async move {
-            let done = AssertUnwindSafe(line.run(call)).catch_unwind().await;
-            let done = done.unwrap_or_else(|_| panicked(&id));
-            let _ = reports.send(Report::Finished(id, done)).await;
-        });
+        line.spawn(tracked.call.clone());
     }
 
     /// A tool that is not safe ran alone, so its changes come in order; a safe one may not make any.
@@ -385,20 +404,6 @@ impl Overlap {
         if let Some(since) = self.since.take() {
             self.worked += since.elapsed();
         }
-    }
-}
-
-fn panicked(id: &CallId) -> Done {
-    let text =
-        "The tool failed with an internal error; this is a bug in agent-tui, not in the call";
-    let result = ToolResult::error(id.clone(), text);
-    Done {
-        outcome: Outcome {
-            result,
-            end: End::Normal,
-        },
-        changes: Vec::new(),
-        shown: None,
     }
 }
 

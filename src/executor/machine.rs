@@ -23,6 +23,8 @@ pub enum Input {
     Interrupted,
     /// The person cancelled one call.
     Cancelled(CallId),
+    /// The person wants a running call to start anew.
+    RunAgain(CallId),
     /// The person gave the result of one call.
     AnsweredByHand(CallId, String),
     /// The response is thrown away, with all its calls.
@@ -113,10 +115,19 @@ enum Call {
     /// `running` once its tool has begun: before that, stopping it leaves nothing half done.
     Executing {
         running: bool,
-        stopping: Option<Why>,
+        stopping: Stopping,
     },
     Completed(ToolResult),
     Yielded,
+}
+
+/// What an executing call was told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Stopping {
+    No,
+    /// To stop, so that it can start anew.
+    ToRunAgain,
+    Because(Why),
 }
 
 /// Why a call does not run to its end.
@@ -189,6 +200,7 @@ impl Machine {
             }
             Input::Interrupted => self.interrupt(&mut steps),
             Input::Cancelled(id) => self.stop_one(&id, Why::CancelledByPerson, &mut steps),
+            Input::RunAgain(id) => self.run_again(&id, &mut steps),
             Input::AnsweredByHand(id, text) => self.answer_by_hand(&id, text, &mut steps),
             Input::Discarded => {
                 self.interrupts = Interrupts::Discarded;
@@ -200,11 +212,15 @@ impl Machine {
         steps
     }
 
+    /// Whether the call has no result yet.
+    pub fn is_open(&self, id: &CallId) -> bool {
+        self.position(id)
+            .is_some_and(|at| self.calls[at].state.is_open())
+    }
+
     /// True while any call has not completed.
     pub fn is_busy(&self) -> bool {
-        self.calls
-            .iter()
-            .any(|call| matches!(call.state, Call::Queued | Call::Executing { .. }))
+        self.calls.iter().any(|call| call.state.is_open())
     }
 
     pub fn is_executing(&self, id: &CallId) -> bool {
@@ -260,11 +276,15 @@ impl Machine {
             return;
         };
         let (result, how) = match (stopping, outcome.end) {
-            (Some(why), End::Stopped) => {
+            (Stopping::ToRunAgain, End::Stopped) => {
+                self.begin(at, steps);
+                return;
+            }
+            (Stopping::Because(why), End::Stopped) => {
                 let seen = running.then_some(&outcome.result);
                 (synthetic(&self.calls[at], why, seen), why.outcome(*running))
             }
-            (None, End::Stopped) => (
+            (Stopping::No, End::Stopped) => (
                 ToolResult::error(id.clone(), "The call was cancelled before it had finished"),
                 CallOutcome::Cancelled,
             ),
@@ -312,6 +332,27 @@ impl Machine {
         }
     }
 
+    /// Only what runs can start anew: a call that still waits has nothing behind it.
+    fn run_again(&mut self, id: &CallId, steps: &mut Vec<Step>) {
+        let Some(at) = self.position(id) else { return };
+        if let Call::Executing {
+            running: true,
+            stopping: stopping @ Stopping::No,
+        } = &mut self.calls[at].state
+        {
+            *stopping = Stopping::ToRunAgain;
+            steps.push(Step::Stop(id.clone()));
+        }
+    }
+
+    fn begin(&mut self, at: usize, steps: &mut Vec<Step>) {
+        self.calls[at].state = Call::Executing {
+            running: false,
+            stopping: Stopping::No,
+        };
+        steps.push(Step::Begin(self.calls[at].id.clone()));
+    }
+
     fn answer_by_hand(&mut self, id: &CallId, text: String, steps: &mut Vec<Step>) {
         let Some(at) = self.position(id) else { return };
         if matches!(self.calls[at].state, Call::Executing { .. }) {
@@ -342,18 +383,15 @@ impl Machine {
                 let result = synthetic(&self.calls[at], &why, None);
                 self.complete(at, result, why.outcome(false), steps);
             }
-            Call::Executing {
-                stopping: stopping @ None,
-                ..
-            } => {
-                *stopping = Some(why);
+            Call::Executing { stopping, .. } if *stopping == Stopping::No => {
+                *stopping = Stopping::Because(why);
                 steps.push(Step::Stop(id.clone()));
             }
-            Call::Executing {
-                stopping: Some(_), ..
+            // It stops already, and now it does not start anew.
+            Call::Executing { stopping, .. } if *stopping == Stopping::ToRunAgain => {
+                *stopping = Stopping::Because(why);
             }
-            | Call::Completed(_)
-            | Call::Yielded => {}
+            Call::Executing { .. } | Call::Completed(_) | Call::Yielded => {}
         }
     }
 
@@ -391,11 +429,7 @@ impl Machine {
             })
             .collect();
         for at in startable(&slots, self.policy.limit) {
-            self.calls[at].state = Call::Executing {
-                running: false,
-                stopping: None,
-            };
-            steps.push(Step::Begin(self.calls[at].id.clone()));
+            self.begin(at, steps);
         }
     }
 
@@ -418,6 +452,15 @@ impl Machine {
     }
 }
 
+impl Call {
+    fn is_open(&self) -> bool {
+        match self {
+            Call::Queued | Call::Executing { .. } => true,
+            Call::Completed(_) | Call::Yielded => false,
+        }
+    }
+}
+
 impl Tracked {
     /// Whether an interrupt lets this call run to its end.
     fn may_finish(&self) -> bool {
@@ -425,7 +468,7 @@ impl Tracked {
             self.state,
             Call::Executing {
                 running: true,
-                stopping: None
+                stopping: Stopping::No
             }
         ) && self.traits.interrupt == InterruptBehavior::Block
     }

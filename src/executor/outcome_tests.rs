@@ -67,3 +67,35 @@ fn the_person_cancels_and_answers_by_hand() {
     rig.stopped("1");
     assert_eq!(rig.outcomes(), [("0", ByHand), ("1", Cancelled)]);
 }
+
+#[test]
+fn a_call_that_runs_again_begins_anew_and_has_one_result() {
+    let mut rig = Rig::calls("bb");
+    rig.handle(Input::RunAgain("0".into()));
+    assert_eq!(rig.told_to_stop(), [] as [&str; 0], "it does not run yet");
+    rig.running("0").handle(Input::RunAgain("0".into()));
+    assert_eq!(rig.told_to_stop(), ["0"]);
+    rig.handle(Input::RunAgain("0".into())).stopped("0");
+    assert_eq!(rig.begun(), ["0", "0"], "nothing overtakes it");
+    rig.running("0").succeed("0");
+    assert_eq!(rig.begun(), ["0", "0", "1"]);
+    assert_eq!(rig.outcomes(), [("0", Succeeded)]);
+}
+
+#[test]
+fn a_call_that_ends_before_it_could_start_anew_keeps_its_result() {
+    let mut rig = Rig::calls("b");
+    rig.running("0").handle(Input::RunAgain("0".into()));
+    rig.succeed("0");
+    assert_eq!(rig.begun(), ["0"]);
+    assert_eq!(rig.outcomes(), [("0", Succeeded)]);
+}
+
+#[test]
+fn an_interrupt_keeps_a_call_from_starting_anew() {
+    let mut rig = Rig::calls("b");
+    rig.running("0").handle(Input::RunAgain("0".into()));
+    rig.handle(Input::Interrupted).stopped("0");
+    assert_eq!(rig.begun(), ["0"]);
+    assert_eq!(rig.outcomes(), [("0", Cancelled)]);
+}

@@ -17,6 +17,19 @@ pub struct Permit {
     pub part: Option<String>,
 }
 
+/// On whose word a call runs.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Authority {
+    /// The model wants it: rules, the mode and the person decide.
+    Model,
+    /// It was permitted before, and starts anew.
+    Permitted(Permit),
+    /// The person wants it once more: only what is denied does not run.
+    Person,
+    /// The person typed it: only what never runs does not run.
+    Typed,
+}
+
 impl From<Grant> for Permit {
     fn from(grant: Grant) -> Self {
         Self { grant, part: None }
@@ -25,6 +38,28 @@ impl From<Grant> for Permit {
 
 impl Line {
     pub(super) async fn permission(
+        &self,
+        call: &ToolCall,
+        tool: &dyn AnyTool,
+        cx: &ToolCx,
+        said: Validated,
+    ) -> Result<Permit, Failure> {
+        let refuses = match &self.authority {
+            Authority::Model => return self.ask_for_model(call, tool, cx, said).await,
+            Authority::Permitted(permit) => return Ok(permit.clone()),
+            Authority::Person => |verdict: &Verdict| verdict.decision == Decision::Deny,
+            Authority::Typed => |verdict: &Verdict| {
+                verdict.decision == Decision::Deny && verdict.cause == Cause::BuiltIn
+            },
+        };
+        let verdict = self.decision(call, tool);
+        if refuses(&verdict) {
+            return Err(denied(call, denied_text(call, &verdict.reason)));
+        }
+        Ok(Grant::by_person().into())
+    }
+
+    async fn ask_for_model(
         &self,
         call: &ToolCall,
         tool: &dyn AnyTool,

@@ -2,16 +2,18 @@
 //!
 //! Whatever goes wrong becomes a result for the model; nothing here ends the turn.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::context::{Context, Stance};
 use super::guard;
 use super::machine::{End, Outcome};
-use super::permission::Permit;
+use super::permission::{Authority, Permit};
 use crate::permissions::{Asked, Cause, Decision, Verdict, decide};
 use crate::protocol::{
     Answer, CallId, FileDiff, Level, PermissionRequest, Phase, ToolCall, ToolResult,
@@ -63,8 +65,7 @@ pub(super) struct Failure {
 
 pub struct Line {
     pub context: Arc<Context>,
-    /// What a call that starts anew was permitted already.
-    pub permit: Option<Permit>,
+    pub authority: Authority,
     pub cancel: CancellationToken,
     /// Cancelled when the call is to go on without being waited for.
     pub background: CancellationToken,
@@ -72,7 +73,17 @@ pub struct Line {
 }
 
 impl Line {
-    pub async fn run(self, call: ToolCall) -> Done {
+    /// Runs the call in a task of its own; a panic there is a result.
+    pub fn spawn(self, call: ToolCall) {
+        tokio::spawn(async move {
+            let (id, reports) = (call.id.clone(), self.reports.clone());
+            let done = AssertUnwindSafe(self.run(call)).catch_unwind().await;
+            let done = done.unwrap_or_else(|_| panicked(&id));
+            let _ = reports.send(Report::Finished(id, done)).await;
+        });
+    }
+
+    async fn run(self, call: ToolCall) -> Done {
         match self.steps(&call).await {
             Ok(done) => done,
             Err(Failure {
@@ -97,10 +108,7 @@ impl Line {
         let validated = self
             .unless_cancelled(call, tool.validate(&call.input, &cx))
             .await?;
-        let permit = match &self.permit {
-            Some(permit) => permit.clone(),
-            None => self.permission(call, tool.as_ref(), &cx, validated).await?,
-        };
+        let permit = self.permission(call, tool.as_ref(), &cx, validated).await?;
         // A tool that does not look at its token must not begin once the call was stopped.
         self.unless_cancelled(call, std::future::ready(Ok(())))
             .await?;
@@ -255,6 +263,20 @@ fn off_limits(context: &Arc<Context>) -> OffLimits {
         let verdict = decide(&asked, &rules, mode, &context.world());
         verdict.decision != Decision::Allow && matches!(verdict.cause, Cause::Rule(_))
     })
+}
+
+fn panicked(id: &CallId) -> Done {
+    let text =
+        "The tool failed with an internal error; this is a bug in agent-tui, not in the call";
+    let result = ToolResult::error(id.clone(), text);
+    Done {
+        outcome: Outcome {
+            result,
+            end: End::Normal,
+        },
+        changes: Vec::new(),
+        shown: None,
+    }
 }
 
 pub(super) fn refused(call: &ToolCall, mut text: String) -> Failure {

@@ -184,7 +184,22 @@ impl Message {
     }
 }
 
+/// How a text begins that tells the model what the person did beside the conversation.
+const ASIDE: &str = "<user-ran>";
+
 impl Block {
+    /// What a person ran, and what came of it, in words for the model.
+    pub fn aside(call: &str, output: &str) -> Self {
+        Self::text(format!(
+            "{ASIDE}\nThe user ran this beside the conversation: {call}\n<output>\n{output}\n</output>\n</user-ran>"
+        ))
+    }
+
+    /// Whether this was made by [`aside`](Self::aside): nothing that the person has written.
+    pub fn is_aside(&self) -> bool {
+        matches!(self, Self::Text { text, .. } if text.starts_with(ASIDE))
+    }
+
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text {
             text: text.into(),

@@ -9,6 +9,7 @@ pub mod builtin;
 pub mod choose;
 pub mod errors;
 pub mod http;
+pub mod models;
 pub mod openai;
 mod playback;
 pub mod responses;

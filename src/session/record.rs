@@ -85,6 +85,13 @@ pub enum Record {
     Discarded,
     /// The shell has gone to another directory.
     Moved { cwd: PathBuf },
+    /// The person runs something beside the conversation; with its result once it is over. The model is told with the next
+    /// message, which has it.
+    Aside {
+        call: ToolCall,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result: Option<ToolResult>,
+    },
     /// The exchange is over.
     End { ending: String },
 }

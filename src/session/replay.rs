@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use super::record::Record;
-use crate::protocol::{Block, CallId, Message, Origin, ToolResult, ToolUse};
+use crate::protocol::{Block, CallId, Message, Origin, ToolCall, ToolResult, ToolUse};
 
 #[derive(Debug, Default, PartialEq)]
 pub struct Conversation {
@@ -18,6 +18,8 @@ pub struct Conversation {
     pub workspace: Option<PathBuf>,
     /// Where the shell was.
     pub cwd: Option<PathBuf>,
+    /// What the person ran, and the model was not told yet.
+    pub asides: Vec<(ToolCall, ToolResult)>,
 }
 
 /// The conversation that `records` tell of.
@@ -44,6 +46,7 @@ impl Replay {
         match record {
             Record::User { message } => {
                 self.close();
+                self.done.asides.clear();
                 self.done.messages.push(message.clone());
             }
             Record::Request {
@@ -96,6 +99,10 @@ impl Replay {
             Record::Discarded => {
                 self.open = None;
                 self.results.clear();
+            }
+            Record::Aside { call, result } => {
+                let over = result.clone().map(|result| (call.clone(), result));
+                self.done.asides.extend(over);
             }
             Record::Moved { cwd } => self.done.cwd = Some(cwd.clone()),
             Record::Session { cwd, .. } => self.done.workspace = Some(cwd.clone()),

@@ -1,0 +1,249 @@
+//! What the person runs beside the turns: commands typed directly, calls made once more.
+//!
+//! An aside goes through the same steps as a call of the model, but on the person's word. It runs whether a turn does or not,
+//! and the model hears of it with the next message.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::journal::Journal;
+use crate::executor::machine::{End, Outcome};
+use crate::executor::permission::Authority;
+use crate::executor::pipeline::{Done, Line, Report};
+use crate::executor::{Context, Happened, Witness, guard};
+use crate::protocol::{
+    AgentEvent, Aside, Block, CallId, CallOutcome, ToolCall, ToolResult, ToolState,
+};
+use crate::session::Record;
+use crate::tools::ContextChange;
+
+const REPORTS: usize = 256;
+/// How many calls that are over can be made once more.
+const MOST_PAST: usize = 100;
+/// More than this of an aside's output does not go to the model.
+const MOST_SAID: usize = 8_000;
+/// Longer than a call needs to be stopped.
+const LAST_GRACE: Duration = Duration::from_secs(5);
+
+pub struct Asides {
+    context: Arc<Context>,
+    session: CancellationToken,
+    started: u64,
+    running: HashMap<CallId, Running>,
+    past: VecDeque<ToolCall>,
+    /// What the model is to be told.
+    said: Vec<Block>,
+    reports: mpsc::Receiver<Report>,
+    reporter: mpsc::Sender<Report>,
+}
+
+struct Running {
+    call: ToolCall,
+    begun: Instant,
+    cancel: CancellationToken,
+    background: CancellationToken,
+}
+
+impl Asides {
+    /// `untold` is what an earlier run of the session has left to tell.
+    pub fn new(
+        context: Arc<Context>,
+        session: CancellationToken,
+        untold: &[(ToolCall, ToolResult)],
+    ) -> Self {
+        let (reporter, reports) = mpsc::channel(REPORTS);
+        let mut asides = Self {
+            context,
+            session,
+            started: 0,
+            running: HashMap::new(),
+            past: VecDeque::new(),
+            said: Vec::new(),
+            reports,
+            reporter,
+        };
+        for (call, result) in untold {
+            asides.say(call, result, None);
+        }
+        asides
+    }
+
+    pub fn start(&mut self, tool: &str, input: Value, by: Authority, journal: &mut Journal) {
+        self.started += 1;
+        let call = ToolCall {
+            id: CallId(format!("person_{}", self.started)),
+            name: tool.to_owned(),
+            input,
+        };
+        journal.record(Record::Aside {
+            call: call.clone(),
+            result: None,
+        });
+        let started = Aside::Started {
+            tool: call.name.clone(),
+            input: call.input.clone(),
+        };
+        journal.tell_agent(AgentEvent::Aside(call.id.clone(), started));
+        let (cancel, background) = (self.session.child_token(), CancellationToken::new());
+        let line = Line {
+            context: self.context.clone(),
+            authority: by,
+            cancel: cancel.clone(),
+            background: background.clone(),
+            reports: self.reporter.clone(),
+        };
+        line.spawn(call.clone());
+        self.running.insert(
+            call.id.clone(),
+            Running {
+                call,
+                begun: Instant::now(),
+                cancel,
+                background,
+            },
+        );
+    }
+
+    pub fn is_running(&self, id: &CallId) -> bool {
+        self.running.contains_key(id)
+    }
+
+    /// An aside that is over.
+    pub fn past(&self, id: &CallId) -> Option<&ToolCall> {
+        self.past.iter().find(|call| call.id == *id)
+    }
+
+    pub fn cancel(&self, id: &CallId) {
+        if let Some(running) = self.running.get(id) {
+            running.cancel.cancel();
+        }
+    }
+
+    pub fn cancel_all(&self) {
+        for running in self.running.values() {
+            running.cancel.cancel();
+        }
+    }
+
+    pub fn background(&self, id: &CallId) {
+        if let Some(running) = self.running.get(id) {
+            running.background.cancel();
+        }
+    }
+
+    /// What the model has not been told yet.
+    pub fn take_said(&mut self) -> Vec<Block> {
+        std::mem::take(&mut self.said)
+    }
+
+    /// The next report of an aside. Cancel-safe; pends for ever while nothing runs.
+    pub async fn next(&mut self) -> Report {
+        match self.reports.recv().await {
+            Some(report) => report,
+            None => std::future::pending().await,
+        }
+    }
+
+    pub fn handle(&mut self, report: Report, journal: &mut Journal) {
+        let state = |journal: &mut Journal, id: CallId, state: ToolState| {
+            journal.tell_agent(AgentEvent::Aside(id, Aside::State(state)));
+        };
+        match report {
+            Report::Reached(id, phase) => state(journal, id, ToolState::Executing { phase }),
+            Report::Progress(id, text) => state(journal, id, ToolState::Progress { text }),
+            Report::Changing(id, change, written) => {
+                journal.see(Happened::Changing(id, change));
+                let _ = written.send(());
+            }
+            Report::Notice(text) => journal.notice(text),
+            // The person has decided already.
+            Report::Asked(..) | Report::Decided(..) | Report::Permitted(..) => {}
+            Report::Finished(id, done) => self.finish(&id, done, journal),
+        }
+    }
+
+    /// Stops everything, and waits until it has stopped.
+    pub async fn end(&mut self, journal: &mut Journal) {
+        self.cancel_all();
+        let all = async {
+            while !self.running.is_empty() {
+                let report = self.next().await;
+                self.handle(report, journal);
+            }
+        };
+        let _ = timeout(LAST_GRACE, all).await;
+    }
+
+    fn finish(&mut self, id: &CallId, done: Done, journal: &mut Journal) {
+        let Some(Running { call, begun, .. }) = self.running.remove(id) else {
+            return;
+        };
+        let (result, outcome) = judged(id, done.outcome);
+        let moved = done.changes.into_iter().next_back();
+        if let Some(ContextChange::Cwd(cwd)) = &moved
+            && *cwd != self.context.cwd()
+        {
+            journal.see(Happened::Moved(cwd.clone()));
+            self.context.set_cwd(cwd.clone());
+        }
+        journal.record(Record::Aside {
+            call: call.clone(),
+            result: Some(result.clone()),
+        });
+        self.say(&call, &result, moved.as_ref());
+        let completed = ToolState::Completed {
+            result,
+            ran: begun.elapsed(),
+            outcome,
+            shown: done.shown,
+        };
+        journal.tell_agent(AgentEvent::Aside(id.clone(), Aside::State(completed)));
+        self.past.push_back(call);
+        self.past.drain(..self.past.len().saturating_sub(MOST_PAST));
+    }
+
+    fn say(&mut self, call: &ToolCall, result: &ToolResult, moved: Option<&ContextChange>) {
+        let tool = self.context.registry.find(&call.name);
+        let subject = tool.and_then(|tool| tool.facts(&call.input).subject);
+        let label = format!("{}({})", call.name, subject.unwrap_or_default());
+        let text = result.as_text();
+        let size = text.chars().count();
+        let mut output = if size <= MOST_SAID {
+            text
+        } else {
+            guard::cut(&text, size, MOST_SAID, "The user has seen the whole of it.")
+        };
+        if let Some(ContextChange::Cwd(cwd)) = moved {
+            output.push_str(&format!(
+                "\n(The working directory is now {}.)",
+                cwd.display()
+            ));
+        }
+        self.said.push(Block::aside(&label, &output));
+    }
+}
+
+/// The result of an aside, and how it came to it.
+fn judged(id: &CallId, outcome: Outcome) -> (ToolResult, CallOutcome) {
+    let Outcome { result, end } = outcome;
+    match end {
+        End::Normal if !result.is_error => (result, CallOutcome::Succeeded),
+        End::Normal | End::CommandFailed => (result, CallOutcome::Failed),
+        End::Denied => (result, CallOutcome::Denied),
+        End::Backgrounded => (result, CallOutcome::Backgrounded),
+        End::Stopped => {
+            let mut text = "Cancelled by the user".to_owned();
+            let output = result.as_text();
+            if !output.is_empty() {
+                text = format!("{text}. Its output until then:\n{output}");
+            }
+            (ToolResult::error(id.clone(), text), CallOutcome::Cancelled)
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! What the person does beside the conversation: commands, calls made once more, messages taken back, limits passed.
+
+use serde_json::json;
+
+use super::limits::Limits;
+use super::rig::{Rig, call};
+use crate::protocol::{
+    AgentEvent, Answer, Aside, Block, CallOutcome, Command, Ending, ToolState, TurnEvent,
+};
+
+fn run(command: &str) -> Command {
+    Command::Run(command.into())
+}
+
+/// A command that prints, and then waits until the file is there.
+fn waiting(file: &str) -> String {
+    format!("echo waits; until [ -e {file} ]; do sleep 0.01; done")
+}
+
+async fn progress_of_aside(rig: &mut Rig) {
+    rig.hear(|event| {
+        let printed = matches!(
+            &event,
+            AgentEvent::Aside(_, Aside::State(ToolState::Progress { .. }))
+        );
+        printed.then_some(())
+    })
+    .await;
+}
+
+async fn progress_of_call(rig: &mut Rig) {
+    rig.hear_turn(|event| {
+        let printed = matches!(
+            &event,
+            TurnEvent::Tool {
+                state: ToolState::Progress { .. },
+                ..
+            }
+        );
+        printed.then_some(())
+    })
+    .await;
+}
+
+async fn asked(rig: &mut Rig) {
+    rig.hear_turn(|event| matches!(event, TurnEvent::Asked(_)).then_some(()))
+        .await;
+}
+
+#[tokio::test]
+async fn a_command_of_the_person_runs_unasked_and_the_model_hears_of_it_with_the_next_message() {
+    let mut rig = Rig::new([]);
+    rig.send(run("mkdir sub && cd sub && echo here"));
+    let over = rig.aside_over().await;
+    assert_eq!(
+        over,
+        ("person_1".into(), "here".into(), CallOutcome::Succeeded)
+    );
+    assert_eq!(rig.context.cwd(), rig.scratch.path("sub"));
+    rig.submit("and now?");
+    assert_eq!(rig.finished().await, Ending::Done);
+    let said = rig.last_asked();
+    let [aside, prompt] = said.as_slice() else {
+        panic!("two blocks, not {said:?}")
+    };
+    assert!(Block::text(aside.as_str()).is_aside());
+    assert!(
+        aside.contains("Bash(mkdir sub && cd sub && echo here)\n<output>\nhere"),
+        "{aside}"
+    );
+    assert_eq!(prompt, "and now?");
+    rig.submit("again");
+    rig.finished().await;
+    assert_eq!(rig.last_asked(), ["again"], "it is told once");
+}
+
+#[tokio::test]
+async fn what_never_runs_does_not_run_for_the_person_either() {
+    let mut rig = Rig::new([]);
+    rig.send(run("rm -rf /"));
+    let (_, text, outcome) = rig.aside_over().await;
+    assert_eq!(outcome, CallOutcome::Denied);
+    assert!(text.contains("this command never runs"), "{text}");
+}
+
+#[tokio::test]
+async fn a_command_that_the_model_was_not_told_of_survives_the_program() {
+    let mut rig = Rig::new([]);
+    rig.send(run("echo kept"));
+    rig.aside_over().await;
+    let mut rig = rig.resumed().await;
+    rig.submit("go on");
+    rig.finished().await;
+    assert!(rig.last_asked()[0].contains("kept"));
+    let mut rig = rig.resumed().await;
+    rig.submit("more");
+    rig.finished().await;
+    assert_eq!(rig.last_asked(), ["more"]);
+}
+
+#[tokio::test]
+async fn a_command_of_the_person_runs_beside_a_turn_and_can_be_stopped_alone() {
+    let mut rig = Rig::new([vec![call("c", "Bash", json!({"command": "touch x"}))]]);
+    rig.submit("go");
+    asked(&mut rig).await;
+    rig.send(run(&waiting("never")));
+    progress_of_aside(&mut rig).await;
+    rig.send(Command::Cancel("person_1".into()));
+    let (_, text, outcome) = rig.aside_over().await;
+    assert_eq!(outcome, CallOutcome::Cancelled);
+    assert!(text.contains("waits"), "{text}");
+    rig.send(Command::Answer("c".into(), Answer::Allow));
+    assert_eq!(rig.finished().await, Ending::Done);
+}
+
+#[tokio::test]
+async fn an_interrupt_stops_commands_of_the_person_while_no_turn_runs() {
+    let mut rig = Rig::new([]);
+    rig.send(run(&waiting("never")));
+    progress_of_aside(&mut rig).await;
+    rig.send(Command::Interrupt);
+    assert_eq!(rig.aside_over().await.2, CallOutcome::Cancelled);
+}
+
+#[tokio::test]
+async fn a_running_call_starts_anew_unasked_and_has_one_result() {
+    let command = format!("echo x >> count; {}", waiting("go"));
+    let mut rig = Rig::new([vec![call("c", "Bash", json!({ "command": command }))]]);
+    rig.submit("go");
+    asked(&mut rig).await;
+    rig.send(Command::Answer("c".into(), Answer::Allow));
+    progress_of_call(&mut rig).await;
+    rig.send(Command::RunAgain("c".into()));
+    progress_of_call(&mut rig).await;
+    rig.scratch.put("go", "");
+    assert_eq!(rig.finished().await, Ending::Done);
+    assert_eq!(rig.scratch.bytes("count"), b"x\nx\n");
+    assert_eq!(rig.last_asked(), ["waits"]);
+}
+
+#[tokio::test]
+async fn a_call_that_is_over_runs_once_more_for_the_person() {
+    let mut rig = Rig::new([vec![call("c", "Bash", json!({"command": "echo x"}))]]);
+    rig.submit("go");
+    rig.finished().await;
+    rig.send(Command::RunAgain("c".into()));
+    let over = rig.aside_over().await;
+    assert_eq!(
+        over,
+        ("person_1".into(), "x".into(), CallOutcome::Succeeded)
+    );
+    rig.send(Command::RunAgain("person_1".into()));
+    assert_eq!(rig.aside_over().await.0, "person_2");
+    rig.send(Command::RunAgain("unknown".into()));
+    let notice = rig.hear(|event| match event {
+        AgentEvent::Notice(text) => Some(text),
+        _ => None,
+    });
+    assert_eq!(notice.await, "there is no such call to run again");
+}
+
+#[tokio::test]
+async fn a_command_of_the_person_can_go_on_in_the_background() {
+    let mut rig = Rig::new([]);
+    rig.send(run(&waiting("go")));
+    progress_of_aside(&mut rig).await;
+    rig.send(Command::Background("person_1".into()));
+    assert_eq!(rig.aside_over().await.2, CallOutcome::Backgrounded);
+    assert_eq!(rig.context.env.groups.running(), [waiting("go")]);
+    rig.resumed().await;
+}
+
+#[tokio::test]
+async fn messages_that_wait_can_be_taken_back() {
+    let mut rig = Rig::new([vec![call("c", "Bash", json!({"command": "touch x"}))]]);
+    rig.submit("go");
+    asked(&mut rig).await;
+    rig.submit("one");
+    rig.submit("two");
+    rig.send(Command::TakeBack);
+    let taken = rig.hear(|event| match event {
+        AgentEvent::TakenBack(messages) => Some(messages),
+        _ => None,
+    });
+    let both = [vec![Block::text("one")], vec![Block::text("two")]];
+    assert_eq!(taken.await, both);
+    let deny = Answer::Deny { reason: None };
+    rig.send(Command::Answer("c".into(), deny));
+    rig.finished().await;
+    assert_eq!(rig.last_asked().len(), 1, "nothing was left to send");
+}
+
+#[tokio::test]
+async fn what_waits_since_an_interrupt_goes_out_before_what_is_written_later() {
+    let mut rig = Rig::new([vec![call("c", "Bash", json!({"command": "touch x"}))]]);
+    rig.submit("go");
+    asked(&mut rig).await;
+    rig.submit("first");
+    rig.send(Command::Interrupt);
+    assert_eq!(rig.finished().await, Ending::Interrupted);
+    rig.submit("second");
+    rig.finished().await;
+    let said = rig.last_asked();
+    assert_eq!(said[said.len() - 2..], ["first", "second"]);
+}
+
+#[tokio::test]
+async fn a_limit_pauses_the_loop_until_the_person_says_more() {
+    let read = |id: &str| vec![call(id, "Bash", json!({"command": format!("echo {id}")}))];
+    let limits = Limits {
+        pauses: true,
+        max_turns: Some(1),
+        ..Limits::default()
+    };
+    let mut rig = Rig::limited([read("a"), read("b")], limits);
+    rig.submit("go");
+    let paused = |event| match event {
+        TurnEvent::Paused { why } => Some(why),
+        _ => None,
+    };
+    let why = "the model has answered as often as `maxTurns` allows";
+    assert_eq!(rig.hear_turn(paused).await, why);
+    assert_eq!(rig.last_asked(), ["go"]);
+    rig.send(Command::GoOn);
+    assert_eq!(rig.hear_turn(paused).await, why);
+    assert_eq!(rig.last_asked(), ["a"]);
+    rig.send(Command::Interrupt);
+    assert_eq!(rig.finished().await, Ending::Interrupted);
+    rig.submit("more");
+    assert_eq!(rig.finished().await, Ending::Done);
+    assert_eq!(rig.last_asked(), ["b", "more"], "the history is sound");
+}

@@ -1,0 +1,224 @@
+//! A running agent with a scripted model, real tools and a person who is there: for tests.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+
+use super::limits::Limits;
+use super::{AgentHandle, Setup, spawn};
+use crate::executor::{Asking, Context, Places, Policy};
+use crate::permissions::Rules;
+use crate::protocol::{
+    AgentEvent, Aside, Block, CallOutcome, Command, Message, Mode, SessionId, StopReason,
+    ToolState, ToolUse, TurnEvent,
+};
+use crate::provider::{
+    Batch, Provider, ProviderError, Request, Response, ResponseStream, StreamEvent, retry,
+};
+use crate::session::{Log, replay};
+use crate::tools::files::scratch::Scratch;
+use crate::tools::registry::Registry;
+
+/// A model that says what it was told to say, one answer a request.
+#[derive(Default)]
+struct Model {
+    answers: Mutex<VecDeque<Vec<Block>>>,
+    asked: Mutex<Vec<Vec<Message>>>,
+}
+
+struct Stream(Option<Vec<Block>>);
+
+impl Provider for Model {
+    fn name(&self) -> &'static str {
+        "script"
+    }
+
+    fn open<'a>(
+        &'a self,
+        request: &'a Request,
+    ) -> BoxFuture<'a, Result<Box<dyn ResponseStream>, ProviderError>> {
+        let asked = request.messages.to_vec();
+        self.asked.lock().expect("unpoisoned").push(asked);
+        let answer = self.answers.lock().expect("unpoisoned").pop_front();
+        let blocks = answer.unwrap_or_else(|| vec![Block::text("done")]);
+        let stream: Box<dyn ResponseStream> = Box::new(Stream(Some(blocks)));
+        async move { Ok(stream) }.boxed()
+    }
+}
+
+impl ResponseStream for Stream {
+    fn next(&mut self) -> BoxFuture<'_, Batch> {
+        let blocks = self.0.take().expect("asked once");
+        let events = blocks.iter().cloned().map(StreamEvent::BlockEnded);
+        let events = events.collect();
+        let response = Response {
+            blocks,
+            stop_reason: Some(StopReason::EndTurn),
+            complete: true,
+            ..Response::default()
+        };
+        async move { Batch::Over(events, Box::new(response)) }.boxed()
+    }
+}
+
+pub struct Rig {
+    agent: AgentHandle,
+    model: Arc<Model>,
+    pub context: Arc<Context>,
+    pub scratch: Scratch,
+}
+
+impl Rig {
+    pub fn new(answers: impl IntoIterator<Item = Vec<Block>>) -> Self {
+        Self::limited(answers, Limits::default())
+    }
+
+    pub fn limited(answers: impl IntoIterator<Item = Vec<Block>>, limits: Limits) -> Self {
+        let scratch = Scratch::new();
+        Self::in_scratch(scratch, answers, limits)
+    }
+
+    fn in_scratch(
+        scratch: Scratch,
+        answers: impl IntoIterator<Item = Vec<Block>>,
+        limits: Limits,
+    ) -> Self {
+        let model = Arc::new(Model {
+            answers: Mutex::new(answers.into_iter().collect()),
+            ..Model::default()
+        });
+        let places = Places {
+            workspace: scratch.root.clone(),
+            ..Places::default()
+        };
+        let context = Arc::new(Context::new(
+            Registry::built_in(),
+            Rules::default(),
+            Mode::Default,
+            Asking::Person,
+            places,
+            scratch.cx.env.clone(),
+        ));
+        let path = scratch.root.with_file_name("log.jsonl");
+        let (log, records) = match Log::open(&path) {
+            Ok((log, contents)) => (log, contents.records),
+            Err(_) => (Log::create(&path).expect("a log"), Vec::new()),
+        };
+        let conversation = replay::conversation(&records);
+        let agent = spawn(Setup {
+            provider: model.clone(),
+            model: "m".into(),
+            system: Vec::new(),
+            tools: Vec::new(),
+            context: context.clone(),
+            policy: Policy::default(),
+            limits,
+            retry: retry::Policy::default(),
+            max_output_tokens: 1000,
+            session: SessionId("s".into()),
+            log,
+            history: conversation.messages,
+            asides: conversation.asides,
+            branch: None,
+            context_window: None,
+            price: None,
+            notices: Vec::new(),
+        });
+        Self {
+            agent,
+            model,
+            context,
+            scratch,
+        }
+    }
+
+    /// Ends the program and goes on with its session in another one.
+    pub async fn resumed(self) -> Self {
+        let AgentHandle {
+            commands,
+            mut events,
+            ..
+        } = self.agent;
+        drop(commands);
+        while events.recv().await.is_some() {}
+        Self::in_scratch(self.scratch, [], Limits::default())
+    }
+
+    pub fn send(&self, command: Command) {
+        self.agent.commands.send(command).expect("it listens");
+    }
+
+    pub fn submit(&self, text: &str) {
+        self.send(Command::Submit(vec![Block::text(text)]));
+    }
+
+    /// The next event that is of interest.
+    pub async fn hear<T>(&mut self, pick: impl Fn(AgentEvent) -> Option<T>) -> T {
+        loop {
+            let event = self.agent.events.recv().await.expect("the agent lives");
+            if let Some(found) = pick(event) {
+                return found;
+            }
+        }
+    }
+
+    /// The next event of a turn that is of interest.
+    pub async fn hear_turn<T>(&mut self, pick: impl Fn(TurnEvent) -> Option<T>) -> T {
+        self.hear(|event| match event {
+            AgentEvent::Turn(_, event) => pick(event),
+            _ => None,
+        })
+        .await
+    }
+
+    /// Waits until a turn is over; how it ended.
+    pub async fn finished(&mut self) -> crate::protocol::Ending {
+        self.hear_turn(|event| match event {
+            TurnEvent::Finished(summary) => Some(summary.ending),
+            _ => None,
+        })
+        .await
+    }
+
+    /// Waits until an aside has its result: the id, the text and how it came to it.
+    pub async fn aside_over(&mut self) -> (String, String, CallOutcome) {
+        self.hear(|event| match event {
+            AgentEvent::Aside(
+                id,
+                Aside::State(ToolState::Completed {
+                    result, outcome, ..
+                }),
+            ) => Some((id.0, result.as_text(), outcome)),
+            _ => None,
+        })
+        .await
+    }
+
+    /// The person's last message, as the model got it: its texts.
+    pub fn last_asked(&self) -> Vec<String> {
+        let asked = self.model.asked.lock().expect("unpoisoned");
+        let last = asked.last().and_then(|messages| messages.last());
+        let blocks = last.map(|message| message.content.clone());
+        let texts = blocks.unwrap_or_default().into_iter();
+        texts
+            .map(|block| match block {
+                Block::Text { text, .. } => text,
+                Block::ToolResult(result) => result.as_text(),
+                other => format!("{other:?}"),
+            })
+            .collect()
+    }
+}
+
+pub fn call(id: &str, tool: &str, input: Value) -> Block {
+    Block::ToolUse(ToolUse {
+        id: id.into(),
+        name: tool.into(),
+        input,
+        input_raw: None,
+        input_error: None,
+    })
+}
