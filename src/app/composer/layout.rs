@@ -62,12 +62,18 @@ impl<'a> Layout<'a> {
     pub fn pieces(&self, line: usize) -> impl Iterator<Item = Piece<'a>> {
         let (tokens, room) = (self.tokens, self.room);
         let line = self.lines.get(line).map_or("", String::as_str);
+        // Most lines are plain, and need no search for what belongs together.
+        let plain = line.is_ascii().then(|| line.char_indices());
+        let plain = plain.into_iter().flatten().map(|(at, _)| &line[at..=at]);
+        let clusters = (!line.is_ascii()).then(|| line.graphemes(true));
         let mut column = 0;
-        line.graphemes(true).map(move |cluster| {
-            let piece = piece(cluster, column, tokens, room);
-            column = piece.columns.end;
-            piece
-        })
+        plain
+            .chain(clusters.into_iter().flatten())
+            .map(move |cluster| {
+                let piece = piece(cluster, column, tokens, room);
+                column = piece.columns.end;
+                piece
+            })
     }
 
     /// The rows of a line, each as its `char`s. There is at least one.
@@ -192,13 +198,19 @@ impl<'a> Layout<'a> {
 }
 
 fn piece<'a>(cluster: &'a str, start: usize, tokens: &'a Tokens, room: usize) -> Piece<'a> {
-    let columns = start..start + cluster.chars().count();
+    if let [b' '..=b'~'] = cluster.as_bytes() {
+        return Piece {
+            columns: start..start + 1,
+            shown: Cow::Borrowed(cluster),
+            width: 1,
+            look: Look::Plain,
+        };
+    }
     let (shown, look) = show(cluster, tokens);
-    let width = shown.width().min(room);
     Piece {
-        columns,
+        columns: start..start + cluster.chars().count(),
+        width: shown.width().min(room),
         shown,
-        width,
         look,
     }
 }

@@ -8,6 +8,7 @@ pub mod complete;
 pub mod draft;
 pub mod editor;
 pub mod history;
+mod intake;
 mod keys;
 pub mod layout;
 mod paste;
@@ -29,7 +30,7 @@ use self::history::{History, HistorySearch};
 use self::keys::Pressed;
 use self::layout::{Layout, MARK, Spot};
 use self::paste::ImagePath;
-use self::token::{Content, Form, Tokens};
+use self::token::{Form, Tokens};
 use self::vim::{Outcome, Vim};
 use crate::app::Effect;
 use crate::app::job::{Job, JobResult};
@@ -39,8 +40,6 @@ use crate::protocol::Block;
 /// How long after a change the draft is kept on disk, and how long at most while changes go on.
 const KEEP_AFTER: Duration = Duration::from_millis(500);
 const KEEP_AT_LEAST: Duration = Duration::from_secs(2);
-/// A text that is put into the draft as a whole is folded from this length on, to keep the draft quick.
-const LONGEST_UNFOLDED: usize = 20_000;
 /// Longer texts are kept in the history with their pastes folded.
 const LONGEST_KEPT: usize = 100_000;
 
@@ -232,39 +231,6 @@ impl Composer {
         }
     }
 
-    pub fn paste(&mut self, text: String, now: Instant) -> Vec<Effect> {
-        let text = if token::is_clean(&text) {
-            text
-        } else {
-            token::clean(&text)
-        };
-        if let Some(search) = &mut self.search {
-            search.push(text.lines().next().unwrap_or_default(), &self.history);
-            return Vec::new();
-        }
-        let before = self.editor.revision();
-        let images = paste::image_paths(&text);
-        if !images.is_empty() {
-            self.editor.type_text(text.trim());
-            let mut effects = self.settle(before, Cause::Other, now);
-            effects.extend(images.into_iter().map(|image| self.attach(image)));
-            return effects;
-        }
-        let caret = self.editor.caret();
-        if self.is_folded_before(caret, &text) && text.len() <= LONGEST_UNFOLDED {
-            // The same once more: it shall be seen.
-            self.editor.replace(self.editor.left(caret)..caret, &text);
-        } else {
-            let text = if paste::is_long(&text) {
-                self.fold(text)
-            } else {
-                text
-            };
-            self.editor.replace(caret..caret, &text);
-        }
-        self.settle(before, Cause::Typed, now)
-    }
-
     /// A click on a row and column of the input.
     pub fn click(&mut self, row: u16, column: u16) {
         let layout = self.layout(self.width);
@@ -440,71 +406,6 @@ impl Composer {
             KeyCode::Backspace => search.pop(&self.history),
             _ => {}
         }
-    }
-
-    fn is_folded_before(&self, caret: Place, text: &str) -> bool {
-        let before = self.editor.before_caret().chars().next_back();
-        let token = before.and_then(|letter| self.tokens.get(letter));
-        let is_same = |pasted: &String| pasted == text;
-        caret.column > 0
-            && token.is_some_and(|token| match &token.content {
-                Content::Pasted(pasted) => is_same(pasted),
-                Content::Image { .. } => false,
-            })
-    }
-
-    fn fold(&mut self, text: String) -> String {
-        self.tokens
-            .fold(text)
-            .map_or_else(|text| text, String::from)
-    }
-
-    /// A text from outside as it goes into the draft.
-    fn fit(&mut self, text: &str) -> String {
-        let text = token::clean(text);
-        if text.len() > LONGEST_UNFOLDED {
-            return self.fold(text);
-        }
-        text
-    }
-
-    fn attach(&mut self, image: ImagePath) -> Effect {
-        let path = image.path.clone();
-        self.awaited.push(image);
-        Effect::Start(Job::Attach(path))
-    }
-
-    /// Puts the image where its path stands, if it still does.
-    fn attached(&mut self, image: &ImagePath, block: Block, now: Instant) {
-        let found = (0..).zip(self.editor.lines()).find_map(|(line, text)| {
-            let at = text.find(&image.raw)?;
-            Some(Place::new(line, text[..at].chars().count()))
-        });
-        let Some(start) = found else {
-            return;
-        };
-        let Some(letter) = self.tokens.attach(image.path.clone(), block) else {
-            return;
-        };
-        let before = self.editor.revision();
-        let end = Place::new(start.line, start.column + image.raw.chars().count());
-        let caret = self.editor.caret();
-        self.editor.replace(start..end, &letter.to_string());
-        if caret < start || caret.line > start.line {
-            self.editor.go(caret);
-        } else if caret > end {
-            let column = caret.column - (end.column - start.column) + 1;
-            self.editor.go(Place::new(start.line, column));
-        }
-        self.settle(before, Cause::Other, now);
-    }
-
-    fn edited(&mut self, text: &str, now: Instant) {
-        let before = self.editor.revision();
-        let text = self.fit(text.trim_end_matches(['\n', '\r']));
-        let text = self.tokens.restore_images(&text, &self.editor.text());
-        self.editor.replace_all(&text);
-        self.settle(before, Cause::Other, now);
     }
 
     fn read(&self, text: &str) -> Result<Draft, String> {

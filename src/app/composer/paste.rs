@@ -5,6 +5,9 @@ use std::path::PathBuf;
 const LONGEST_LINES: usize = 10;
 const LONGEST_LENGTH: usize = 1_000;
 
+/// No paste of paths is longer.
+const LONGEST_PATHS: usize = 8_000;
+
 /// Whether a paste would fill the input, and so is folded.
 pub fn is_long(text: &str) -> bool {
     text.chars().nth(LONGEST_LENGTH).is_some() || text.lines().nth(LONGEST_LINES).is_some()
@@ -19,6 +22,9 @@ pub struct ImagePath {
 
 /// The images that a paste names. None, if it says anything else.
 pub fn image_paths(text: &str) -> Vec<ImagePath> {
+    if text.len() > LONGEST_PATHS {
+        return Vec::new();
+    }
     let paths: Option<Vec<_>> = words(text).into_iter().map(Word::into_image).collect();
     let whole = || {
         // Some file managers copy a path with its blanks as they are.

@@ -5,9 +5,9 @@ use std::time::Instant;
 use super::complete::{Completion, Kind, word_before};
 use super::history::HistorySearch;
 use super::paste::{ImagePath, is_image};
-use super::token::{Form, is_token};
+use super::token::Form;
 use super::vim::Mode;
-use super::{Cause, Composer, LONGEST_UNFOLDED, Place};
+use super::{Cause, Composer, Place};
 use crate::app::Effect;
 use crate::app::job::Job;
 use crate::keymap::Action;
@@ -119,10 +119,7 @@ impl Composer {
     /// Puts an entry of the history into the input, with the tokens that it has.
     fn recall(&mut self, text: &str, now: Instant) {
         let before = self.editor.revision();
-        let mut text = text.to_owned();
-        if text.len() > LONGEST_UNFOLDED && !text.contains(is_token) {
-            text = self.fold(text);
-        }
+        let text = self.fold_longest(text.to_owned());
         self.editor.replace_all(&text);
         self.settle(before, Cause::Recalled, now);
     }

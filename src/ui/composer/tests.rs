@@ -7,7 +7,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::{draw, draw_popup, height};
 use crate::app::composer::Composer;
-use crate::app::composer::tests::random_composer;
+use crate::app::composer::tests::random::random_composer;
 use crate::app::job::{Candidate, JobResult};
 use crate::keymap::Action;
 use crate::theme::Theme;
