@@ -1,0 +1,62 @@
+//! Walks over the workspace as git sees it, and hands out its paths in batches.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ignore::{DirEntry, WalkBuilder};
+
+use super::index::Index;
+
+/// A home directory, say, may have more; they are not looked at.
+const MOST_PATHS: usize = 500_000;
+/// The first batch is small, to have something to show; each is twice the one before.
+const FIRST_BATCH: usize = 256;
+const LARGEST_BATCH: usize = 16_384;
+
+/// Calls `found` with all files and directories below `root` that are not ignored, as long as it says to go on.
+pub fn walk(root: &Path, stop: &AtomicBool, mut found: impl FnMut(Index) -> bool) {
+    let mut batch = Index::default();
+    let mut size = FIRST_BATCH;
+    let entries = walker(root).build().filter_map(Result::ok);
+    let paths = entries.filter_map(|entry| relative(root, &entry));
+    for path in paths.take(MOST_PATHS) {
+        if stop.load(Ordering::Relaxed) {
+            return;
+        }
+        batch.push(&path);
+        if batch.len() == size {
+            if !found(std::mem::take(&mut batch)) {
+                return;
+            }
+            size = (size * 2).min(LARGEST_BATCH);
+        }
+    }
+    if !batch.is_empty() {
+        found(batch);
+    }
+}
+
+/// Hidden files are part of a project, what it ignores is not. Ignore files count outside of a repository, too: a tree
+/// that was unpacked without its `.git` is still not about its `node_modules`.
+fn walker(root: &Path) -> WalkBuilder {
+    let has_git = |directory: &Path| directory.join(".git").exists();
+    let in_repository = root.ancestors().any(has_git);
+    let mut builder = WalkBuilder::new(root);
+    builder
+        .hidden(false)
+        .require_git(in_repository)
+        .parents(in_repository)
+        .filter_entry(|entry| entry.file_name() != ".git" && entry.file_name() != ".jj");
+    builder
+}
+
+/// The path as it is completed: a directory ends with a slash. Names that could not be typed are left out.
+fn relative(root: &Path, entry: &DirEntry) -> Option<String> {
+    let path = entry.path().strip_prefix(root).ok()?.to_str()?;
+    if path.is_empty() || path.contains(|letter: char| letter.is_control() || letter == '"') {
+        return None;
+    }
+    let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
+    let slash = if is_directory { "/" } else { "" };
+    Some(format!("{path}{slash}"))
+}
