@@ -63,11 +63,11 @@ impl AppState {
         (self.focus != Focus::Composer).then_some(Rung::Focus)
     }
 
-    fn turn_rung(&self) -> Option<Rung> {
+    pub(super) fn turn_rung(&self) -> Option<Rung> {
         match &self.activity {
             Activity::Working(work) => match work.stage {
                 Stage::Running | Stage::Retrying { .. } => Some(Rung::Interrupt),
-                Stage::Stopping | Stage::Killing => Some(Rung::Force),
+                Stage::Stopping | Stage::MakingWay | Stage::Killing => Some(Rung::Force),
             },
             Activity::Idle if self.has_running_aside() => Some(Rung::Interrupt),
             Activity::Idle => None,

@@ -22,6 +22,8 @@ pub mod slash;
 pub mod transcript;
 
 #[cfg(test)]
+pub mod rig;
+#[cfg(test)]
 mod tests;
 
 use std::path::Path;
@@ -166,6 +168,8 @@ pub enum Stage {
     },
     /// The person has interrupted it; what may not be cut off comes to its end.
     Stopping,
+    /// It stops for the messages that wait, which go out as soon as it has.
+    MakingWay,
     /// Stopped with force.
     Killing,
 }
@@ -334,7 +338,9 @@ impl AppState {
             }
         }
         if let Some(work) = self.work() {
-            if matches!(work.stage, Stage::Retrying { .. }) && self.composer.is_empty() {
+            // Its letters are free only where none is typed and none means something else.
+            let is_free = contexts.first() == Some(&Context::ComposerEmpty);
+            if matches!(work.stage, Stage::Retrying { .. }) && is_free {
                 contexts.insert(0, Context::Retry);
             }
             contexts.push(Context::Working);
@@ -383,9 +389,9 @@ impl AppState {
             Resolved::Unbound => self.type_key(key),
         };
         if self.dialogs.len() < open
-            && let Some(Dialog::Permission(question)) = self.dialogs.last_mut()
+            && let Some(dialog) = self.dialogs.last_mut()
         {
-            question.uncover(self.now);
+            dialog.uncover(self.now);
         }
         effects
     }
@@ -418,8 +424,29 @@ impl AppState {
             dialog.paste(&text);
             return Vec::new();
         }
-        self.focus = Focus::Composer;
+        self.quit_armed = None;
+        self.focus_on(Focus::Composer);
         self.composer.paste(text, self.now)
+    }
+
+    /// A turn is on its way; its number is not known before the agent has taken it up.
+    fn begin_turn(&mut self, turn: Option<TurnId>) {
+        self.activity = Activity::Working(Work::begun(turn, self.now));
+        self.panel.start_turn();
+        if self.focus == Focus::Panel && self.panel.detail.is_none() {
+            self.focus_on(Focus::Composer);
+        }
+    }
+
+    /// Gives the keys to another part of the screen; what only the one before could close is closed.
+    fn focus_on(&mut self, focus: Focus) {
+        if focus != Focus::Panel {
+            self.panel.detail = None;
+        }
+        if focus != Focus::Conversation {
+            self.end_search();
+        }
+        self.focus = focus;
     }
 
     fn resize(&mut self, width: u16, height: u16) {

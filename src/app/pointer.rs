@@ -82,7 +82,7 @@ impl AppState {
             }
             Target::NewBelow => self.scroll.follow(),
             Target::Call(index) => {
-                self.focus = Focus::Panel;
+                self.focus_on(Focus::Panel);
                 let again = self.panel.chosen == index;
                 self.panel.chosen = index;
                 if again && times > 1 {
@@ -91,7 +91,7 @@ impl AppState {
             }
             Target::Panel => self.focus_panel(),
             Target::Composer { row, column } => {
-                self.focus = Focus::Composer;
+                self.focus_on(Focus::Composer);
                 self.composer.click(row, column);
             }
             Target::Dialog | Target::Elsewhere => {}
@@ -106,7 +106,7 @@ impl AppState {
 
     /// What was selected with the mouse is copied when the button is let go, as terminals do it.
     fn release(&mut self) -> Vec<Effect> {
-        let Some(selection) = &self.selection else {
+        let Some(selection) = self.selection.as_ref().filter(|_| self.dialogs.is_empty()) else {
             return Vec::new();
         };
         if selection.is_click() {

@@ -79,6 +79,16 @@ impl Scroll {
         self.anchor = Anchor::Follow;
     }
 
+    /// Stays where it is, although what is in view is about to grow or shrink.
+    pub fn hold(&mut self) {
+        if let (true, Some(rest)) = (self.is_following(), self.rest) {
+            self.anchor = Anchor::At {
+                cell: rest.top.cell,
+                line: rest.top.row,
+            };
+        }
+    }
+
     pub fn is_following(&self) -> bool {
         self.anchor == Anchor::Follow && self.motions.is_empty()
     }

@@ -1,1 +1,8 @@
+//! What the application does, told as stories. Those that need a layout are in `ui::tests`.
 
+mod dialogs;
+mod hearing;
+mod ladder;
+mod panel;
+mod sending;
+mod slash;

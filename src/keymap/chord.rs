@@ -85,7 +85,7 @@ impl Key {
     }
 
     #[cfg(test)]
-    pub(super) fn event(self) -> KeyEvent {
+    pub(crate) fn event(self) -> KeyEvent {
         KeyEvent::new(self.code, self.modifiers)
     }
 

@@ -35,8 +35,9 @@ struct Laid {
     used: u64,
     /// Colours of its code were missing when it was laid out, at this revision of the colours.
     uncoloured: Option<u64>,
-    /// How many rows it had in another width, for an anchor that was counted in those.
-    before: Option<usize>,
+    /// The frame in which it got another width, and how many rows it had until then: an anchor that is told in that frame
+    /// was counted in those.
+    before: Option<(u64, usize)>,
 }
 
 enum Body {
@@ -115,7 +116,7 @@ impl CellCache {
             return;
         }
         if laid.key.width != width {
-            laid.before = Some(laid.height());
+            laid.before = Some((frame, laid.height()));
         }
         laid.key = key;
         let mut brush = Brush {
@@ -169,7 +170,7 @@ fn revision(entry: &Entry, state: &AppState) -> u64 {
     match &entry.cell {
         Cell::Call(key) => state.calls.get(*key).revision + entry.revision,
         // The first cell says who answers.
-        Cell::Welcome => state.session.provider.len() as u64,
+        Cell::Welcome => u64::from(state.session.provider == "builtin"),
         Cell::User { .. }
         | Cell::Answer(_)
         | Cell::Thinking { .. }
@@ -220,13 +221,11 @@ impl Heights for Measured<'_> {
     fn translate(&mut self, index: usize, row: usize) -> usize {
         let height = self.height(index);
         let id = self.entry(index).id;
-        let before = self
-            .cache
-            .laid
-            .get_mut(&id)
-            .and_then(|laid| laid.before.take());
+        let before = self.cache.laid.get(&id).and_then(|laid| laid.before);
         let row = match before {
-            Some(before) if before > 0 => row * height / before,
+            Some((frame, before)) if frame == self.cache.frame && before > 0 => {
+                row * height / before
+            }
             Some(_) | None => row,
         };
         row.min(height.saturating_sub(1))

@@ -84,7 +84,9 @@ fn ladder(state: &AppState) -> Vec<(String, String)> {
 fn interrupt_words(state: &AppState) -> &'static str {
     match state.work().map(|work| &work.stage) {
         Some(Stage::Retrying { .. }) => "give up",
-        Some(Stage::Running | Stage::Stopping | Stage::Killing) | None => "interrupt",
+        Some(Stage::Running | Stage::Stopping | Stage::MakingWay | Stage::Killing) | None => {
+            "interrupt"
+        }
     }
 }
 

@@ -47,20 +47,15 @@ pub fn place(
         Anchor::Follow => end,
         Anchor::At { cell, line } => walk.find(cell, line),
     };
-    let mut follows = scroll.anchor == Anchor::Follow;
     for motion in &scroll.motions {
         top = walk.go(top, *motion, end);
-        follows = top >= end;
     }
-    if follows || top > end {
-        return Placed {
-            top: end,
-            follows: true,
-        };
+    // Who has the end in view wants to see what comes.
+    let follows = top >= end;
+    Placed {
+        top: top.min(end),
+        follows,
     }
-    // All of it is in view: there is nothing to be away from.
-    let follows = top == end && end == Place { index: 0, row: 0 };
-    Placed { top, follows }
 }
 
 struct Walk<'a> {

@@ -19,6 +19,8 @@ pub mod status;
 pub mod text;
 
 #[cfg(test)]
+mod rig;
+#[cfg(test)]
 mod tests;
 
 use ratatui::Frame;

@@ -77,11 +77,15 @@ fn activity(state: &AppState) -> Option<Doing> {
         }
         Stage::Stopping => match finishing(state) {
             Some(tool) => (
-                format!("{spinner} stopping · {tool} runs to its end"),
+                format!("{spinner} stopping · {} runs to its end", clean(tool)),
                 Role::Warning,
             ),
             None => (format!("{spinner} stopping"), Role::Warning),
         },
+        Stage::MakingWay => (
+            format!("{spinner} stopping for your message"),
+            Role::Warning,
+        ),
         Stage::Killing => (format!("{spinner} stopping with force"), Role::Warning),
     };
     Some(Doing { text, role })

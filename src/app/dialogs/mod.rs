@@ -81,6 +81,15 @@ impl Dialog {
         }
     }
 
+    /// Another dialog stood before it: keys that were meant for that one must not answer this.
+    pub fn uncover(&mut self, now: Instant) {
+        match self {
+            Dialog::Permission(dialog) => dialog.uncover(now),
+            Dialog::Pause(dialog) => dialog.uncover(now),
+            Dialog::ByHand(_) | Dialog::Picker(_) | Dialog::Help(_) => {}
+        }
+    }
+
     /// Down, or up if negative.
     pub fn scroll(&mut self, rows: i64) {
         match self {

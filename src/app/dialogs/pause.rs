@@ -19,6 +19,11 @@ impl PauseDialog {
         }
     }
 
+    /// It was covered by another dialog.
+    pub fn uncover(&mut self, now: Instant) {
+        self.armed_at = now + ARM_DELAY;
+    }
+
     pub fn is_armed(&self, now: Instant) -> bool {
         now >= self.armed_at
     }

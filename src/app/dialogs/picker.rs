@@ -68,6 +68,14 @@ impl Picker {
         self.chosen = self.chosen.saturating_add_signed(by).min(last);
     }
 
+    pub fn choose_first(&mut self) {
+        self.chosen = 0;
+    }
+
+    pub fn choose_last(&mut self) {
+        self.chosen = self.shown.len().saturating_sub(1);
+    }
+
     pub fn key(&mut self, key: KeyEvent) {
         let command = KeyModifiers::CONTROL | KeyModifiers::ALT;
         match key.code {

@@ -1,10 +1,12 @@
 //! The life of a call, from its first letter on.
 
+use std::time::Duration;
+
 use crate::app::AppState;
 use crate::app::call::{Author, CallKey, Completed, State};
 use crate::app::preview::Partial;
 use crate::app::transcript::Cell;
-use crate::protocol::{CallId, Phase, ToolState};
+use crate::protocol::{CallId, CallOutcome, Phase, ToolResult, ToolState};
 
 impl AppState {
     pub(super) fn add_call(&mut self, id: CallId, name: String) -> CallKey {
@@ -12,6 +14,35 @@ impl AppState {
         self.show(Cell::Call(key));
         self.panel.add(key);
         key
+    }
+
+    /// The call of the turn that an event is about. Ids come from the model and may come again: what is queued after it
+    /// was over is another call.
+    pub(super) fn known_call(&self, id: &CallId, state: &ToolState) -> Option<CallKey> {
+        let key = self.calls.find(id)?;
+        let comes_again =
+            matches!(state, ToolState::Queued { .. }) && self.calls.get(key).is_over();
+        (self.panel.calls.contains(&key) && !comes_again).then_some(key)
+    }
+
+    /// The turn is over: what came to no result of its own, such as a call that was never written to its end, has none.
+    pub(super) fn close_calls(&mut self) {
+        let now = self.now;
+        for key in self.panel.calls.clone() {
+            let call = self.calls.get(key);
+            if call.is_over() || call.by == Author::Person {
+                continue;
+            }
+            let outcome = CallOutcome::Skipped {
+                why: "the turn ended".to_owned(),
+            };
+            let nothing = ToolResult::text(call.id.clone(), "");
+            let completed = Completed::new(&nothing, outcome, None, Duration::ZERO);
+            self.calls.change(key, |call| {
+                call.times.ended = Some(now);
+                call.state = State::Completed(completed);
+            });
+        }
     }
 
     pub(super) fn grow_input(&mut self, id: &CallId, fragment: &str) {
@@ -26,6 +57,10 @@ impl AppState {
     }
 
     pub(super) fn advance(&mut self, key: CallKey, state: ToolState) {
+        // What is over absorbs all that comes too late.
+        if self.calls.get(key).is_over() && state != ToolState::Yielded {
+            return;
+        }
         let now = self.now;
         let mut waits_no_more = None;
         self.calls.change(key, |call| match state {

@@ -111,14 +111,15 @@ impl AppState {
             TurnEvent::Tool {
                 call, name, state, ..
             } => {
-                let key = match self.calls.find(&call) {
-                    Some(key) if self.panel.calls.contains(&key) => key,
-                    _ => self.add_call(call, name),
+                let key = match self.known_call(&call, &state) {
+                    Some(key) => key,
+                    None => self.add_call(call, name),
                 };
                 self.advance(key, state);
             }
             TurnEvent::Asked(request) => return self.asked(request),
             TurnEvent::Decided { call, by } => {
+                self.withdraw(&call);
                 if let Some(key) = self.calls.find(&call) {
                     self.calls.change(key, |call| call.decided_by = Some(by));
                 }
@@ -140,21 +141,19 @@ impl AppState {
     fn prompted(&mut self, turn: TurnId, message: &Message) {
         if self.expected > 0 {
             self.expected -= 1;
-        } else {
-            if !self.queue.is_empty() {
-                self.queue.remove(0);
-            }
+        } else if self.queue.is_empty() {
             self.push_user(message);
+        } else {
+            // In the words that it waited in: long pastes stay folded.
+            let text = self.queue.remove(0);
+            let images = images_in(&message.content);
+            self.transcript.push(Cell::User { text, images });
         }
-        let now = self.now;
         match &mut self.activity {
             Activity::Working(work) if work.turn.is_none_or(|known| known == turn) => {
                 work.turn = Some(turn);
             }
-            Activity::Working(_) | Activity::Idle => {
-                self.activity = Activity::Working(Work::begun(Some(turn), now));
-                self.panel.start_turn();
-            }
+            Activity::Working(_) | Activity::Idle => self.begin_turn(Some(turn)),
         }
     }
 
@@ -245,6 +244,9 @@ impl AppState {
 
     fn finished(&mut self, summary: &TurnSummary) -> Vec<Effect> {
         let stopped = summary.ending != Ending::Done;
+        let makes_way = self
+            .work()
+            .is_some_and(|work| work.stage == Stage::MakingWay);
         self.stop_writing(if stopped {
             Progress::Cut
         } else {
@@ -252,6 +254,7 @@ impl AppState {
         });
         self.panel.response_ended(self.now);
         self.close_turn_dialogs();
+        self.close_calls();
         let calls = self
             .panel
             .calls
@@ -292,7 +295,7 @@ impl AppState {
             Ending::Done => "done",
             Ending::Interrupted | Ending::MaxTurns | Ending::Failed { .. } => "stopped",
         });
-        if stopped && !self.queue.is_empty() {
+        if stopped && !makes_way && !self.queue.is_empty() {
             // Control goes back to the person, and so does what waited.
             effects.push(Effect::Send(Command::TakeBack));
         }

@@ -25,16 +25,11 @@ impl AppState {
     }
 
     pub(super) fn think(&mut self, text: &str) {
-        let (now, mut open) = (self.now, None);
+        let now = self.now;
         if let Some(work) = self.work_mut() {
             work.heard = Some(now);
         }
-        if let Some(entry) = self.transcript.last()
-            && matches!(entry.cell, Cell::Thinking { took: None, .. })
-        {
-            open = Some(entry.id);
-        }
-        if let Some(id) = open {
+        if let Some(id) = self.open_thought() {
             self.transcript.change(id, |entry| {
                 if let Cell::Thinking { text: whole, .. } = &mut entry.cell {
                     whole.push_str(text);
@@ -59,16 +54,27 @@ impl AppState {
         id
     }
 
-    pub(super) fn open_answer(&self) -> Option<CellId> {
-        let last = self.transcript.last()?;
-        let writes = matches!(
-            &last.cell,
-            Cell::Answer(Answer {
-                progress: Progress::Writing,
-                ..
-            })
-        );
-        writes.then_some(last.id)
+    fn open_answer(&self) -> Option<CellId> {
+        self.open_cell(|cell| {
+            matches!(
+                cell,
+                Cell::Answer(Answer {
+                    progress: Progress::Writing,
+                    ..
+                })
+            )
+        })
+    }
+
+    fn open_thought(&self) -> Option<CellId> {
+        self.open_cell(|cell| matches!(cell, Cell::Thinking { took: None, .. }))
+    }
+
+    /// The last cell of the response, if it is this: others may have come below it meanwhile, such as a notice.
+    fn open_cell(&self, is_it: impl Fn(&Cell) -> bool) -> Option<CellId> {
+        let id = *self.work()?.response.last()?;
+        let entry = self.transcript.get(id)?;
+        is_it(&entry.cell).then_some(id)
     }
 
     pub(super) fn stop_writing(&mut self, how: Progress) {
@@ -89,11 +95,7 @@ impl AppState {
 
     pub(super) fn stop_thinking(&mut self) {
         let now = self.now;
-        let thinks = self.transcript.last().and_then(|entry| match entry.cell {
-            Cell::Thinking { took: None, .. } => Some(entry.id),
-            _ => None,
-        });
-        if let Some(id) = thinks {
+        if let Some(id) = self.open_thought() {
             self.transcript.change(id, |entry| {
                 if let Cell::Thinking { since, took, .. } = &mut entry.cell {
                     *took = Some(now.saturating_duration_since(*since));

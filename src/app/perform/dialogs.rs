@@ -1,7 +1,8 @@
 //! What the keys do in a dialog.
 
+use crate::app::call::Call;
 use crate::app::dialogs::Dialog;
-use crate::app::dialogs::permission::{PermissionDialog, Verdict};
+use crate::app::dialogs::permission::{PermissionDialog, Stage, Verdict};
 use crate::app::dialogs::picker::{Choice, Item, Picker};
 use crate::app::ladder::Rung;
 use crate::app::{AppState, Effect, slash};
@@ -62,9 +63,8 @@ impl AppState {
             }
             Dialog::ByHand(by_hand) => match action {
                 Action::SendReason | Action::Choose | Action::Send => {
-                    let answer = Command::AnswerByHand(by_hand.call.clone(), by_hand.text());
-                    self.dialogs.pop();
-                    vec![Effect::Send(answer)]
+                    let (call, text) = (by_hand.call.clone(), by_hand.text());
+                    self.send_by_hand(call, text)
                 }
                 Action::Back => self.close_dialog(),
                 _ => Vec::new(),
@@ -75,6 +75,8 @@ impl AppState {
                     Action::Previous | Action::LineUp => picker.choose_next(-1),
                     Action::PageDown => picker.choose_next(10),
                     Action::PageUp => picker.choose_next(-10),
+                    Action::Top => picker.choose_first(),
+                    Action::Bottom => picker.choose_last(),
                     Action::Choose | Action::Open => return self.choose(),
                     Action::Back => return self.close_dialog(),
                     _ => {}
@@ -154,7 +156,11 @@ impl AppState {
         let now = self.now;
         match self.dialogs.last_mut() {
             Some(Dialog::Permission(permission)) => {
-                let verdict = permission.perform(Action::DenyAndInterrupt, now);
+                let way_out = match permission.stage() {
+                    Stage::Asking => Action::DenyAndInterrupt,
+                    Stage::Rule | Stage::Reason | Stage::Hunks => Action::Back,
+                };
+                let verdict = permission.perform(way_out, now);
                 self.obey_verdict(verdict)
             }
             Some(Dialog::Pause(_)) => {
@@ -172,6 +178,17 @@ impl AppState {
             }
             None => Vec::new(),
         }
+    }
+
+    /// The result that the person typed, unless the call came to one meanwhile.
+    fn send_by_hand(&mut self, call: CallId, text: String) -> Vec<Effect> {
+        self.dialogs.pop();
+        let known = self.calls.find(&call).map(|key| self.calls.get(key));
+        if known.is_none_or(Call::is_over) {
+            self.flash("the call has come to its own result meanwhile");
+            return Vec::new();
+        }
+        vec![Effect::Send(Command::AnswerByHand(call, text))]
     }
 
     /// The palette: all that can be done, by name.

@@ -11,9 +11,7 @@ use crate::app::dialogs::help::HelpDialog;
 use crate::app::job::Job;
 use crate::app::ladder::Rung;
 use crate::app::transcript::{Cell, CellId};
-use crate::app::{
-    Activity, AppState, Copied, DiffStyle, Effect, ExitReason, Focus, QUIT_WINDOW, Stage, Work,
-};
+use crate::app::{AppState, Copied, DiffStyle, Effect, ExitReason, Focus, QUIT_WINDOW, Stage};
 use crate::keymap::Action;
 use crate::protocol::{Command, Mode};
 
@@ -37,7 +35,7 @@ impl AppState {
             Action::Send => return self.send(),
             Action::Interrupt | Action::ClearOrQuit => return self.climb(self.ctrl_c()),
             Action::Back => return self.climb(self.esc()),
-            Action::Quit => return vec![Effect::Quit(ExitReason::Asked)],
+            Action::Quit => return self.quit(),
             Action::RetryNow => return vec![Effect::Send(Command::RetryNow)],
             Action::NextMode => return self.next_mode(),
             Action::Suspend => return vec![Effect::Suspend],
@@ -49,9 +47,9 @@ impl AppState {
             Action::ToggleDetails => self.toggle_details(),
             Action::ToggleThinking => self.toggle_thinking(),
             Action::ToggleDiffStyle => self.toggle_diff_style(),
-            Action::Scroll => self.focus = Focus::Conversation,
+            Action::Scroll => self.focus_on(Focus::Conversation),
             Action::Search => {
-                self.focus = Focus::Conversation;
+                self.focus_on(Focus::Conversation);
                 self.start_search();
             }
             Action::Accept => self.accept_search(),
@@ -111,11 +109,7 @@ impl AppState {
     /// Enter: what the draft is decides what becomes of it.
     fn send(&mut self) -> Vec<Effect> {
         if self.composer.is_empty() {
-            if self.queue.is_empty() {
-                return Vec::new();
-            }
-            // A turn that runs is stopped for what waits.
-            return vec![Effect::Send(Command::SendQueue)];
+            return self.send_queue();
         }
         let Sent { draft, mut effects } = match self.composer.submit(self.now) {
             Ok(Some(sent)) => sent,
@@ -137,6 +131,20 @@ impl AppState {
         effects
     }
 
+    /// The turn is stopped for what waits. One that stops already gives back what waits instead.
+    fn send_queue(&mut self) -> Vec<Effect> {
+        if self.queue.is_empty() {
+            return Vec::new();
+        }
+        match self.work_mut().map(|work| &mut work.stage) {
+            Some(stage @ (Stage::Running | Stage::Retrying { .. })) => {
+                *stage = Stage::MakingWay;
+                vec![Effect::Send(Command::SendQueue)]
+            }
+            Some(Stage::Stopping | Stage::MakingWay | Stage::Killing) | None => Vec::new(),
+        }
+    }
+
     /// A message goes to the model; while a turn runs it waits.
     pub(in crate::app) fn submit(
         &mut self,
@@ -156,8 +164,7 @@ impl AppState {
                 images,
             });
             self.expected += 1;
-            self.activity = Activity::Working(Work::begun(None, self.now));
-            self.panel.start_turn();
+            self.begin_turn(None);
         }
         vec![Effect::Send(Command::Submit(blocks))]
     }
@@ -182,7 +189,10 @@ impl AppState {
                 }
                 return vec![Effect::Send(Command::Interrupt)];
             }
-            Rung::Draft => self.composer.clear(self.now),
+            Rung::Draft => {
+                self.quit_armed = None;
+                self.composer.clear(self.now);
+            }
             Rung::ArmQuit => self.quit_armed = Some(self.now + QUIT_WINDOW),
             Rung::Quit => return vec![Effect::Quit(ExitReason::Asked)],
             Rung::Nothing => {}
@@ -194,11 +204,20 @@ impl AppState {
         match self.focus {
             Focus::Panel if self.panel.detail.is_some() => self.panel.detail = None,
             Focus::Conversation => {
-                self.focus = Focus::Composer;
+                self.focus_on(Focus::Composer);
                 self.scroll.follow();
             }
-            Focus::Panel | Focus::Composer => self.focus = Focus::Composer,
+            Focus::Panel | Focus::Composer => self.focus_on(Focus::Composer),
         }
+    }
+
+    /// One key must not cut off what runs.
+    fn quit(&mut self) -> Vec<Effect> {
+        if self.turn_rung().is_some() {
+            self.flash("something runs; interrupt it first, or /quit");
+            return Vec::new();
+        }
+        vec![Effect::Quit(ExitReason::Asked)]
     }
 
     fn next_mode(&mut self) -> Vec<Effect> {
@@ -256,6 +275,7 @@ impl AppState {
             .get(cell)
             .is_some_and(|entry| matches!(entry.cell, Cell::Call(_) | Cell::Thinking { .. }));
         if foldable {
+            self.scroll.hold();
             self.transcript
                 .change(cell, |entry| entry.open = !entry.open);
         }

@@ -11,8 +11,7 @@ use crate::protocol::{Command, Phase};
 impl AppState {
     pub(super) fn toggle_panel(&mut self) {
         if self.focus == Focus::Panel {
-            self.panel.detail = None;
-            self.focus = Focus::Composer;
+            self.focus_on(Focus::Composer);
         } else {
             self.focus_panel();
         }
@@ -24,7 +23,7 @@ impl AppState {
             return;
         }
         self.panel.choose_running(&self.calls);
-        self.focus = Focus::Panel;
+        self.focus_on(Focus::Panel);
     }
 
     pub(in crate::app) fn open_detail(&mut self) {

@@ -73,7 +73,7 @@ impl AppState {
     }
 
     pub(super) fn start_selection(&mut self) {
-        self.focus = Focus::Conversation;
+        self.focus_on(Focus::Conversation);
         if let Some(rest) = self.scroll.rest {
             let from = self.search.as_ref().and_then(Search::current);
             let spot = match from {

@@ -12,7 +12,7 @@ use crate::app::AppState;
 use crate::app::call::Call;
 use crate::theme::Role;
 use crate::ui::cells::{seconds, state_role};
-use crate::ui::text::truncate;
+use crate::ui::text::{clean, truncate};
 
 /// Calls beyond these have no bar of their own.
 const MOST_BARS: usize = 8;
@@ -72,7 +72,7 @@ pub fn draw(state: &AppState, area: Rect, buf: &mut Buffer) {
         if y >= area.bottom() {
             break;
         }
-        let name = truncate(&call.tool, usize::from(LABEL - 1));
+        let name = truncate(&clean(&call.tool), usize::from(LABEL - 1));
         buf.set_string(area.x, y, name, theme.style(Role::Muted));
         let from = call.times.running.or(call.times.begun).unwrap_or(start);
         let (x, cells) = scale.bar(from, call.times.ended.unwrap_or(end));

@@ -1,0 +1,370 @@
+//! The application without a terminal, for tests that read like stories: keys, words of the agent and time go in, effects
+//! come out. What is painted is added by `ui::rig`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use serde_json::{Value, json};
+
+use crate::app::{AppState, DiffStyle, Effect, Msg, Settings, update};
+use crate::keymap::{Chord, Key, Keymap};
+use crate::protocol::{
+    AgentEvent, Aside, Block, CallId, CallOutcome, Command, Ending, FileDiff, Message, Mode,
+    PermissionRequest, Phase, RuleOffer, SessionId, SessionOpened, ToolResult, ToolState,
+    TurnEvent, TurnId, TurnSummary, Usage,
+};
+use crate::theme::{Depth, Theme};
+
+pub struct App {
+    pub state: AppState,
+    /// The turn that is heard.
+    pub turn: TurnId,
+}
+
+/// The life of one call, told step by step. Effects of the steps are dropped.
+pub struct Told<'a> {
+    app: &'a mut App,
+    call: CallId,
+    tool: String,
+}
+
+impl App {
+    /// Open on the built-in model, with nothing said yet.
+    pub fn new() -> Self {
+        let mut app = Self::starting();
+        app.told(AgentEvent::Opened(opened(Vec::new())));
+        app
+    }
+
+    /// Before the agent has opened the session.
+    pub fn starting() -> Self {
+        let settings = Settings {
+            keymap: Keymap::builtin(),
+            theme: Theme::plain(),
+            depth: Depth::None,
+            theme_epoch: 0,
+            diff_style: DiffStyle::Auto,
+        };
+        Self {
+            state: AppState::new(Arc::new(settings), "~/project", Instant::now()),
+            turn: TurnId(1),
+        }
+    }
+
+    pub fn typed(text: &str) -> Self {
+        let mut app = Self::new();
+        app.types(text);
+        app
+    }
+
+    /// A conversation that is gone on with.
+    pub fn resumed(history: Vec<Message>) -> Self {
+        let mut app = Self::starting();
+        app.told(AgentEvent::Opened(opened(history)));
+        app
+    }
+
+    /// A message was sent, and its request is out.
+    pub fn working() -> Self {
+        let mut app = Self::typed("fix the failing test");
+        app.press("enter");
+        app.taken_up("fix the failing test");
+        app
+    }
+
+    /// A turn runs, and a call of this tool waits for the person; nothing of it was in view yet.
+    pub fn asked(tool: &str) -> Self {
+        let mut app = Self::working();
+        app.asks(request("call", tool));
+        app
+    }
+
+    pub fn update(&mut self, msg: Msg) -> Vec<Effect> {
+        update(&mut self.state, msg)
+    }
+
+    /// Presses keys as `keymap.toml` writes them, one or more: `"enter"`, `"ctrl+c"`, `"g G"`.
+    pub fn press(&mut self, keys: &str) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        for key in keys.split_whitespace() {
+            let chord: Chord = key.parse().expect("a key as keymap.toml writes it");
+            effects.extend(self.update(Msg::Key(chord.first.event())));
+        }
+        effects
+    }
+
+    /// Presses keys, and says what the agent is told.
+    pub fn commands(&mut self, keys: &str) -> Vec<Command> {
+        sent(self.press(keys))
+    }
+
+    pub fn types(&mut self, text: &str) -> &mut Self {
+        for letter in text.chars() {
+            let key = KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE);
+            self.update(Msg::Key(key));
+        }
+        self
+    }
+
+    pub fn told(&mut self, event: AgentEvent) -> Vec<Effect> {
+        self.update(Msg::Agent(event))
+    }
+
+    /// An event of the running turn.
+    pub fn hear(&mut self, event: TurnEvent) -> Vec<Effect> {
+        self.told(AgentEvent::Turn(self.turn, event))
+    }
+
+    /// The agent takes a message up, and a request goes out.
+    pub fn taken_up(&mut self, text: &str) -> &mut Self {
+        self.hear(TurnEvent::Prompted(Message::user(text)));
+        self.hear(TurnEvent::Requested { attempt: 0 });
+        self
+    }
+
+    pub fn says(&mut self, text: &str) -> &mut Self {
+        self.hear(TurnEvent::Text(text.to_owned()));
+        self
+    }
+
+    pub fn asks(&mut self, request: PermissionRequest) -> Vec<Effect> {
+        let (call, tool, input) = (&request.call.0, &request.tool, request.input.clone());
+        self.tool(call, tool).queued(input).waits();
+        self.hear(TurnEvent::Asked(request))
+    }
+
+    /// The turn ends; the next one has another number.
+    pub fn ends(&mut self, ending: Ending) -> Vec<Effect> {
+        let effects = self.hear(TurnEvent::Finished(TurnSummary {
+            ending,
+            text: String::new(),
+            responses: 1,
+            usage: Usage::default(),
+            took: Duration::from_millis(1500),
+            denials: Vec::new(),
+        }));
+        self.turn.0 += 1;
+        effects
+    }
+
+    /// A call of the running turn.
+    pub fn tool(&mut self, call: &str, tool: &str) -> Told<'_> {
+        Told {
+            app: self,
+            call: call.into(),
+            tool: tool.to_owned(),
+        }
+    }
+
+    /// A command that the person runs beside the turns.
+    pub fn aside(&mut self, call: &str, command: &str) {
+        let started = Aside::Started {
+            tool: "Bash".to_owned(),
+            input: json!({ "command": command }),
+        };
+        self.told(AgentEvent::Aside(call.into(), started));
+        self.aside_is(
+            call,
+            ToolState::Executing {
+                phase: Phase::Running,
+            },
+        );
+    }
+
+    pub fn aside_is(&mut self, call: &str, state: ToolState) {
+        self.told(AgentEvent::Aside(call.into(), Aside::State(state)));
+    }
+
+    /// Time goes by; what asked to be woken is.
+    pub fn after(&mut self, time: Duration) -> Vec<Effect> {
+        let end = self.state.now + time;
+        let mut effects = Vec::new();
+        while let Some(at) = self.state.wake_at().filter(|at| *at <= end) {
+            self.state.now = at;
+            effects.extend(self.update(Msg::Tick));
+        }
+        self.state.now = end;
+        effects
+    }
+
+    pub fn resize(&mut self, width: u16, height: u16) -> &mut Self {
+        self.update(Msg::Resized { width, height });
+        self
+    }
+
+    pub fn draft(&self) -> String {
+        self.state.composer.text()
+    }
+}
+
+impl Told<'_> {
+    /// Its name is there; its input is still being written.
+    pub fn arrives(&mut self) -> &mut Self {
+        self.app.hear(TurnEvent::ToolInputStarted {
+            call: self.call.clone(),
+            name: self.tool.clone(),
+        });
+        self
+    }
+
+    pub fn writes(&mut self, fragment: &str) -> &mut Self {
+        self.app.hear(TurnEvent::ToolInput {
+            call: self.call.clone(),
+            fragment: fragment.to_owned(),
+        });
+        self
+    }
+
+    pub fn queued(&mut self, input: Value) -> &mut Self {
+        self.is(ToolState::Queued { input })
+    }
+
+    pub fn running(&mut self) -> &mut Self {
+        self.executing(Phase::Running)
+    }
+
+    pub fn waits(&mut self) -> &mut Self {
+        self.executing(Phase::WaitingForApproval)
+    }
+
+    pub fn executing(&mut self, phase: Phase) -> &mut Self {
+        self.is(ToolState::Executing { phase })
+    }
+
+    pub fn prints(&mut self, text: &str) -> &mut Self {
+        let text = text.to_owned();
+        self.is(ToolState::Progress { text })
+    }
+
+    pub fn completes(&mut self, text: &str) -> &mut Self {
+        self.comes_to(CallOutcome::Succeeded, text)
+    }
+
+    pub fn fails(&mut self, text: &str) -> &mut Self {
+        self.comes_to(CallOutcome::Failed, text)
+    }
+
+    pub fn comes_to(&mut self, outcome: CallOutcome, text: &str) -> &mut Self {
+        let result = ToolResult::text(self.call.clone(), text);
+        self.is(completed(result, outcome, None))
+    }
+
+    /// Succeeds with a change to show.
+    pub fn changes(&mut self, change: FileDiff) -> &mut Self {
+        let result = ToolResult::text(self.call.clone(), "done");
+        self.is(completed(result, CallOutcome::Succeeded, Some(change)))
+    }
+
+    pub fn yielded(&mut self) -> &mut Self {
+        self.is(ToolState::Yielded)
+    }
+
+    pub fn takes(&mut self, milliseconds: u64) -> &mut Self {
+        self.app.after(Duration::from_millis(milliseconds));
+        self
+    }
+
+    pub fn is(&mut self, state: ToolState) -> &mut Self {
+        self.app.hear(TurnEvent::Tool {
+            call: self.call.clone(),
+            name: self.tool.clone(),
+            at: Duration::ZERO,
+            state,
+        });
+        self
+    }
+}
+
+pub fn millis(milliseconds: u64) -> Duration {
+    Duration::from_millis(milliseconds)
+}
+
+/// What the agent is told.
+pub fn sent(effects: Vec<Effect>) -> Vec<Command> {
+    let commands = effects.into_iter().filter_map(|effect| match effect {
+        Effect::Send(command) => Some(command),
+        Effect::Start(_)
+        | Effect::Copy(_)
+        | Effect::Open(_)
+        | Effect::Notify(_)
+        | Effect::Redraw
+        | Effect::Suspend
+        | Effect::PrintConversation
+        | Effect::Quit(_) => None,
+    });
+    commands.collect()
+}
+
+pub fn submit(text: &str) -> Command {
+    Command::Submit(vec![Block::text(text)])
+}
+
+pub fn completed(result: ToolResult, outcome: CallOutcome, shown: Option<FileDiff>) -> ToolState {
+    ToolState::Completed {
+        result,
+        ran: Duration::from_millis(120),
+        outcome,
+        shown,
+    }
+}
+
+/// A question as the engine asks it.
+pub fn request(call: &str, tool: &str) -> PermissionRequest {
+    let (input, change, rule) = match tool {
+        "Edit" => (
+            json!({"file_path": "src/lib.rs", "old_string": "2", "new_string": "3"}),
+            Some(change()),
+            "Edit(/src/**)",
+        ),
+        _ => (
+            json!({"command": "cargo test --workspace", "description": "Run the tests"}),
+            None,
+            "Bash(cargo test:*)",
+        ),
+    };
+    PermissionRequest {
+        call: call.into(),
+        tool: tool.to_owned(),
+        input,
+        reason: "it may change something".to_owned(),
+        change,
+        rule: Some(RuleOffer {
+            rule: rule.to_owned(),
+            file: PathBuf::from(".agent-tui/settings.local.json"),
+        }),
+    }
+}
+
+pub fn change() -> FileDiff {
+    let lines = |two: &str, nine: &str| -> Arc<str> {
+        let middle = "    step();\n".repeat(12);
+        format!("fn main() {{\n    let x = {two};\n{middle}    finish({nine});\n}}\n").into()
+    };
+    FileDiff {
+        path: "src/lib.rs".to_owned(),
+        before: Some(lines("2", "x")),
+        after: lines("3", "x + 1"),
+    }
+}
+
+fn opened(history: Vec<Message>) -> SessionOpened {
+    SessionOpened {
+        session: SessionId("session".to_owned()),
+        provider: "builtin".to_owned(),
+        model: "builtin".to_owned(),
+        mode: Mode::Default,
+        tools: vec!["Bash".to_owned(), "Edit".to_owned(), "Read".to_owned()],
+        branch: Some("main".to_owned()),
+        context_window: Some(200_000),
+        price: None,
+        history,
+    }
+}
+
+/// A key by its name, for those who need the event.
+pub fn key(name: &str) -> KeyEvent {
+    let key: Chord = name.parse().expect("a key as keymap.toml writes it");
+    Key::event(key.first)
+}

@@ -1,0 +1,273 @@
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::app::call::State;
+use crate::app::rig::{App, millis};
+use crate::app::transcript::{Answer, Cell, NoticeKind, Progress, Summary, SummaryEnding};
+use crate::app::{Activity, Effect, Msg, Stage};
+use crate::protocol::{
+    AgentEvent, Block, Ending, Message, Origin, StopReason, ToolResult, ToolUse, TurnEvent, Usage,
+};
+
+/// All cells but the welcome, in short.
+fn cells(app: &App) -> Vec<String> {
+    let entries = app.state.transcript.entries().iter().skip(1);
+    let short = |cell: &Cell| match cell {
+        Cell::Welcome => "welcome".to_owned(),
+        Cell::User { text, .. } => format!("user: {text}"),
+        Cell::Answer(Answer { text, progress }) => format!("{progress:?}: {text}"),
+        Cell::Thinking { text, took, .. } => format!("thought: {text} ({took:?})"),
+        Cell::Call(key) => {
+            let call = app.state.calls.get(*key);
+            format!("call: {} {}", call.tool, call.subject())
+        }
+        Cell::Notice { kind, text } => format!("{kind:?}: {text}"),
+        Cell::Summary(summary) => format!("{:?}: {} calls", summary.ending, summary.calls),
+    };
+    entries.map(|entry| short(&entry.cell)).collect()
+}
+
+fn said(app: &App) -> Vec<String> {
+    cells(app).into_iter().skip(1).collect()
+}
+
+#[test]
+fn text_that_streams_is_one_answer() {
+    let mut app = App::working();
+    app.says("\n\nHello").says(" you").says("\n");
+    assert_eq!(said(&app), ["Writing: Hello you\n"]);
+    app.ends(Ending::Done);
+    assert_eq!(said(&app), ["Whole: Hello you\n"]);
+    assert_eq!(app.state.activity, Activity::Idle);
+}
+
+#[test]
+fn a_notice_does_not_cut_an_answer_in_two() {
+    let mut app = App::working();
+    app.says("one ");
+    app.told(AgentEvent::Notice("the disk is full".to_owned()));
+    app.says("two");
+    app.aside("person_1", "df");
+    app.says(" three");
+    app.ends(Ending::Done);
+    assert_eq!(
+        said(&app),
+        [
+            "Whole: one two three",
+            "Warning: the disk is full",
+            "call: Bash df"
+        ]
+    );
+}
+
+#[test]
+fn thinking_ends_when_the_answer_begins_whatever_came_between() {
+    let mut app = App::working();
+    app.hear(TurnEvent::Thinking("let me".to_owned()));
+    app.told(AgentEvent::Notice("by the way".to_owned()));
+    app.hear(TurnEvent::Thinking(" see".to_owned()));
+    app.after(millis(800));
+    app.says("Yes.");
+    assert_eq!(
+        said(&app),
+        [
+            "thought: let me see (Some(800ms))",
+            "Warning: by the way",
+            "Writing: Yes."
+        ]
+    );
+}
+
+#[test]
+fn text_after_a_call_is_another_answer() {
+    let mut app = App::working();
+    app.says("I look.");
+    app.tool("a", "Read")
+        .arrives()
+        .queued(json!({"file_path": "x"}));
+    app.says("Done.");
+    assert_eq!(
+        said(&app),
+        ["Whole: I look.", "call: Read x", "Writing: Done."]
+    );
+}
+
+#[test]
+fn an_interrupt_says_where_the_answer_was_cut() {
+    let mut app = App::working();
+    app.says("I was about to");
+    app.press("esc");
+    app.ends(Ending::Interrupted);
+    assert_eq!(said(&app), ["Cut: I was about to", "Interrupted: 0 calls"]);
+}
+
+#[test]
+fn a_retry_voids_the_text_of_the_broken_try_and_keeps_the_calls_that_ran() {
+    let mut app = App::working();
+    app.hear(TurnEvent::Thinking("hm".to_owned()));
+    app.says("half an ans");
+    app.tool("ran", "Read")
+        .arrives()
+        .queued(json!({"file_path": "ran"}))
+        .running();
+    app.tool("not", "Read")
+        .arrives()
+        .queued(json!({"file_path": "not"}));
+    app.hear(TurnEvent::Retrying {
+        problem: "overloaded".to_owned(),
+        attempt: 1,
+        wait: millis(4000),
+    });
+    let until = app.state.now + millis(4000);
+    let stage = Stage::Retrying {
+        problem: "overloaded".to_owned(),
+        attempt: 1,
+        until,
+    };
+    assert_eq!(app.state.work().map(|work| &work.stage), Some(&stage));
+    app.hear(TurnEvent::Requested { attempt: 1 });
+    app.says("a whole answer");
+    assert_eq!(said(&app), ["call: Read ran", "Writing: a whole answer"]);
+    assert_eq!(app.state.panel.calls.len(), 1);
+    assert_eq!(
+        app.state.work().map(|work| &work.stage),
+        Some(&Stage::Running)
+    );
+}
+
+#[test]
+fn another_request_of_the_turn_voids_nothing() {
+    let mut app = App::working();
+    app.says("first");
+    app.hear(TurnEvent::Answered {
+        message: Message::user(""),
+        stop_reason: Some(StopReason::ToolUse),
+        usage: Usage::default(),
+    });
+    app.hear(TurnEvent::Requested { attempt: 0 });
+    app.says("second");
+    assert_eq!(said(&app), ["Whole: first", "Writing: second"]);
+}
+
+#[test]
+fn a_turn_with_calls_ends_with_what_it_came_to() {
+    let mut app = App::working();
+    app.tool("a", "Read").running().completes("x");
+    app.hear(TurnEvent::Saved(millis(700)));
+    app.ends(Ending::Done);
+    let last = app.state.transcript.last().map(|entry| &entry.cell);
+    let summary = Summary {
+        took: millis(1500),
+        saved: millis(700),
+        calls: 1,
+        ending: SummaryEnding::Done,
+    };
+    assert_eq!(last, Some(&Cell::Summary(summary)));
+}
+
+#[test]
+fn a_failure_says_what_to_do_about_it() {
+    let mut app = App::working();
+    app.ends(Ending::Failed {
+        problem: "the provider rejected the API key".to_owned(),
+        hint: Some("set ANTHROPIC_API_KEY".to_owned()),
+    });
+    assert_eq!(
+        said(&app),
+        [
+            "Error: the provider rejected the API key",
+            "Hint: set ANTHROPIC_API_KEY"
+        ]
+    );
+}
+
+#[test]
+fn an_answer_that_reached_its_longest_length_says_so() {
+    let mut app = App::working();
+    app.says("and so on and so");
+    app.hear(TurnEvent::Answered {
+        message: Message::user(""),
+        stop_reason: Some(StopReason::MaxTokens),
+        usage: Usage::default(),
+    });
+    let last = app.state.transcript.last().map(|entry| entry.cell.clone());
+    let text = "the answer was cut off: it reached its longest length".to_owned();
+    let kind = NoticeKind::Warning;
+    assert_eq!(last, Some(Cell::Notice { kind, text }));
+}
+
+#[test]
+fn what_was_used_is_counted() {
+    let mut app = App::working();
+    let usage = Usage {
+        input_tokens: Some(19_000),
+        output_tokens: Some(1_000),
+        ..Usage::default()
+    };
+    for _ in 0..2 {
+        app.hear(TurnEvent::Answered {
+            message: Message::user(""),
+            stop_reason: Some(StopReason::EndTurn),
+            usage,
+        });
+    }
+    assert_eq!(app.state.session.context_percent(), Some(10));
+    assert_eq!(app.state.session.used.input_tokens, Some(38_000));
+}
+
+#[test]
+fn a_conversation_that_is_gone_on_with_is_shown_again() {
+    let origin = Origin {
+        provider: "builtin".to_owned(),
+        model: "builtin".to_owned(),
+    };
+    let call = ToolUse {
+        id: "a".into(),
+        name: "Read".to_owned(),
+        input: json!({"file_path": "src/lib.rs"}),
+        input_raw: None,
+        input_error: None,
+    };
+    let result = ToolResult::text("a".into(), "1\n2");
+    let app = App::resumed(vec![
+        Message::user("read it"),
+        Message::from_assistant(vec![Block::text("I read."), Block::ToolUse(call)], origin),
+        Message::from_user(vec![Block::ToolResult(result)]),
+    ]);
+    assert_eq!(
+        cells(&app),
+        ["user: read it", "Whole: I read.", "call: Read src/lib.rs"]
+    );
+    let (_, call) = app.state.calls.iter().next().expect("the call is there");
+    assert!(matches!(call.state, State::Yielded(_)));
+    assert!(!app.state.is_working());
+}
+
+#[test]
+fn the_person_is_called_only_when_she_looks_elsewhere() {
+    let mut app = App::working();
+    assert_eq!(app.ends(Ending::Done), []);
+    app.taken_up("next");
+    app.update(Msg::Focused(false));
+    assert_eq!(app.ends(Ending::Done), [Effect::Notify("done".to_owned())]);
+
+    let mut app = App::working();
+    app.update(Msg::Focused(false));
+    let request = crate::app::rig::request("a", "Bash");
+    let wants = Effect::Notify("Bash wants to run".to_owned());
+    assert_eq!(app.asks(request), [wants]);
+    let why = "the same call three times".to_owned();
+    let paused = app.hear(TurnEvent::Paused { why: why.clone() });
+    assert_eq!(paused, [Effect::Notify(why)]);
+}
+
+#[test]
+fn an_idle_screen_sleeps() {
+    assert_eq!(App::new().state.wake_at(), None);
+    let mut app = App::working();
+    assert_eq!(app.state.wake_at(), Some(app.state.now + millis(200)));
+    app.ends(Ending::Done);
+    app.after(Duration::from_secs(1));
+    assert_eq!(app.state.wake_at(), None);
+}

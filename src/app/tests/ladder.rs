@@ -1,0 +1,174 @@
+use crate::app::ladder::Rung;
+use crate::app::rig::{App, millis};
+use crate::app::{Effect, ExitReason, Focus, Msg, Stage};
+use crate::protocol::{Command, Ending, TurnEvent};
+
+#[test]
+fn ctrl_c_goes_up_rung_by_rung_and_quits_last() {
+    let mut app = App::asked("Bash");
+    app.types("draft");
+    app.after(millis(300));
+    app.press("home");
+
+    assert_eq!(app.state.ctrl_c(), Rung::Dialog);
+    app.press("ctrl+c");
+    assert!(app.state.dialogs.is_empty());
+    // The dialog's answer has interrupted the turn already.
+    assert_eq!(app.state.ctrl_c(), Rung::Force);
+    assert_eq!(app.commands("ctrl+c"), [Command::Interrupt]);
+    let stage = app.state.work().map(|work| work.stage.clone());
+    assert_eq!(stage, Some(Stage::Killing));
+
+    app.ends(Ending::Interrupted);
+    app.types("draft");
+    assert_eq!(app.state.ctrl_c(), Rung::Draft);
+    assert_eq!(app.press("ctrl+c"), []);
+    assert_eq!(app.draft(), "");
+
+    assert_eq!(app.state.ctrl_c(), Rung::ArmQuit);
+    assert_eq!(app.press("ctrl+c"), []);
+    assert_eq!(app.state.ctrl_c(), Rung::Quit);
+    assert_eq!(app.press("ctrl+c"), [Effect::Quit(ExitReason::Asked)]);
+}
+
+#[test]
+fn a_first_ctrl_c_counts_for_two_seconds() {
+    let mut app = App::new();
+    app.press("ctrl+c");
+    app.after(millis(1999));
+    assert_eq!(app.state.ctrl_c(), Rung::Quit);
+    app.after(millis(1));
+    assert_eq!(app.state.ctrl_c(), Rung::ArmQuit);
+    assert_eq!(app.state.wake_at(), None);
+}
+
+#[test]
+fn whatever_is_done_between_two_ctrl_c_makes_the_second_a_first() {
+    for between in ["x", "ctrl+o", "pgup", "left"] {
+        let mut app = App::new();
+        app.press("ctrl+c");
+        app.press(between);
+        app.press("backspace");
+        assert_eq!(app.state.ctrl_c(), Rung::ArmQuit, "{between}");
+    }
+    let mut app = App::new();
+    app.press("ctrl+c");
+    app.update(Msg::Pasted("pasted".to_owned()));
+    app.press("ctrl+c");
+    assert_eq!(app.draft(), "");
+    assert_eq!(app.press("ctrl+c"), []);
+}
+
+#[test]
+fn ctrl_c_never_quits_while_something_runs() {
+    let mut app = App::working();
+    for _ in 0..5 {
+        assert_eq!(app.commands("ctrl+c"), [Command::Interrupt]);
+    }
+    let mut app = App::new();
+    app.aside("person_1", "sleep 10");
+    for _ in 0..5 {
+        assert_eq!(app.press("ctrl+c"), [Effect::Send(Command::Interrupt)]);
+    }
+}
+
+#[test]
+fn ctrl_d_quits_from_an_empty_input_but_not_while_something_runs() {
+    assert_eq!(
+        App::new().press("ctrl+d"),
+        [Effect::Quit(ExitReason::Asked)]
+    );
+    assert_eq!(App::typed("draft").press("ctrl+d"), []);
+    let mut app = App::working();
+    assert_eq!(app.press("ctrl+d"), []);
+    assert!(app.state.flash.is_some());
+}
+
+#[test]
+fn esc_interrupts_then_clears_and_never_quits() {
+    let mut app = App::working();
+    app.types("draft");
+    assert_eq!(app.commands("esc"), [Command::Interrupt]);
+    assert_eq!(app.draft(), "draft");
+    app.ends(Ending::Interrupted);
+    assert_eq!(app.press("esc"), []);
+    assert_eq!(app.draft(), "");
+    for _ in 0..3 {
+        assert_eq!(app.state.esc(), Rung::Nothing);
+        assert_eq!(app.press("esc"), []);
+    }
+}
+
+#[test]
+fn esc_gives_the_keys_back_before_it_interrupts() {
+    let mut app = App::working();
+    app.press("ctrl+s");
+    assert_eq!(app.state.focus, Focus::Conversation);
+    assert_eq!(app.press("esc"), []);
+    assert_eq!(app.state.focus, Focus::Composer);
+    assert_eq!(app.commands("esc"), [Command::Interrupt]);
+}
+
+#[test]
+fn ctrl_c_interrupts_from_wherever_the_keys_are() {
+    for keys in ["ctrl+s", "ctrl+t", "ctrl+t enter"] {
+        let mut app = App::working();
+        app.tool("a", "Read").running();
+        app.press(keys);
+        assert_eq!(app.commands("ctrl+c"), [Command::Interrupt], "{keys}");
+    }
+}
+
+#[test]
+fn the_search_is_let_go_before_the_turn_is() {
+    let mut app = App::working();
+    app.press("ctrl+s /");
+    app.types("word");
+    assert_eq!(app.press("ctrl+c"), []);
+    assert_eq!(app.state.search, None);
+    assert_eq!(app.commands("ctrl+c"), [Command::Interrupt]);
+}
+
+#[test]
+fn a_paste_ends_what_would_hide_the_input() {
+    let mut app = App::working();
+    app.tool("a", "Read").running();
+    app.press("ctrl+t enter");
+    app.update(Msg::Pasted("text".to_owned()));
+    assert_eq!(app.state.focus, Focus::Composer);
+    assert_eq!(app.state.panel.detail, None);
+
+    app.press("ctrl+s /");
+    app.types("wo");
+    app.update(Msg::Pasted("rd".to_owned()));
+    assert_eq!(app.state.search, None);
+    assert_eq!(app.draft(), "textrd");
+}
+
+#[test]
+fn before_a_retry_letters_act_only_where_nothing_is_typed() {
+    let retrying = || {
+        let mut app = App::working();
+        app.tool("a", "Read").running();
+        app.hear(TurnEvent::Retrying {
+            problem: "overloaded".to_owned(),
+            attempt: 1,
+            wait: millis(5000),
+        });
+        app
+    };
+    let mut app = retrying();
+    assert_eq!(app.commands("r"), [Command::RetryNow]);
+    assert_eq!(app.commands("esc"), [Command::Interrupt]);
+
+    let mut app = retrying();
+    app.types("draft");
+    assert_eq!(app.commands("r"), []);
+    assert_eq!(app.draft(), "draftr");
+
+    let mut app = retrying();
+    app.press("ctrl+t");
+    assert_eq!(app.commands("r"), [Command::RunAgain("a".into())]);
+    app.press("esc");
+    assert_eq!(app.state.focus, Focus::Composer);
+}

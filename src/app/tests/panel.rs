@@ -1,0 +1,229 @@
+use serde_json::json;
+
+use crate::app::panel::Detail;
+use crate::app::rig::{App, completed};
+use crate::app::{Copied, Effect, Focus};
+use crate::protocol::{CallOutcome, Command, Ending, ToolResult};
+
+/// One call is over, one runs, one waits for its turn.
+fn three_calls() -> App {
+    let mut app = App::working();
+    app.tool("a", "Read")
+        .queued(json!({"file_path": "src/lib.rs"}))
+        .running()
+        .completes("1\n2\n3");
+    app.tool("b", "Bash")
+        .queued(json!({"command": "cargo test"}))
+        .running()
+        .prints("running 12 tests\n");
+    app.tool("c", "Edit")
+        .queued(json!({"file_path": "src/lib.rs"}));
+    app
+}
+
+fn flash(app: &App) -> Option<&str> {
+    app.state.flash.as_ref().map(|flash| flash.text.as_str())
+}
+
+#[test]
+fn ctrl_t_goes_to_the_last_call_that_is_not_over_and_back() {
+    let mut app = three_calls();
+    app.press("ctrl+t");
+    assert_eq!((app.state.focus, app.state.panel.chosen), (Focus::Panel, 2));
+    app.press("ctrl+t");
+    assert_eq!(app.state.focus, Focus::Composer);
+}
+
+#[test]
+fn without_a_call_there_is_no_panel_to_go_to() {
+    let mut app = App::new();
+    app.press("ctrl+t");
+    assert_eq!(app.state.focus, Focus::Composer);
+    assert_eq!(flash(&app), Some("no tool has been called yet"));
+}
+
+#[test]
+fn the_choice_stays_inside_the_list() {
+    let mut app = three_calls();
+    app.press("ctrl+t j j j");
+    assert_eq!(app.state.panel.chosen, 2);
+    app.press("k k k k");
+    assert_eq!(app.state.panel.chosen, 0);
+    app.press("G");
+    assert_eq!(app.state.panel.chosen, 2);
+    app.press("g");
+    assert_eq!(app.state.panel.chosen, 0);
+}
+
+#[test]
+fn enter_opens_a_call_and_esc_closes_it_before_it_leaves() {
+    let mut app = three_calls();
+    app.press("ctrl+t k enter");
+    let call = app.state.panel.calls[1];
+    assert_eq!(app.state.panel.detail, Some(Detail { call, scroll: 0 }));
+    app.press("J");
+    let call = app.state.panel.calls[2];
+    assert_eq!(app.state.panel.detail, Some(Detail { call, scroll: 0 }));
+    app.press("esc");
+    assert_eq!(app.state.panel.detail, None);
+    assert_eq!(app.state.focus, Focus::Panel);
+    app.press("esc");
+    assert_eq!(app.state.focus, Focus::Composer);
+}
+
+#[test]
+fn actions_are_for_the_chosen_call() {
+    let mut app = three_calls();
+    app.press("ctrl+t k");
+    assert_eq!(app.press("x"), [Effect::Send(Command::Cancel("b".into()))]);
+    assert_eq!(
+        app.press("r"),
+        [Effect::Send(Command::RunAgain("b".into()))]
+    );
+    assert_eq!(
+        app.press("b"),
+        [Effect::Send(Command::Background("b".into()))]
+    );
+    let text = "Bash {\n  \"command\": \"cargo test\"\n}\n\nrunning 12 tests\n\n".to_owned();
+    assert_eq!(app.press("y"), [Effect::Copy(Copied::Text(text))]);
+}
+
+#[test]
+fn what_is_over_cannot_be_cancelled_but_can_run_again() {
+    let mut app = three_calls();
+    app.press("ctrl+t g");
+    assert_eq!(app.press("x"), []);
+    assert_eq!(flash(&app), Some("this call is over already"));
+    assert_eq!(app.press("i"), []);
+    assert_eq!(flash(&app), Some("this call has its result already"));
+    assert_eq!(
+        app.press("r"),
+        [Effect::Send(Command::RunAgain("a".into()))]
+    );
+}
+
+#[test]
+fn only_a_running_command_goes_to_the_background() {
+    let mut app = three_calls();
+    app.press("ctrl+t");
+    assert_eq!(app.press("b"), []);
+    let why = "only a running command can go to the background";
+    assert_eq!(flash(&app), Some(why));
+    app.press("esc");
+    // From the input it is the command that runs.
+    assert_eq!(
+        app.press("ctrl+b"),
+        [Effect::Send(Command::Background("b".into()))]
+    );
+}
+
+#[test]
+fn a_result_can_be_typed_by_hand_without_touching_the_draft() {
+    let mut app = three_calls();
+    app.types("draft");
+    app.press("ctrl+t k i");
+    app.types("all green");
+    let by_hand = Command::AnswerByHand("b".into(), "all green".to_owned());
+    assert_eq!(app.press("enter"), [Effect::Send(by_hand)]);
+    assert!(app.state.dialogs.is_empty());
+    assert_eq!(app.draft(), "draft");
+}
+
+#[test]
+fn a_result_typed_too_late_is_not_sent() {
+    let mut app = three_calls();
+    app.press("ctrl+t k i");
+    app.types("all green");
+    app.tool("b", "Bash").completes("12 passed");
+    assert_eq!(app.press("enter"), []);
+    let why = "the call has come to its own result meanwhile";
+    assert_eq!(flash(&app), Some(why));
+}
+
+#[test]
+fn a_call_that_was_never_written_to_its_end_is_over_when_the_turn_is() {
+    let mut app = App::working();
+    app.tool("a", "Write")
+        .arrives()
+        .writes("{\"file_path\": \"a.");
+    app.ends(Ending::Interrupted);
+    let call = app.state.calls.get(app.state.panel.calls[0]);
+    let why = "the turn ended".to_owned();
+    let outcome = call.completed().map(|completed| completed.outcome.clone());
+    assert_eq!(outcome, Some(CallOutcome::Skipped { why }));
+}
+
+#[test]
+fn what_comes_after_the_result_changes_nothing() {
+    let mut app = three_calls();
+    let before = app.state.calls.get(app.state.panel.calls[0]).revision;
+    app.tool("a", "Read").running().prints("late").fails("late");
+    let call = app.state.calls.get(app.state.panel.calls[0]);
+    assert_eq!(call.revision, before);
+    assert_eq!(call.completed().map(|it| it.text.as_str()), Some("1\n2\n3"));
+}
+
+#[test]
+fn an_id_that_comes_again_is_another_call() {
+    let mut app = App::working();
+    app.tool("call_0", "Read")
+        .queued(json!({"file_path": "a"}))
+        .running()
+        .completes("a")
+        .yielded();
+    app.tool("call_0", "Read").queued(json!({"file_path": "b"}));
+    let subjects: Vec<String> = app
+        .state
+        .panel
+        .calls
+        .iter()
+        .map(|key| app.state.calls.get(*key).subject())
+        .collect();
+    assert_eq!(subjects, ["a", "b"]);
+}
+
+#[test]
+fn the_panel_shows_the_calls_of_one_turn() {
+    let mut app = three_calls();
+    app.ends(Ending::Done);
+    assert_eq!(app.state.panel.calls.len(), 3);
+    app.taken_up("next");
+    assert_eq!(app.state.panel.calls, []);
+}
+
+#[test]
+fn the_keys_do_not_stay_in_a_panel_that_becomes_empty() {
+    let mut app = three_calls();
+    app.types("next");
+    app.press("enter");
+    app.press("ctrl+t");
+    app.ends(Ending::Done);
+    app.taken_up("next");
+    assert_eq!(app.state.focus, Focus::Composer);
+}
+
+#[test]
+fn a_command_of_the_person_is_a_call_beside_the_turns() {
+    let mut app = App::new();
+    app.aside("person_1", "git status");
+    assert!(!app.state.is_working());
+    assert!(app.state.wake_at().is_some());
+    app.press("ctrl+t");
+    assert_eq!(
+        app.press("x"),
+        [Effect::Send(Command::Cancel("person_1".into()))]
+    );
+    let result = ToolResult::text("person_1".into(), "clean");
+    app.aside_is("person_1", completed(result, CallOutcome::Succeeded, None));
+    app.state.flash = None;
+    assert_eq!(app.state.wake_at(), None);
+}
+
+#[test]
+fn a_command_of_the_person_goes_on_when_the_turn_ends() {
+    let mut app = App::working();
+    app.aside("person_1", "sleep 5");
+    app.ends(Ending::Done);
+    let call = app.state.calls.get(app.state.panel.calls[0]);
+    assert!(!call.is_over());
+}

@@ -1,0 +1,183 @@
+use crate::app::job::{Job, JobResult};
+use crate::app::rig::{App, millis, submit};
+use crate::app::transcript::Cell;
+use crate::app::{Effect, Msg, Stage};
+use crate::protocol::{AgentEvent, Block, Command, Ending, Image, Mode, TurnEvent};
+
+fn said_by_person(app: &App) -> Vec<String> {
+    let entries = app.state.transcript.entries().iter();
+    entries
+        .filter_map(|entry| match &entry.cell {
+            Cell::User { text, .. } => Some(text.clone()),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn enter_sends_the_draft() {
+    let mut app = App::typed("fix the failing test");
+    let effects = app.press("enter");
+    assert_eq!(
+        effects,
+        [
+            Effect::Start(Job::KeepInHistory("fix the failing test".to_owned())),
+            Effect::Start(Job::KeepDraft(String::new())),
+            Effect::Send(submit("fix the failing test")),
+        ]
+    );
+    assert!(app.state.is_working());
+    assert_eq!(said_by_person(&app), ["fix the failing test"]);
+    assert_eq!(app.draft(), "");
+}
+
+#[test]
+fn a_message_that_the_agent_takes_up_is_shown_once() {
+    let mut app = App::typed("hello");
+    app.press("enter");
+    app.taken_up("hello");
+    assert_eq!(said_by_person(&app), ["hello"]);
+}
+
+#[test]
+fn nothing_is_sent_from_an_empty_input() {
+    let mut app = App::typed("   ");
+    assert_eq!(app.press("enter"), []);
+    assert_eq!(App::new().press("enter"), []);
+}
+
+#[test]
+fn a_message_can_be_sent_before_the_session_is_open() {
+    let mut app = App::starting();
+    app.types("early");
+    assert_eq!(app.commands("enter"), [submit("early")]);
+    assert!(app.state.is_working());
+}
+
+#[test]
+fn what_is_sent_while_a_turn_runs_waits_in_view() {
+    let mut app = App::working();
+    app.types("and the docs");
+    assert_eq!(app.commands("enter"), [submit("and the docs")]);
+    assert_eq!(app.state.queue, ["and the docs"]);
+    assert_eq!(said_by_person(&app), ["fix the failing test"]);
+
+    app.taken_up("and the docs");
+    assert!(app.state.queue.is_empty());
+    assert_eq!(
+        said_by_person(&app),
+        ["fix the failing test", "and the docs"]
+    );
+}
+
+#[test]
+fn a_message_that_waited_is_shown_in_the_words_that_it_waited_in() {
+    let mut app = App::working();
+    app.update(Msg::Pasted("line\n".repeat(100)));
+    app.press("enter");
+    let waited = app.state.queue.clone();
+    app.taken_up(&"line\n".repeat(100));
+    assert_eq!(said_by_person(&app)[1..], waited);
+    assert!(waited[0].len() < 50, "{waited:?}");
+}
+
+#[test]
+fn enter_on_an_empty_line_sends_what_waits_at_once() {
+    let mut app = App::working();
+    app.types("rather this");
+    app.press("enter");
+    assert_eq!(app.commands("enter"), [Command::SendQueue]);
+    assert_eq!(
+        app.state.work().map(|work| &work.stage),
+        Some(&Stage::MakingWay)
+    );
+
+    // The turn stops for the message, which is not taken back.
+    assert_eq!(app.ends(Ending::Interrupted), []);
+    app.taken_up("rather this");
+    assert_eq!(app.state.queue, [String::new(); 0]);
+    assert!(app.state.is_working());
+}
+
+#[test]
+fn enter_twice_on_an_empty_line_interrupts_once() {
+    let mut app = App::working();
+    app.types("rather this");
+    app.press("enter enter");
+    assert_eq!(app.press("enter"), []);
+}
+
+#[test]
+fn an_interrupt_gives_back_what_waits() {
+    let mut app = App::working();
+    app.types("later");
+    app.press("enter");
+    app.types("half a thou");
+    assert_eq!(app.commands("esc"), [Command::Interrupt]);
+    assert_eq!(
+        app.ends(Ending::Interrupted),
+        [Effect::Send(Command::TakeBack)]
+    );
+    app.told(AgentEvent::TakenBack(vec![vec![Block::text("later")]]));
+    assert!(app.state.queue.is_empty());
+    assert_eq!(app.draft(), "later\nhalf a thou");
+}
+
+#[test]
+fn the_words_of_another_turn_are_not_heard() {
+    let mut app = App::working();
+    app.turn.0 += 7;
+    app.says("from nowhere");
+    assert_eq!(app.state.transcript.len(), 2);
+}
+
+#[test]
+fn shift_tab_goes_through_three_modes() {
+    let mut app = App::new();
+    for mode in [Mode::AcceptEdits, Mode::Plan, Mode::Default] {
+        assert_eq!(app.commands("shift+tab"), [Command::SetMode(mode)]);
+        assert_eq!(app.state.session.mode, mode);
+    }
+}
+
+#[test]
+fn a_command_with_an_exclamation_mark_is_run_directly() {
+    let mut app = App::typed("!git status");
+    assert_eq!(
+        app.commands("enter"),
+        [Command::Run("git status".to_owned())]
+    );
+    assert!(!app.state.is_working());
+}
+
+#[test]
+fn a_note_is_remembered_and_the_person_is_told_where() {
+    let mut app = App::typed("#tests run with cargo nextest");
+    let effects = app.press("enter");
+    let remember = Job::Remember("tests run with cargo nextest".to_owned());
+    assert!(effects.contains(&Effect::Start(remember)), "{effects:?}");
+    app.update(Msg::JobDone(JobResult::Remembered(Ok("AGENTS.md".into()))));
+    let flash = app.state.flash.as_ref().map(|flash| flash.text.as_str());
+    assert_eq!(flash, Some("noted in AGENTS.md"));
+}
+
+#[test]
+fn a_word_beside_the_keys_goes_away_by_itself() {
+    let mut app = App::new();
+    app.update(Msg::JobDone(JobResult::Failed("no such file".to_owned())));
+    assert!(app.state.flash.is_some());
+    app.after(millis(3000));
+    assert_eq!(app.state.flash, None);
+    assert_eq!(app.state.wake_at(), None);
+}
+
+#[test]
+fn images_that_were_sent_are_counted() {
+    let mut app = App::new();
+    let image = Block::Image(Image::base64("image/png", "AAAA"));
+    let message = crate::protocol::Message::from_user(vec![image, Block::text("what is it?")]);
+    app.hear(TurnEvent::Prompted(message));
+    let shown = app.state.transcript.last().map(|entry| entry.cell.clone());
+    let text = "what is it?".to_owned();
+    assert_eq!(shown, Some(Cell::User { text, images: 1 }));
+}

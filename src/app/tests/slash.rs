@@ -1,0 +1,179 @@
+use std::sync::Arc;
+
+use crate::app::dialogs::Dialog;
+use crate::app::job::{Job, JobResult, SessionRow};
+use crate::app::rig::{App, change};
+use crate::app::slash::COMMANDS;
+use crate::app::transcript::Cell;
+use crate::app::{Effect, ExitReason, Msg, Opening, OpeningSession};
+use crate::protocol::{Command, Ending};
+
+/// What a command does, beside what every draft that is sent does.
+fn run(app: &mut App, command: &str) -> Vec<Effect> {
+    app.update(Msg::Pasted(command.to_owned()));
+    let mut effects = app.press("enter");
+    effects.retain(|effect| {
+        let kept = matches!(
+            effect,
+            Effect::Start(Job::KeepInHistory(_) | Job::KeepDraft(_))
+        );
+        !kept
+    });
+    effects
+}
+
+fn flash(app: &App) -> Option<&str> {
+    app.state.flash.as_ref().map(|flash| flash.text.as_str())
+}
+
+fn last_notice(app: &App) -> Option<&str> {
+    match &app.state.transcript.last()?.cell {
+        Cell::Notice { text, .. } => Some(text),
+        _ => None,
+    }
+}
+
+#[test]
+fn every_command_does_something() {
+    for command in COMMANDS {
+        let mut app = App::new();
+        let effects = run(&mut app, &format!("/{}", command.name));
+        let happened = !effects.is_empty()
+            || !app.state.dialogs.is_empty()
+            || app.state.flash.is_some()
+            || app.state.transcript.len() > 1;
+        assert!(happened, "/{}", command.name);
+    }
+}
+
+#[test]
+fn an_unknown_command_is_not_sent_but_named() {
+    let mut app = App::new();
+    assert_eq!(run(&mut app, "/nonsense"), []);
+    let flash = flash(&app).unwrap_or_default();
+    assert!(flash.starts_with("there is no /nonsense"), "{flash}");
+}
+
+#[test]
+fn clear_begins_a_new_conversation_but_not_in_the_middle_of_a_turn() {
+    let mut app = App::working();
+    assert_eq!(run(&mut app, "/clear"), []);
+    assert_eq!(flash(&app), Some("a turn runs; interrupt it first"));
+    app.ends(Ending::Done);
+    let opening = Opening {
+        session: OpeningSession::New,
+        model: None,
+    };
+    assert_eq!(run(&mut app, "/clear"), [Effect::Open(opening)]);
+    assert_eq!(app.state.transcript.len(), 1);
+    assert!(app.state.calls.is_empty());
+}
+
+#[test]
+fn another_model_goes_on_with_the_same_conversation() {
+    let mut app = App::new();
+    let opening = Opening {
+        session: OpeningSession::Same,
+        model: Some("other".to_owned()),
+    };
+    assert_eq!(run(&mut app, "/model other"), [Effect::Open(opening)]);
+}
+
+#[test]
+fn an_earlier_conversation_is_chosen_from_a_list_or_by_its_id() {
+    let open = |id: &str| {
+        Effect::Open(Opening {
+            session: OpeningSession::Id(id.to_owned()),
+            model: None,
+        })
+    };
+    let mut app = App::new();
+    assert_eq!(run(&mut app, "/resume abc"), [open("abc")]);
+    assert_eq!(
+        run(&mut app, "/sessions"),
+        [Effect::Start(Job::ListSessions)]
+    );
+    let row = |id: &str| SessionRow {
+        id: id.to_owned(),
+        when: "yesterday".to_owned(),
+        title: format!("about {id}"),
+    };
+    let rows = vec![row("one"), row("two")];
+    app.update(Msg::JobDone(JobResult::Sessions(rows)));
+    assert_eq!(app.press("down enter"), [open("two")]);
+}
+
+#[test]
+fn the_changes_of_a_conversation_are_shown_again() {
+    let mut app = App::working();
+    assert_eq!(run(&mut app, "/diff"), []);
+    assert_eq!(
+        flash(&app),
+        Some("nothing has been changed in this conversation")
+    );
+    app.tool("a", "Edit").running().changes(change());
+    run(&mut app, "/diff");
+    let last = app.state.transcript.last().expect("cells are there");
+    assert!(last.open && matches!(last.cell, Cell::Call(_)));
+}
+
+#[test]
+fn cost_says_what_is_known() {
+    let mut app = App::new();
+    run(&mut app, "/cost");
+    assert_eq!(
+        last_notice(&app),
+        Some("0 tokens in, 0 out; the price of this model is not known (setting `prices`)")
+    );
+}
+
+#[test]
+fn tools_lists_what_the_model_can_use() {
+    let mut app = App::new();
+    run(&mut app, "/tools");
+    let Some(Dialog::Picker(picker)) = app.state.dialogs.last() else {
+        panic!("a list is open");
+    };
+    let names: Vec<&str> = picker.shown().map(|item| item.label.as_str()).collect();
+    assert_eq!(names, ["Bash", "Edit", "Read"]);
+}
+
+#[test]
+fn a_theme_can_be_named_and_a_wrong_name_is_told() {
+    let mut app = App::new();
+    let keep = Job::KeepTheme("light".to_owned());
+    assert_eq!(run(&mut app, "/theme light"), [Effect::Start(keep)]);
+    assert_eq!(app.state.settings.theme.name, "light");
+    assert_eq!(run(&mut app, "/theme lihgt"), []);
+    assert_eq!(
+        flash(&app),
+        Some("there is no theme `lihgt`; /theme shows them")
+    );
+}
+
+#[test]
+fn init_is_a_message_that_shows_its_name_only() {
+    let mut app = App::new();
+    let effects = run(&mut app, "/init");
+    let [Effect::Send(Command::Submit(_))] = effects.as_slice() else {
+        panic!("{effects:?}");
+    };
+    let shown = app.state.transcript.last().map(|entry| entry.cell.clone());
+    let text = "/init".to_owned();
+    assert_eq!(shown, Some(Cell::User { text, images: 0 }));
+}
+
+#[test]
+fn quit_quits_even_while_a_turn_runs() {
+    let mut app = App::working();
+    assert_eq!(run(&mut app, "/quit"), [Effect::Quit(ExitReason::Asked)]);
+}
+
+#[test]
+fn settings_are_replaced_whole_when_the_look_changes() {
+    let mut app = App::new();
+    let before = Arc::clone(&app.state.settings);
+    run(&mut app, "/theme dark");
+    assert!(!Arc::ptr_eq(&before, &app.state.settings));
+    assert_eq!(app.state.settings.theme_epoch, before.theme_epoch + 1);
+}

@@ -1,0 +1,161 @@
+//! What an [`App`] looks like, as text: for tests and snapshots.
+
+use std::ops::{Deref, DerefMut};
+
+use ratatui::Terminal;
+use ratatui::backend::{Backend, TestBackend};
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use super::{Caches, view};
+use crate::app::pointer::{Pointer, PointerKind, Target};
+use crate::app::rig::App;
+use crate::app::{Effect, Msg};
+
+/// An application on a screen that lasts from frame to frame.
+pub struct Screen {
+    pub app: App,
+    pub caches: Caches,
+    terminal: Terminal<TestBackend>,
+}
+
+impl Deref for Screen {
+    type Target = App;
+
+    fn deref(&self) -> &App {
+        &self.app
+    }
+}
+
+impl DerefMut for Screen {
+    fn deref_mut(&mut self) -> &mut App {
+        &mut self.app
+    }
+}
+
+impl App {
+    /// One frame of it, without a past.
+    pub fn draw(self, width: u16, height: u16) -> String {
+        Screen::new(self, width, height).draw()
+    }
+
+    pub fn on(self, width: u16, height: u16) -> Screen {
+        Screen::new(self, width, height)
+    }
+}
+
+impl Screen {
+    /// With its first frame drawn.
+    pub fn new(app: App, width: u16, height: u16) -> Self {
+        let terminal = Terminal::new(TestBackend::new(width, height));
+        let mut screen = Self {
+            app,
+            caches: Caches::new(),
+            terminal: terminal.expect("a backend without errors"),
+        };
+        screen.resize(width, height);
+        screen.frame();
+        screen
+    }
+
+    pub fn resize(&mut self, width: u16, height: u16) {
+        self.app.resize(width, height);
+        self.terminal.backend_mut().resize(width, height);
+        let area = Rect::new(0, 0, width, height);
+        let resized = self.terminal.resize(area);
+        resized.expect("a backend without errors");
+    }
+
+    /// Lays out, settles and paints, as the runtime does it.
+    pub fn frame(&mut self) {
+        let area = self.terminal.backend().buffer().area;
+        let found = self.caches.lay_out(&self.app.state, area);
+        self.app.update(Msg::LaidOut(found));
+        let (state, caches) = (&self.app.state, &mut self.caches);
+        let drawn = self.terminal.draw(|frame| view(state, caches, frame));
+        drawn.expect("a backend without errors");
+    }
+
+    /// The next frame as text, and where the caret is.
+    pub fn draw(&mut self) -> String {
+        let text = self.text();
+        let Position { x, y } = self.caret();
+        format!("{text}\ncaret: row {y}, column {x}")
+    }
+
+    pub fn text(&mut self) -> String {
+        self.frame();
+        lines(self.buffer()).join("\n")
+    }
+
+    /// The lines of the next frame that have something of this in them.
+    pub fn lines_with(&mut self, part: &str) -> Vec<String> {
+        self.frame();
+        let mut lines = lines(self.buffer());
+        lines.retain(|line| line.contains(part));
+        lines
+    }
+
+    pub fn footer(&mut self) -> String {
+        self.frame();
+        lines(self.buffer()).pop().unwrap_or_default()
+    }
+
+    pub fn buffer(&self) -> &Buffer {
+        self.terminal.backend().buffer()
+    }
+
+    pub fn caret(&mut self) -> Position {
+        let caret = self.terminal.backend_mut().get_cursor_position();
+        caret.expect("a backend without errors")
+    }
+
+    /// The mouse does something where a text is on the screen.
+    pub fn point(&mut self, kind: PointerKind, text: &str) -> Vec<Effect> {
+        let at = self.find(text);
+        self.point_at(kind, at)
+    }
+
+    pub fn point_at(&mut self, kind: PointerKind, at: Position) -> Vec<Effect> {
+        let target = self.target(at);
+        self.app.update(Msg::Pointed(Pointer { kind, target }))
+    }
+
+    pub fn target(&self, at: Position) -> Target {
+        self.caches.hit(at.x, at.y)
+    }
+
+    /// Where a text begins on the screen.
+    pub fn find(&self, text: &str) -> Position {
+        let lines = lines(self.buffer());
+        let found = (0..).zip(&lines).find_map(|(y, line)| {
+            let at = line.find(text)?;
+            let x = super::text::width(&line[..at]);
+            Some(Position::new(u16::try_from(x).ok()?, y))
+        });
+        found.unwrap_or_else(|| panic!("`{text}` is not on the screen:\n{}", lines.join("\n")))
+    }
+
+    pub fn selected(&mut self) -> String {
+        self.frame();
+        self.caches.selected_text(&self.app.state)
+    }
+}
+
+/// The rows of a buffer, without the spaces at their ends.
+pub fn lines(buffer: &Buffer) -> Vec<String> {
+    let width = usize::from(buffer.area.width).max(1);
+    let rows = buffer.content().chunks(width).map(|cells| {
+        let mut line = String::new();
+        let mut covered = 0;
+        for cell in cells {
+            if covered == 0 {
+                line.push_str(cell.symbol());
+                covered = super::text::width(cell.symbol()).max(1);
+            }
+            covered -= 1;
+        }
+        line.trim_end().to_owned()
+    });
+    rows.collect()
+}
