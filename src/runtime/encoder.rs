@@ -1,0 +1,277 @@
+//! Frames as bytes: cells that have changed, in as few bytes as a terminal needs.
+//!
+//! Nothing is written here; the bytes of a frame leave the program in one piece. Terminals do not agree on how wide some
+//! characters are, so after one of these the cursor is placed anew: a wrong guess smears one cell, not the row.
+
+use std::convert::Infallible;
+use std::io::Write;
+
+use ratatui::backend::{Backend, ClearType, WindowSize};
+use ratatui::buffer::Cell;
+use ratatui::layout::{Position, Size};
+use ratatui::style::{Color, Modifier};
+use unicode_width::UnicodeWidthChar;
+
+#[cfg(test)]
+mod tests;
+
+/// So that a terminal shows a frame whole, or not yet.
+const BEGIN_FRAME: &[u8] = b"\x1b[?2026h";
+const END_FRAME: &[u8] = b"\x1b[?2026l";
+
+/// For ratatui it is a terminal that notes where the cursor shall be and shows nothing.
+#[derive(Debug)]
+pub struct Encoder {
+    bytes: Vec<u8>,
+    size: Size,
+    /// Where the terminal's cursor is, as far as that is certain.
+    at: Option<Position>,
+    look: Option<Look>,
+    /// Whether the terminal shows its cursor, as far as that is known.
+    cursor_shown: Option<bool>,
+    /// Where the cursor shall be after the frame; `None` for nowhere.
+    caret: Option<Position>,
+}
+
+/// How the next character will look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Look {
+    text: Color,
+    ground: Color,
+    modifier: Modifier,
+}
+
+impl Encoder {
+    pub fn new(size: Size) -> Self {
+        Self {
+            bytes: BEGIN_FRAME.to_vec(),
+            size,
+            at: None,
+            look: None,
+            cursor_shown: None,
+            caret: None,
+        }
+    }
+
+    pub fn resize(&mut self, size: Size) {
+        self.size = size;
+    }
+
+    /// Begins with an empty screen. Somebody else may have written to it: nothing is known about it.
+    pub fn begin_anew(&mut self) {
+        self.at = None;
+        self.look = None;
+        self.cursor_shown = None;
+        // What is cleared takes the colour of the ground that is set.
+        self.dress(Look::default());
+        self.bytes.extend_from_slice(b"\x1b[2J");
+    }
+
+    pub fn put(&mut self, at: Position, cell: &Cell) {
+        self.go_to(at);
+        self.dress(Look {
+            text: cell.fg,
+            ground: cell.bg,
+            modifier: cell.modifier,
+        });
+        let symbol = cell.symbol();
+        let symbol = if symbol.is_empty() { " " } else { symbol };
+        self.bytes.extend_from_slice(symbol.as_bytes());
+        let moved = certain_width(symbol).map(|width| at.x.saturating_add(width));
+        // At the end of a row some terminals are on it and some on the next.
+        let moved = moved.filter(|x| *x < self.size.width);
+        self.at = moved.map(|x| Position::new(x, at.y));
+    }
+
+    /// Places the cursor and returns the bytes of the frame; `None` when nothing has changed.
+    pub fn finish(&mut self, mut spare: Vec<u8>) -> Option<Vec<u8>> {
+        if let Some(caret) = self.caret {
+            self.go_to(caret);
+        }
+        let shown = self.caret.is_some();
+        if self.cursor_shown != Some(shown) {
+            self.cursor_shown = Some(shown);
+            let code: &[u8] = if shown { b"\x1b[?25h" } else { b"\x1b[?25l" };
+            self.bytes.extend_from_slice(code);
+        }
+        if self.bytes.len() == BEGIN_FRAME.len() {
+            return None;
+        }
+        self.bytes.extend_from_slice(END_FRAME);
+        spare.clear();
+        spare.extend_from_slice(BEGIN_FRAME);
+        Some(std::mem::replace(&mut self.bytes, spare))
+    }
+
+    fn write(&mut self, arguments: std::fmt::Arguments) {
+        self.bytes
+            .write_fmt(arguments)
+            .expect("a vector takes all that is written to it");
+    }
+
+    fn go_to(&mut self, to: Position) {
+        let (row, column) = (u32::from(to.y) + 1, u32::from(to.x) + 1);
+        match self.at {
+            Some(at) if at == to => {}
+            Some(at) if at.y == to.y && at.x < to.x => match to.x - at.x {
+                1 => self.bytes.extend_from_slice(b"\x1b[C"),
+                gap => self.write(format_args!("\x1b[{gap}C")),
+            },
+            _ if column == 1 => self.write(format_args!("\x1b[{row}H")),
+            _ => self.write(format_args!("\x1b[{row};{column}H")),
+        }
+        self.at = Some(to);
+    }
+
+    fn dress(&mut self, look: Look) {
+        if self.look == Some(look) {
+            return;
+        }
+        let before = self.look.unwrap_or_default();
+        // There is no telling how a terminal was before the first frame; and what goes off takes others along.
+        let anew = self.look.is_none() || !look.modifier.contains(before.modifier);
+        let before = if anew { Look::default() } else { before };
+        self.bytes.extend_from_slice(b"\x1b[");
+        let mut codes = Codes {
+            bytes: &mut self.bytes,
+            first: true,
+        };
+        if anew {
+            codes.push(format_args!("0"));
+        }
+        for (modifier, code) in MODIFIERS {
+            if (look.modifier - before.modifier).contains(modifier) {
+                codes.push(format_args!("{code}"));
+            }
+        }
+        codes.colour(before.text, look.text, 30);
+        codes.colour(before.ground, look.ground, 40);
+        self.bytes.push(b'm');
+        self.look = Some(look);
+    }
+}
+
+/// The width of what all terminals agree on; `None` for emoji, symbols and everything of more than one character.
+fn certain_width(symbol: &str) -> Option<u16> {
+    let mut letters = symbol.chars();
+    let (Some(letter), None) = (letters.next(), letters.next()) else {
+        return None;
+    };
+    let agreed =
+        matches!(letter, '\u{0}'..'\u{2600}' | '\u{2e80}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}');
+    let width = letter.width().filter(|width| agreed && *width > 0)?;
+    u16::try_from(width).ok()
+}
+
+const MODIFIERS: [(Modifier, u8); 9] = [
+    (Modifier::BOLD, 1),
+    (Modifier::DIM, 2),
+    (Modifier::ITALIC, 3),
+    (Modifier::UNDERLINED, 4),
+    (Modifier::SLOW_BLINK, 5),
+    (Modifier::RAPID_BLINK, 6),
+    (Modifier::REVERSED, 7),
+    (Modifier::HIDDEN, 8),
+    (Modifier::CROSSED_OUT, 9),
+];
+
+/// The numbers of one `SGR`.
+struct Codes<'a> {
+    bytes: &'a mut Vec<u8>,
+    first: bool,
+}
+
+impl Codes<'_> {
+    fn push(&mut self, code: std::fmt::Arguments) {
+        if !std::mem::take(&mut self.first) {
+            self.bytes.push(b';');
+        }
+        self.bytes
+            .write_fmt(code)
+            .expect("a vector takes all that is written to it");
+    }
+
+    /// `base` is 30 for the text, 40 for the ground.
+    fn colour(&mut self, before: Color, after: Color, base: u8) {
+        if before == after {
+            return;
+        }
+        let (bright, extended) = (base + 60, base + 8);
+        let code = match after {
+            Color::Reset => base + 9,
+            Color::Black => base,
+            Color::Red => base + 1,
+            Color::Green => base + 2,
+            Color::Yellow => base + 3,
+            Color::Blue => base + 4,
+            Color::Magenta => base + 5,
+            Color::Cyan => base + 6,
+            Color::Gray => base + 7,
+            Color::DarkGray => bright,
+            Color::LightRed => bright + 1,
+            Color::LightGreen => bright + 2,
+            Color::LightYellow => bright + 3,
+            Color::LightBlue => bright + 4,
+            Color::LightMagenta => bright + 5,
+            Color::LightCyan => bright + 6,
+            Color::White => bright + 7,
+            Color::Indexed(index) => return self.push(format_args!("{extended};5;{index}")),
+            Color::Rgb(red, green, blue) => {
+                return self.push(format_args!("{extended};2;{red};{green};{blue}"));
+            }
+        };
+        self.push(format_args!("{code}"));
+    }
+}
+
+impl Backend for Encoder {
+    type Error = Infallible;
+
+    fn draw<'a, I>(&mut self, _: I) -> Result<(), Infallible>
+    where
+        I: Iterator<Item = (u16, u16, &'a Cell)>,
+    {
+        Ok(())
+    }
+
+    fn hide_cursor(&mut self) -> Result<(), Infallible> {
+        self.caret = None;
+        Ok(())
+    }
+
+    fn show_cursor(&mut self) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn get_cursor_position(&mut self) -> Result<Position, Infallible> {
+        Ok(self.caret.unwrap_or_default())
+    }
+
+    fn set_cursor_position<P: Into<Position>>(&mut self, position: P) -> Result<(), Infallible> {
+        self.caret = Some(position.into());
+        Ok(())
+    }
+
+    fn clear(&mut self) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn clear_region(&mut self, _: ClearType) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn size(&self) -> Result<Size, Infallible> {
+        Ok(self.size)
+    }
+
+    fn window_size(&mut self) -> Result<WindowSize, Infallible> {
+        Ok(WindowSize {
+            columns_rows: self.size,
+            pixels: Size::ZERO,
+        })
+    }
+
+    fn flush(&mut self) -> Result<(), Infallible> {
+        Ok(())
+    }
+}

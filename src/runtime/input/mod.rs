@@ -1,0 +1,180 @@
+//! What the person types: a thread that reads the terminal's bytes and decodes them.
+//!
+//! crossterm's own reader is not used: it takes a reply that comes late for typing, spins at the end of the input, and
+//! cannot be held back while an editor has the terminal. Its types for keys and mouse are.
+
+mod decode;
+mod sequence;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::AsFd;
+use std::sync::mpsc as control;
+use std::time::{Duration, Instant};
+
+use crossterm::event::{KeyEvent, MouseEvent};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use tokio::sync::mpsc;
+
+pub use self::decode::Decoder;
+
+/// How many reads may wait for the screen before the terminal waits, too.
+const READS: usize = 64;
+/// The most that the kernel hands over of a terminal's input at once.
+const READ: usize = 4096;
+/// How long a reader has to let go of the terminal. It only has to finish a read that has begun.
+const LET_GO: Duration = Duration::from_millis(500);
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    Key(KeyEvent),
+    Pasted(String),
+    Pointed(MouseEvent),
+    Focused(bool),
+    Reply(Reply),
+    /// The terminal is gone; nothing comes after this.
+    Gone,
+}
+
+/// What the terminal says about itself, asked or not. However late it comes, it is never typing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// The colour of the ground, as `OSC 11` tells it.
+    Background(String),
+    Other,
+}
+
+/// The reading thread, held by its strings. It ends when this is dropped.
+pub struct Input {
+    pub events: mpsc::Receiver<Vec<Event>>,
+    orders: control::Sender<Order>,
+    wake: PipeWriter,
+}
+
+enum Order {
+    /// Touch the terminal no more, and say so.
+    Pause(control::SyncSender<()>),
+    Resume,
+}
+
+impl Input {
+    pub fn start() -> io::Result<Self> {
+        Self::start_with(io::stdin())
+    }
+
+    fn start_with(terminal: impl AsFd + Send + 'static) -> io::Result<Self> {
+        let (woken, wake) = io::pipe()?;
+        let (sender, events) = mpsc::channel(READS);
+        let (orders, inbox) = control::channel();
+        let mut reader = Reader {
+            terminal,
+            woken,
+            inbox,
+            events: sender,
+            decoder: Decoder::default(),
+        };
+        std::thread::Builder::new()
+            .name("input".into())
+            .spawn(move || reader.run())?;
+        Ok(Self {
+            events,
+            orders,
+            wake,
+        })
+    }
+
+    /// Leaves the terminal to somebody else. What is typed from now on is theirs.
+    pub fn pause(&mut self) {
+        let (done, paused) = control::sync_channel(1);
+        self.order(Order::Pause(done));
+        // A thread that has ended does not read either.
+        let _ = paused.recv_timeout(LET_GO);
+    }
+
+    pub fn resume(&mut self) {
+        self.order(Order::Resume);
+    }
+
+    fn order(&mut self, order: Order) {
+        let _ = self.orders.send(order);
+        let _ = self.wake.write_all(&[0]);
+    }
+}
+
+struct Reader<T> {
+    terminal: T,
+    woken: PipeReader,
+    inbox: control::Receiver<Order>,
+    events: mpsc::Sender<Vec<Event>>,
+    decoder: Decoder,
+}
+
+enum Woken {
+    Ready,
+    Ordered,
+    TimedOut,
+}
+
+impl<T: AsFd> Reader<T> {
+    fn run(&mut self) {
+        let mut reading = true;
+        let mut buffer = [0; READ];
+        loop {
+            let patience = self.decoder.patience().filter(|_| reading);
+            let mut events = Vec::new();
+            match self.wait(reading, patience) {
+                Ok(Woken::Ordered) => match self.take_order() {
+                    Some(Order::Pause(done)) => {
+                        reading = false;
+                        let _ = done.send(());
+                    }
+                    Some(Order::Resume) => reading = true,
+                    None => return,
+                },
+                Ok(Woken::TimedOut) => self.decoder.flush(&mut events),
+                Ok(Woken::Ready) => match rustix::io::read(&self.terminal, &mut buffer) {
+                    Err(Errno::INTR | Errno::AGAIN) => {}
+                    Ok(0) | Err(_) => events.push(Event::Gone),
+                    Ok(count) => self.decoder.push(&buffer[..count], &mut events),
+                },
+                Err(_) => events.push(Event::Gone),
+            }
+            let gone = events.last() == Some(&Event::Gone);
+            if !events.is_empty() && self.events.blocking_send(events).is_err() || gone {
+                return;
+            }
+        }
+    }
+
+    /// Sleeps until there is something to do; at most `patience`.
+    fn wait(&self, reading: bool, patience: Option<Duration>) -> rustix::io::Result<Woken> {
+        let deadline = patience.map(|patience| Instant::now() + patience);
+        loop {
+            let mut watched = [
+                PollFd::new(&self.woken, PollFlags::IN),
+                PollFd::new(&self.terminal, PollFlags::IN),
+            ];
+            let watched = &mut watched[..if reading { 2 } else { 1 }];
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            let timeout = left.and_then(|left| Timespec::try_from(left).ok());
+            match poll(watched, timeout.as_ref()) {
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error),
+                Ok(0) => return Ok(Woken::TimedOut),
+                Ok(_) if !watched[0].revents().is_empty() => return Ok(Woken::Ordered),
+                Ok(_) => return Ok(Woken::Ready),
+            }
+        }
+    }
+
+    /// `None` when there will be no more of them.
+    fn take_order(&mut self) -> Option<Order> {
+        let mut byte = [0];
+        match self.woken.read(&mut byte) {
+            Ok(0) | Err(_) => None,
+            Ok(_) => self.inbox.try_recv().ok(),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! When to draw: what the person does at once, what the agent tells at most once in a while, and otherwise never.
+
+use std::time::{Duration, Instant};
+
+/// The least time between two frames that only show output.
+const BETWEEN_FRAMES: Duration = Duration::from_millis(8);
+
+#[derive(Debug, Default)]
+pub struct Pacer {
+    wanted: Option<Urgency>,
+    drawn: Option<Instant>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Urgency {
+    /// Output: with what else comes soon.
+    Soon,
+    /// The person waits for it.
+    Now,
+}
+
+impl Pacer {
+    /// Something has changed.
+    pub fn want(&mut self, urgency: Urgency) {
+        self.wanted = self.wanted.max(Some(urgency));
+    }
+
+    pub fn is_due(&self, now: Instant) -> bool {
+        match self.wanted {
+            None => false,
+            Some(Urgency::Now) => true,
+            Some(Urgency::Soon) => self.deadline().is_none_or(|at| at <= now),
+        }
+    }
+
+    /// When to look again. `None` when there is nothing to draw, or when it is to be drawn at once.
+    pub fn deadline(&self) -> Option<Instant> {
+        match self.wanted {
+            None | Some(Urgency::Now) => None,
+            Some(Urgency::Soon) => self.drawn.map(|drawn| drawn + BETWEEN_FRAMES),
+        }
+    }
+
+    pub fn drew(&mut self, now: Instant) {
+        *self = Self {
+            wanted: None,
+            drawn: Some(now),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BETWEEN_FRAMES, Pacer, Urgency};
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn nothing_is_drawn_and_nothing_ticks_when_nothing_has_changed() {
+        let mut pacer = Pacer::default();
+        let now = Instant::now();
+        assert_eq!((pacer.is_due(now), pacer.deadline()), (false, None));
+        pacer.want(Urgency::Now);
+        pacer.drew(now);
+        assert_eq!((pacer.is_due(now), pacer.deadline()), (false, None));
+    }
+
+    #[test]
+    fn the_first_output_after_a_rest_is_drawn_at_once() {
+        let mut pacer = Pacer::default();
+        let now = Instant::now();
+        pacer.want(Urgency::Soon);
+        assert!(pacer.is_due(now));
+        pacer.drew(now);
+        pacer.want(Urgency::Soon);
+        assert!(pacer.is_due(now + BETWEEN_FRAMES));
+    }
+
+    #[test]
+    fn output_that_follows_waits_for_its_frame() {
+        let mut pacer = Pacer::default();
+        let now = Instant::now();
+        pacer.drew(now);
+        pacer.want(Urgency::Soon);
+        let soon = now + Duration::from_millis(7);
+        assert!(!pacer.is_due(soon));
+        assert_eq!(pacer.deadline(), Some(now + BETWEEN_FRAMES));
+    }
+
+    #[test]
+    fn a_key_does_not_wait_and_takes_the_output_with_it() {
+        let mut pacer = Pacer::default();
+        let now = Instant::now();
+        pacer.drew(now);
+        pacer.want(Urgency::Now);
+        pacer.want(Urgency::Soon);
+        assert!(pacer.is_due(now));
+    }
+}
