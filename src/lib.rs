@@ -33,4 +33,6 @@ pub mod theme;
 pub mod app;
 pub mod ui;
 
+pub mod runtime;
+
 pub mod cli;

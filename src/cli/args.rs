@@ -8,7 +8,7 @@ use crate::headless::OutputFormat;
 use crate::protocol::Mode;
 
 /// Work with a language model that calls tools on your machine.
-#[derive(Debug, Parser)]
+#[derive(Debug, Clone, Parser)]
 #[command(name = "agent-tui", version, about, max_term_width = 100)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -16,7 +16,7 @@ use crate::protocol::Mode;
     reason = "each is a flag that the command line has"
 )]
 pub struct Args {
-    /// What to ask.
+    /// What to ask right away.
     pub prompt: Option<String>,
 
     /// Answer on stdout, without a screen; piped stdin is appended to the prompt.
@@ -67,7 +67,7 @@ pub struct Args {
     #[arg(short = 'c', long = "continue", conflicts_with = "resume")]
     pub go_on: bool,
 
-    /// Go on with the session ID.
+    /// Go on with the session ID, or with one that you choose.
     #[arg(short, long, value_name = "ID", num_args = 0..=1)]
     pub resume: Option<Option<String>>,
 
@@ -87,6 +87,10 @@ pub struct Args {
     #[arg(long, global = true)]
     pub trust: bool,
 
+    /// How the screen looks: auto, dark, light, or another theme's name.
+    #[arg(long, value_name = "NAME")]
+    pub theme: Option<String>,
+
     /// Write a log of every call to a file in the data directory.
     #[arg(long, global = true)]
     pub debug: bool,
@@ -95,7 +99,7 @@ pub struct Args {
     pub command: Option<Subcommand>,
 }
 
-#[derive(Debug, clap::Subcommand)]
+#[derive(Debug, Clone, clap::Subcommand)]
 pub enum Subcommand {
     /// Show the tools that would be offered to the model.
     Tools {
@@ -110,7 +114,7 @@ pub enum Subcommand {
     },
 }
 
-#[derive(Debug, clap::Subcommand)]
+#[derive(Debug, Clone, clap::Subcommand)]
 pub enum PermissionsCommand {
     /// Would this call be allowed?
     Check {

@@ -30,13 +30,7 @@ const MAX_OUTPUT_TOKENS: u32 = 32_000;
 /// `agent-tui -p`.
 pub fn headless(args: &Args) -> Result<u8, UsageError> {
     let prompt = prompt::read(args)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .map_err(|error| {
-            UsageError::new(format!("the program cannot start its threads: {error}"))
-        })?;
+    let runtime = threads()?;
     let code = runtime.block_on(async {
         let place = Place::find(args)?;
         let run = headless::Run {
@@ -55,7 +49,18 @@ pub fn headless(args: &Args) -> Result<u8, UsageError> {
     code
 }
 
-async fn setup(args: &Args, mut place: Place, asking: Asking) -> Result<agent::Setup, UsageError> {
+/// What everything runs on that may wait.
+pub fn threads() -> Result<tokio::runtime::Runtime, UsageError> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let built = builder.worker_threads(2).enable_all().build();
+    built.map_err(|error| UsageError::new(format!("the program cannot start its threads: {error}")))
+}
+
+pub async fn setup(
+    args: &Args,
+    mut place: Place,
+    asking: Asking,
+) -> Result<agent::Setup, UsageError> {
     // Git takes its time; the rest is done meanwhile.
     let git = Git::ask(&place.workspace);
     let Choice { provider, model } = choose(args, &place.settings).await?;

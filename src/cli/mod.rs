@@ -8,6 +8,7 @@ mod launch;
 mod permissions;
 mod place;
 mod prompt;
+mod screen;
 mod session;
 mod tools;
 
@@ -78,8 +79,7 @@ fn run(args: &Args) -> Result<u8, UsageError> {
         Some(Subcommand::Tools { json }) => tools::run(args, *json),
         Some(Subcommand::Permissions { command }) => permissions::run(args, command),
         None if args.print.is_some() => launch::headless(args),
-        None => Err(UsageError::new("this version has no screen yet")
-            .hint("give it a request with -p: `agent-tui -p \"search TODO in *.rs\"`; see `agent-tui --help`")),
+        None => screen::run(args),
     }
 }
 

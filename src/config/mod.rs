@@ -3,6 +3,7 @@
 pub mod dirs;
 pub mod document;
 pub mod list;
+pub mod save;
 pub mod settings;
 
 use std::io::{self, Read};

@@ -40,6 +40,8 @@ pub struct Settings {
     pub interrupt_behavior: BTreeMap<String, InterruptBehavior>,
     pub stall_seconds: Option<u64>,
     pub retries: Option<u32>,
+    /// How the screen looks: the name of a theme, or `auto`.
+    pub theme: Option<String>,
     /// What a person should know about the files: unknown keys, rules that are not used.
     pub warnings: Vec<String>,
 }
@@ -103,6 +105,7 @@ struct File {
     interrupt_behavior: BTreeMap<String, InterruptBehavior>,
     stall_seconds: Option<u64>,
     retries: Option<u32>,
+    theme: Option<String>,
     #[serde(flatten)]
     unknown: BTreeMap<String, Value>,
 }
@@ -259,6 +262,7 @@ impl Settings {
         override_with(&mut self.on_bash_error, file.on_bash_error);
         override_with(&mut self.stall_seconds, file.stall_seconds);
         override_with(&mut self.retries, file.retries);
+        override_with(&mut self.theme, file.theme);
         Ok(())
     }
 

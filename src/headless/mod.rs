@@ -2,7 +2,7 @@
 
 mod lines;
 mod output;
-mod signals;
+pub mod signals;
 
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;

@@ -1,6 +1,199 @@
-//! The shell around `app` and `ui`.
+//! The shell around the screen: it has the terminal, the clock and the state, and lets `app` and `ui` work on them.
+//!
+//! One loop, on the thread that the program started with. A round waits for something, takes in all that is there, does
+//! what `app` asks for, and draws at most one frame. Reading, writing and everything that may wait happens on other
+//! threads; with nothing to do the loop sleeps, and nothing ticks.
+
+mod agent;
+mod away;
+mod colours;
+mod effects;
 mod encoder;
-pub mod input;
+mod end;
+mod input;
+mod jobs;
+mod look;
 mod pacer;
+mod panic;
+mod pointer;
+mod rounds;
 mod screen;
+mod signals;
+mod terminal;
+mod title;
 mod writer;
+
+use std::io;
+use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures_util::FutureExt;
+
+use self::agent::Agent;
+use self::colours::Colours;
+use self::input::Input;
+use self::jobs::Jobs;
+use self::look::Look;
+use self::pacer::{Pacer, Urgency};
+use self::pointer::Clicks;
+use self::screen::Screen;
+use self::signals::Signals;
+use self::title::Title;
+use self::writer::Writer;
+use crate::app::job::Job;
+use crate::app::{AppState, Msg, Settings};
+use crate::config::Dirs;
+use crate::protocol::{AgentEvent, Block, Command};
+use crate::ui::Caches;
+
+pub use self::agent::{Launcher, Refusal};
+pub use self::terminal::{NoTerminal, check as check_terminal};
+
+/// All that the screen needs.
+pub struct Launch {
+    pub dirs: Dirs,
+    pub workspace: PathBuf,
+    /// A theme's name, from the flag or the settings.
+    pub theme: Option<String>,
+    /// What to ask right away.
+    pub prompt: Option<String>,
+    /// Let the person choose a session first.
+    pub choose_session: bool,
+    pub launcher: Launcher,
+}
+
+/// How it ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Exit {
+    Asked,
+    /// The agent is gone, or the screen's own thread has panicked.
+    Lost,
+    /// The terminal is gone.
+    Gone,
+    Ended(u8),
+    /// There never was an agent.
+    Refused(Refusal),
+}
+
+impl Exit {
+    pub fn code(&self) -> u8 {
+        match self {
+            Exit::Asked => 0,
+            Exit::Lost => 1,
+            Exit::Refused(_) => 2,
+            // As if it had been hung up on.
+            Exit::Gone => 129,
+            Exit::Ended(code) => *code,
+        }
+    }
+}
+
+/// Shows the screen until it ends. The terminal is as before when this returns.
+pub async fn run(launch: Launch) -> Result<Exit, Refusal> {
+    let Launch {
+        dirs,
+        workspace,
+        theme,
+        prompt,
+        choose_session,
+        launcher,
+    } = launch;
+    let (look, settings, problems) = Look::find(theme, dirs.clone())?;
+    let shell = Shell::start(look, settings, dirs, workspace, launcher);
+    let mut shell = shell.map_err(|error| Refusal {
+        problem: format!("the terminal cannot be used: {error}"),
+        hint: None,
+    })?;
+    // What has panicked has left the terminal; the agent is ended like any other time.
+    let ran = AssertUnwindSafe(async {
+        // Nothing that may wait comes before the first frame.
+        shell.draw().await;
+        shell.agent.start();
+        for problem in problems {
+            shell.tell(Msg::Agent(AgentEvent::Notice(problem))).await;
+        }
+        shell.jobs.start(Job::LoadHistory);
+        if choose_session {
+            shell.jobs.start(Job::ListSessions);
+        }
+        if let Some(prompt) = prompt {
+            let message = vec![Block::text(prompt)];
+            shell.agent.send(Command::Submit(message));
+        }
+        shell.rounds().await
+    });
+    let exit = ran.catch_unwind().await.unwrap_or(Exit::Lost);
+    shell.end(&exit).await;
+    Ok(exit)
+}
+
+struct Shell {
+    state: AppState,
+    caches: Caches,
+    agent: Agent,
+    input: Input,
+    signals: Signals,
+    writer: Writer,
+    screen: Screen,
+    pacer: Pacer,
+    jobs: Jobs,
+    colours: Colours,
+    look: Look,
+    title: Title,
+    clicks: Clicks,
+    stage: Stage,
+    /// Bytes that go to the terminal with the next frame, but are not part of it.
+    aside: Vec<u8>,
+    last_tick: Option<Instant>,
+    exit: Option<Exit>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Shown,
+    Away(away::Reason),
+}
+
+impl Shell {
+    /// Takes the terminal.
+    fn start(
+        look: Look,
+        settings: Settings,
+        dirs: Dirs,
+        workspace: PathBuf,
+        launcher: Launcher,
+    ) -> io::Result<Self> {
+        let signals = Signals::listen()?;
+        let (writer, input) = (Writer::start()?, Input::start()?);
+        let panic_log = dirs.logs().join("panic.log");
+        panic::guard(panic_log);
+        terminal::enter()?;
+        let size = terminal::size();
+        let shown = workspace.display().to_string();
+        let mut state = AppState::new(Arc::new(settings), &shown, Instant::now());
+        (state.width, state.height) = (size.width, size.height);
+        let mut pacer = Pacer::default();
+        pacer.want(Urgency::Now);
+        Ok(Self {
+            state,
+            caches: Caches::new(),
+            agent: Agent::new(launcher),
+            input,
+            signals,
+            writer,
+            screen: Screen::new(size),
+            pacer,
+            jobs: Jobs::new(dirs, workspace),
+            colours: Colours::default(),
+            look,
+            title: Title::default(),
+            clicks: Clicks::default(),
+            stage: Stage::Shown,
+            aside: terminal::ASK_GROUND.as_bytes().to_vec(),
+            last_tick: None,
+            exit: None,
+        })
+    }
+}

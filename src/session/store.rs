@@ -96,13 +96,22 @@ impl Store {
 
     /// The session of `cwd` that was written to last.
     pub fn last(&self, cwd: &Path) -> Result<Found, StoreError> {
-        let mut all = sessions_in(&self.folder(cwd));
-        all.sort_by_key(|found| {
-            let data = std::fs::metadata(&found.path);
-            (data.and_then(|data| data.modified()).ok(), found.id.clone())
-        });
-        let begun = all.into_iter().rev().find(|found| has_begun(&found.path));
+        let begun = self
+            .all(cwd)
+            .into_iter()
+            .find(|found| has_begun(&found.path));
         begun.ok_or(StoreError::NothingToContinue)
+    }
+
+    /// The sessions of `cwd`, the one that was written to last first.
+    pub fn all(&self, cwd: &Path) -> Vec<Found> {
+        let mut all = sessions_in(&self.folder(cwd));
+        all.sort_by_cached_key(|found| {
+            let data = std::fs::metadata(&found.path);
+            let written = data.and_then(|data| data.modified()).ok();
+            std::cmp::Reverse((written, found.id.clone()))
+        });
+        all
     }
 
     /// The session whose id is `id`, or begins with it.

@@ -176,7 +176,10 @@ fn a_paste_beyond_all_measure_is_cut_and_still_ends() {
 #[test]
 fn replies_of_the_terminal_are_never_typing() {
     let colour = Event::Reply(Reply::Background("rgb:1e1e/1e1e/2e2e".into()));
-    assert_eq!(decode("\x1b]11;rgb:1e1e/1e1e/2e2e\x07"), std::slice::from_ref(&colour));
+    assert_eq!(
+        decode("\x1b]11;rgb:1e1e/1e1e/2e2e\x07"),
+        std::slice::from_ref(&colour)
+    );
     assert_eq!(decode("\x1b]11;rgb:1e1e/1e1e/2e2e\x1b\\"), [colour]);
     for reply in [
         "\x1b[?62;22c",

@@ -1,0 +1,82 @@
+//! `agent-tui` without a subcommand: the screen, and the agent that is set up behind it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::FutureExt;
+
+use super::UsageError;
+use super::args::Args;
+use super::launch::{setup, threads};
+use super::place::Place;
+use crate::agent;
+use crate::app::{Opening, OpeningSession};
+use crate::executor::Asking;
+use crate::runtime::{self, Exit, Launch, Launcher, Refusal};
+
+pub fn run(args: &Args) -> Result<u8, UsageError> {
+    runtime::check_terminal().map_err(|problem| {
+        UsageError::new(problem.to_string())
+            .hint("give it a request with -p: `agent-tui -p \"search TODO in *.rs\"`; see `agent-tui --help`")
+    })?;
+    let place = Place::find(args)?;
+    let threads = threads()?;
+    let launch = Launch {
+        dirs: place.dirs.clone(),
+        workspace: place.workspace.clone(),
+        theme: args.theme.clone().or_else(|| place.settings.theme.clone()),
+        prompt: args.prompt.clone(),
+        choose_session: args.resume == Some(None),
+        launcher: launcher(args, place),
+    };
+    let exit = threads.block_on(runtime::run(launch));
+    // A tool that does not listen must not keep the program alive.
+    threads.shutdown_background();
+    match exit {
+        Ok(Exit::Refused(refusal)) | Err(refusal) => Err(explain(refusal)),
+        Ok(exit) => Ok(exit.code()),
+    }
+}
+
+/// Sets an agent up as the arguments say, but for what is to be opened instead.
+fn launcher(args: &Args, place: Place) -> Launcher {
+    let args = Arc::new(args.clone());
+    let first = Mutex::new(Some(place));
+    Box::new(move |opening| {
+        let args = args.clone();
+        let known = first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let launch = async move {
+            let args = opened(&args, opening);
+            // The settings may have changed since the program started.
+            let place = known.map_or_else(|| Place::find(&args), Ok)?;
+            Ok(agent::spawn(setup(&args, place, Asking::Person).await?))
+        };
+        let refused = |error: UsageError| Refusal {
+            problem: error.problem,
+            hint: error.hint,
+        };
+        launch.map(move |agent| agent.map_err(refused)).boxed()
+    })
+}
+
+fn opened(args: &Args, opening: Option<Opening>) -> Args {
+    let mut args = args.clone();
+    // Which one is chosen on the screen.
+    args.resume = args.resume.filter(Option::is_some);
+    let Some(Opening { session, model }) = opening else {
+        return args;
+    };
+    args.resume = match session {
+        OpeningSession::Id(id) => Some(Some(id)),
+        OpeningSession::New | OpeningSession::Same => None,
+    };
+    (args.go_on, args.fork) = (false, false);
+    args.model = model.or(args.model);
+    args
+}
+
+fn explain(refusal: Refusal) -> UsageError {
+    UsageError {
+        problem: refusal.problem,
+        hint: refusal.hint,
+    }
+}

@@ -1,0 +1,127 @@
+//! Times when the screen is not ours: stopped by the person, behind an editor, or under a print of the conversation.
+//!
+//! Meanwhile all else goes on: the agent works, and what it tells is taken in. Only nothing is drawn.
+
+use std::time::Duration;
+
+use crossterm::event::KeyCode;
+use tokio::time::timeout;
+
+use super::input::Event;
+use super::{Shell, Stage, terminal};
+use crate::app::Msg;
+use crate::ui::plain;
+
+/// How long a frame that is on its way may take to arrive.
+const LAST_FRAME: Duration = Duration::from_millis(500);
+/// A shell may give the terminal back without a signal. Only while the program is in the background it looks that often.
+pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(300);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reason {
+    /// The shell has the terminal.
+    Stopped,
+    Editor,
+    /// The conversation stands on the normal screen; a key comes back.
+    Printed,
+}
+
+impl Shell {
+    /// Gives the terminal away, with the keys.
+    pub(super) async fn step_out(&mut self, reason: Reason) {
+        self.finish_frame().await;
+        self.input.pause();
+        terminal::leave();
+        self.title.forget();
+        self.stage = Stage::Away(reason);
+    }
+
+    /// Takes the terminal back, whatever it shows now.
+    pub(super) async fn step_in(&mut self) {
+        // Its modes may have changed while we could not know.
+        terminal::leave();
+        if terminal::enter().is_err() {
+            self.exit = Some(super::Exit::Gone);
+            return;
+        }
+        self.input.resume();
+        self.stage = Stage::Shown;
+        self.screen.repaint();
+        self.resized().await;
+    }
+
+    pub(super) async fn suspend(&mut self) {
+        if !terminal::has_shell() {
+            self.state.flash("there is no shell to go back to");
+            return;
+        }
+        match self.stage {
+            Stage::Shown => self.step_out(Reason::Stopped).await,
+            Stage::Away(Reason::Printed) => {
+                self.come_back();
+                self.step_out(Reason::Stopped).await;
+            }
+            // The editor and we stop together, and go on together.
+            Stage::Away(Reason::Editor | Reason::Stopped) => {}
+        }
+        terminal::stop();
+    }
+
+    /// The program goes on, or looks whether the terminal is its own again.
+    pub(super) async fn continued(&mut self) {
+        match self.stage {
+            Stage::Away(Reason::Editor) => {}
+            Stage::Away(Reason::Stopped) if !terminal::is_foreground() => {}
+            Stage::Away(Reason::Stopped) => self.step_in().await,
+            // It was stopped in a way that no program hears of.
+            Stage::Shown | Stage::Away(Reason::Printed) if terminal::is_foreground() => {
+                self.step_in().await;
+            }
+            Stage::Shown | Stage::Away(Reason::Printed) => {
+                self.input.pause();
+                self.stage = Stage::Away(Reason::Stopped);
+            }
+        }
+    }
+
+    /// Puts the conversation on the normal screen, where the terminal can scroll and search it.
+    pub(super) fn print_conversation(&mut self) {
+        let text = plain::conversation(&self.state, self.state.width);
+        let lines = text.trim_matches('\n').replace('\n', "\r\n");
+        let off = terminal::SCREEN_OFF;
+        let printed = format!("{off}{lines}\r\n\r\n(press Enter to come back)\r\n");
+        self.writer.write(printed.into_bytes());
+        self.stage = Stage::Away(Reason::Printed);
+        self.title.forget();
+    }
+
+    /// From the normal screen.
+    pub(super) fn come_back(&mut self) {
+        self.writer.write(terminal::SCREEN_ON.as_bytes().to_vec());
+        self.stage = Stage::Shown;
+        self.screen.repaint();
+    }
+
+    /// Keys below a print come back from it and mean nothing else.
+    pub(super) fn press_below_print(&mut self, event: &Event) {
+        if let Event::Key(key) = event
+            && matches!(key.code, KeyCode::Enter | KeyCode::Esc | KeyCode::Char(_))
+        {
+            self.come_back();
+        }
+    }
+
+    /// Waits until what is on its way to the terminal has arrived.
+    pub(super) async fn finish_frame(&mut self) {
+        let arrived = async { while self.writer.is_busy() && self.writer.done().await.is_ok() {} };
+        // A terminal that does not read gets the rest later, or never.
+        let _ = timeout(LAST_FRAME, arrived).await;
+    }
+
+    pub(super) async fn resized(&mut self) {
+        let size = terminal::size();
+        self.screen.resize(size);
+        let (width, height) = (size.width, size.height);
+        self.tell(Msg::Resized { width, height }).await;
+    }
+}

@@ -1,0 +1,44 @@
+//! The end of it: the agent stopped, the terminal given back, and the way back into the conversation.
+
+use super::away::Reason;
+use super::{Exit, Shell, Stage, terminal};
+use crate::app::transcript::Cell;
+use crate::app::{Msg, update};
+use crate::ui::plain;
+
+/// How much of the conversation's end stays on the normal screen.
+const LAST_LINES: usize = 16;
+
+impl Shell {
+    pub(super) async fn end(&mut self, exit: &Exit) {
+        for event in self.agent.end().await {
+            // Nobody is left to carry out what it asks for.
+            update(&mut self.state, Msg::Agent(event));
+        }
+        self.finish_frame().await;
+        let printed = self.stage == Stage::Away(Reason::Printed);
+        terminal::leave();
+        match exit {
+            Exit::Asked | Exit::Ended(_) if !printed => terminal::say(&self.last_words()),
+            Exit::Asked | Exit::Ended(_) | Exit::Lost | Exit::Gone | Exit::Refused(_) => {}
+        }
+    }
+
+    /// The end of the conversation and how to go on with it; nothing, if nothing was said.
+    fn last_words(&self) -> String {
+        let entries = self.state.transcript.entries();
+        let said = entries
+            .iter()
+            .any(|entry| matches!(entry.cell, Cell::User { .. }));
+        let Some(session) = self.state.session.id.as_ref().filter(|_| said) else {
+            return String::new();
+        };
+        let text = plain::conversation(&self.state, self.state.width);
+        let lines: Vec<&str> = text.trim_matches('\n').lines().collect();
+        let last = &lines[lines.len().saturating_sub(LAST_LINES)..];
+        format!(
+            "{}\n\ngo on with: agent-tui --resume {session}\n",
+            last.join("\n")
+        )
+    }
+}

@@ -1,0 +1,172 @@
+//! How the screen looks and which keys do what: the person's files, the terminal's colours, light or dark.
+
+use std::io;
+use std::path::Path;
+
+use crate::app::{DiffStyle, Settings};
+use crate::config::{Dirs, read_regular};
+use crate::keymap::Keymap;
+use crate::runtime::Refusal;
+use crate::theme::{Depth, Ground, Theme};
+
+/// A longer file is not one that people write.
+const LONGEST_FILE: u64 = 1 << 20;
+
+/// What was chosen, to choose again when the terminal says that it is light.
+pub struct Look {
+    /// The theme of the flag or the settings.
+    wanted: Option<String>,
+    ground: Ground,
+    depth: Depth,
+    dirs: Dirs,
+}
+
+impl Look {
+    /// Reads a few small files. The second part is what a person should know about them.
+    pub fn find(
+        wanted: Option<String>,
+        dirs: Dirs,
+    ) -> Result<(Self, Settings, Vec<String>), Refusal> {
+        let variable = |name: &str| std::env::var(name).ok();
+        let told = variable("COLORFGBG").and_then(|value| Ground::from_colorfgbg(&value));
+        let look = Self {
+            wanted,
+            ground: told.or_else(|| last_ground(&dirs)).unwrap_or_default(),
+            depth: Depth::detect(&variable),
+            dirs,
+        };
+        let mut problems = Vec::new();
+        let keymap = look.keymap(&mut problems);
+        let theme = look.theme(&mut problems)?;
+        let settings = Settings {
+            keymap,
+            theme: theme.at(look.depth),
+            depth: look.depth,
+            theme_epoch: 0,
+            diff_style: DiffStyle::default(),
+        };
+        Ok((look, settings, problems))
+    }
+
+    /// The terminal has said which colour its ground has. Returns a theme if another one suits it better.
+    pub fn ground_is(&mut self, reply: &str) -> Option<Theme> {
+        let ground = Ground::from_osc11(reply)?;
+        if ground == self.ground {
+            return None;
+        }
+        let before = Theme::pick(self.wanted.as_deref(), self.ground).to_owned();
+        self.ground = ground;
+        let dirs = self.dirs.clone();
+        tokio::task::spawn_blocking(move || remember_ground(&dirs, ground));
+        if Theme::pick(self.wanted.as_deref(), ground) == before {
+            return None;
+        }
+        let theme = self.theme(&mut Vec::new()).ok()?;
+        Some(theme.at(self.depth))
+    }
+
+    /// The person has chosen another one.
+    pub fn chosen(&mut self, name: &str) {
+        self.wanted = Some(name.to_owned());
+    }
+
+    fn keymap(&self, problems: &mut Vec<String>) -> Keymap {
+        let file = self.dirs.config.join("keymap.toml");
+        match read(&file) {
+            Ok(None) => Keymap::builtin(),
+            Ok(Some(text)) => {
+                let (keymap, wrong) = Keymap::with_user(&text, &file);
+                problems.extend(wrong.iter().map(ToString::to_string));
+                keymap
+            }
+            Err(error) => {
+                problems.push(format!("`{}` cannot be read: {error}", file.display()));
+                Keymap::builtin()
+            }
+        }
+    }
+
+    fn theme(&self, problems: &mut Vec<String>) -> Result<Theme, Refusal> {
+        let name = Theme::pick(self.wanted.as_deref(), self.ground);
+        if let Some(theme) = Theme::builtin(name) {
+            return Ok(theme);
+        }
+        let own = own_themes(&self.dirs, problems);
+        let names = Theme::names().map(str::to_owned);
+        let names: Vec<String> = names
+            .chain(own.iter().map(|own| own.name.clone()))
+            .collect();
+        let found = own.into_iter().find(|theme| theme.name == name);
+        found.ok_or_else(|| Refusal {
+            problem: format!("there is no theme `{name}`"),
+            hint: Some(format!("there are: auto, {}", names.join(", "))),
+        })
+    }
+}
+
+/// All themes: those of the program, then the person's own.
+pub fn all_themes(dirs: &Dirs) -> Vec<Theme> {
+    let builtin = Theme::names().filter_map(Theme::builtin);
+    builtin.chain(own_themes(dirs, &mut Vec::new())).collect()
+}
+
+fn own_themes(dirs: &Dirs, problems: &mut Vec<String>) -> Vec<Theme> {
+    let entries = std::fs::read_dir(dirs.config.join("themes"));
+    let mut files: Vec<_> = entries
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "toml"))
+        .collect();
+    files.sort();
+    let mut themes = Vec::new();
+    for file in files {
+        let parsed = match read(&file) {
+            Ok(text) => Theme::parse(&text.unwrap_or_default(), &file),
+            Err(error) => {
+                problems.push(format!("`{}` cannot be read: {error}", file.display()));
+                continue;
+            }
+        };
+        match parsed {
+            Ok((theme, wrong)) => {
+                problems.extend(wrong.iter().map(ToString::to_string));
+                themes.push(theme);
+            }
+            Err(problem) => problems.push(problem.to_string()),
+        }
+    }
+    themes
+}
+
+/// `None` where there is no such file.
+fn read(file: &Path) -> io::Result<Option<String>> {
+    let bytes = match read_regular(file, LONGEST_FILE) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let text = String::from_utf8(bytes);
+    text.map(Some)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
+}
+
+/// What the terminal said when it was last asked: the answer comes only after the first frame.
+fn last_ground(dirs: &Dirs) -> Option<Ground> {
+    match read(&dirs.data.join("ground")).ok()??.trim() {
+        "light" => Some(Ground::Light),
+        "dark" => Some(Ground::Dark),
+        _ => None,
+    }
+}
+
+fn remember_ground(dirs: &Dirs, ground: Ground) {
+    let name = match ground {
+        Ground::Light => "light",
+        Ground::Dark => "dark",
+    };
+    // If it cannot be kept, the next first frame may have the wrong colours, for a moment.
+    let _ = crate::config::dirs::create_private_dir(&dirs.data)
+        .and_then(|()| std::fs::write(dirs.data.join("ground"), name));
+}

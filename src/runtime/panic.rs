@@ -1,0 +1,81 @@
+//! What becomes of a panic: one of the screen's own thread gives the terminal back and says what happened; one of another
+//! thread is only logged, and the program goes on.
+
+use std::backtrace::Backtrace;
+use std::fmt::Write as _;
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt;
+use std::panic::PanicHookInfo;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use super::terminal;
+use crate::config::dirs::create_private_dir;
+use crate::headless::say;
+
+/// The session to go on with.
+static SESSION: Mutex<Option<String>> = Mutex::new(None);
+
+pub fn session_is(id: &str) {
+    *SESSION.lock().unwrap_or_else(PoisonError::into_inner) = Some(id.to_owned());
+}
+
+/// This thread is the screen's own from now on; what it panics about is written to the log.
+pub fn guard(log: PathBuf) {
+    let screen = std::thread::current().id();
+    let others = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        others(info);
+        if std::thread::current().id() == screen {
+            terminal::leave();
+            say(&report(info, &log));
+        }
+    }));
+}
+
+/// For tests of the above: `AGENT_TUI_PANIC` makes the first key panic, in the screen's own thread or in a task.
+pub fn rehearse() {
+    if cfg!(debug_assertions) {
+        match std::env::var("AGENT_TUI_PANIC").as_deref() {
+            Ok("ui") => panic!("a rehearsal"),
+            Ok("task") => drop(tokio::spawn(async { panic!("a rehearsal") })),
+            Ok(_) | Err(_) => {}
+        }
+    }
+}
+
+fn report(info: &PanicHookInfo, log: &Path) -> String {
+    let payload = info.payload();
+    let words = payload.downcast_ref::<String>().map(String::as_str);
+    let what = words
+        .or_else(|| payload.downcast_ref().copied())
+        .unwrap_or("unknown");
+    let place = info.location().map(ToString::to_string);
+    let mut report = format!(
+        "error: internal error: {what} ({})",
+        place.unwrap_or_default()
+    );
+    // The panic may have come while it was locked.
+    if let Ok(session) = SESSION.try_lock()
+        && let Some(id) = &*session
+    {
+        let _ = write!(
+            report,
+            "\nhint: the conversation is saved; go on with `agent-tui --resume {id}`"
+        );
+    }
+    let trace = Backtrace::force_capture();
+    if write_down(log, &format!("{report}\n{trace}\n")).is_ok() {
+        let _ = write!(report, "\nnote: details are in `{}`", log.display());
+    }
+    report
+}
+
+fn write_down(log: &Path, text: &str) -> io::Result<()> {
+    let folder = log.parent().ok_or(io::ErrorKind::NotFound)?;
+    create_private_dir(folder)?;
+    let mut options = OpenOptions::new();
+    let mut file = options.append(true).create(true).mode(0o600).open(log)?;
+    file.write_all(text.as_bytes())
+}

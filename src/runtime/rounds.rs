@@ -1,0 +1,233 @@
+//! The loop: wait, take in all that is there, draw.
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use ratatui::layout::Rect;
+use tokio::time::sleep_until;
+
+use super::agent::Heard as AgentHeard;
+use super::away::{LOOK_AGAIN, Reason};
+use super::input::{Event, Reply};
+use super::pacer::Urgency;
+use super::signals::Signal;
+use super::{Exit, Shell, Stage, colours, panic};
+use crate::app::job::JobResult;
+use crate::app::pointer::Pointer;
+use crate::app::{Msg, Settings};
+use crate::protocol::AgentEvent;
+use crate::ui;
+
+/// Between two ticks, whatever the state asks for.
+const SHORTEST_TICK: Duration = Duration::from_millis(8);
+/// How much is taken in before a frame is drawn in between.
+const MOST_IN_A_ROUND: usize = 64;
+
+/// Something has come.
+enum Heard {
+    Signal(Signal),
+    Input(Vec<Event>),
+    Job(JobResult),
+    Agent(AgentHeard),
+    Written(io::Result<()>),
+    Coloured(colours::Answer),
+    Time,
+}
+
+impl Shell {
+    pub(super) async fn rounds(&mut self) -> Exit {
+        loop {
+            let heard = self.wait(self.deadline()).await;
+            self.state.now = Instant::now();
+            self.take(heard).await;
+            for _ in 0..MOST_IN_A_ROUND {
+                match self.wait(None).now_or_never() {
+                    Some(heard) => self.take(heard).await,
+                    None => break,
+                }
+            }
+            if let Some(exit) = self.exit.take() {
+                return exit;
+            }
+            self.draw().await;
+        }
+    }
+
+    /// The next thing to do, at the latest at the deadline. Cancel-safe: what is not taken comes again.
+    async fn wait(&mut self, deadline: Option<Instant>) -> Heard {
+        let time = async {
+            match deadline {
+                Some(at) => sleep_until(at.into()).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            signal = self.signals.next() => Heard::Signal(signal),
+            events = self.input.events.recv() => Heard::Input(events.unwrap_or(vec![Event::Gone])),
+            Some(result) = self.jobs.results.recv() => Heard::Job(result),
+            written = self.writer.done() => Heard::Written(written),
+            heard = self.agent.next() => Heard::Agent(heard),
+            answer = self.colours.answer() => Heard::Coloured(answer),
+            () = time => Heard::Time,
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let frame = self.pacer.deadline().filter(|_| self.may_draw());
+        let again = self.last_tick.map(|tick| tick + SHORTEST_TICK);
+        let tick = self
+            .state
+            .wake_at()
+            .map(|at| again.map_or(at, |again| at.max(again)));
+        let stopped = self.stage == Stage::Away(Reason::Stopped);
+        let look = stopped.then(|| self.state.now + LOOK_AGAIN);
+        [frame, tick, look].into_iter().flatten().min()
+    }
+
+    async fn take(&mut self, heard: Heard) {
+        match heard {
+            Heard::Signal(signal) => self.obey(signal).await,
+            Heard::Input(events) => {
+                for event in events {
+                    self.hear_input(event).await;
+                }
+            }
+            Heard::Job(result) => {
+                if matches!(result, JobResult::Edited(_)) {
+                    self.step_in().await;
+                }
+                self.pacer.want(Urgency::Now);
+                self.tell(Msg::JobDone(result)).await;
+            }
+            Heard::Agent(heard) => self.hear_agent(heard).await,
+            Heard::Written(Ok(())) => {}
+            Heard::Written(Err(_)) => self.exit = Some(Exit::Gone),
+            Heard::Coloured(answer) => {
+                self.pacer.want(Urgency::Soon);
+                self.caches.highlights.ready(answer.key, answer.colours);
+            }
+            Heard::Time => self.pass_time().await,
+        }
+    }
+
+    async fn obey(&mut self, signal: Signal) {
+        match signal {
+            Signal::Resized => {
+                self.pacer.want(Urgency::Soon);
+                self.resized().await;
+            }
+            Signal::Stop => self.suspend().await,
+            Signal::Continued => self.continued().await,
+            // A Ctrl+C that is meant for the editor reaches us, too.
+            Signal::Interrupted if self.stage == Stage::Away(Reason::Editor) => {}
+            Signal::Interrupted => self.exit = Some(Exit::Ended(130)),
+            Signal::End(code) => self.exit = Some(Exit::Ended(code)),
+        }
+    }
+
+    async fn hear_input(&mut self, event: Event) {
+        if self.stage == Stage::Away(Reason::Printed) && event != Event::Gone {
+            return self.press_below_print(&event);
+        }
+        self.pacer.want(Urgency::Now);
+        match event {
+            Event::Key(key) => {
+                panic::rehearse();
+                self.tell(Msg::Key(key)).await;
+            }
+            Event::Pasted(text) => self.tell(Msg::Pasted(text)).await,
+            Event::Focused(focused) => self.tell(Msg::Focused(focused)).await,
+            Event::Pointed(event) => {
+                if let Some(kind) = self.clicks.kind(event, self.state.now) {
+                    let target = self.caches.hit(event.column, event.row);
+                    self.tell(Msg::Pointed(Pointer { kind, target })).await;
+                }
+            }
+            Event::Reply(Reply::Background(colour)) => {
+                if let Some(theme) = self.look.ground_is(&colour) {
+                    let settings = &*self.state.settings;
+                    self.state.settings = Arc::new(Settings {
+                        theme,
+                        theme_epoch: settings.theme_epoch + 1,
+                        ..settings.clone()
+                    });
+                }
+            }
+            Event::Reply(Reply::Other) => {}
+            Event::Gone => self.exit = Some(Exit::Gone),
+        }
+    }
+
+    async fn hear_agent(&mut self, heard: AgentHeard) {
+        self.pacer.want(Urgency::Soon);
+        match heard {
+            AgentHeard::Events(events) => {
+                for event in events {
+                    if let AgentEvent::Opened(opened) = &event {
+                        panic::session_is(&opened.session.0);
+                    }
+                    self.tell(Msg::Agent(event)).await;
+                }
+            }
+            AgentHeard::Lost => self.tell(Msg::AgentLost).await,
+            AgentHeard::Refused(refusal) if self.agent.go_back() => {
+                self.tell(Msg::JobDone(JobResult::Failed(refusal.problem)))
+                    .await;
+            }
+            AgentHeard::Refused(refusal) => self.exit = Some(Exit::Refused(refusal)),
+        }
+    }
+
+    async fn pass_time(&mut self) {
+        let now = self.state.now;
+        if self.stage == Stage::Away(Reason::Stopped) {
+            self.continued().await;
+        }
+        if self.state.wake_at().is_some_and(|at| at <= now) {
+            self.last_tick = Some(now);
+            self.pacer.want(Urgency::Soon);
+            self.tell(Msg::Tick).await;
+        }
+    }
+
+    /// A frame is only made when the terminal has taken the last one: what is drawn is always the newest.
+    fn may_draw(&self) -> bool {
+        self.stage == Stage::Shown && !self.writer.is_busy()
+    }
+
+    /// Draws what is due, if anything is.
+    pub(super) async fn draw(&mut self) {
+        if !self.may_draw() {
+            return;
+        }
+        let mut bytes = Vec::new();
+        if self.pacer.is_due(self.state.now) {
+            bytes = self.frame().await.unwrap_or_default();
+            bytes.extend(self.title.change(&self.state).unwrap_or_default());
+            self.pacer.drew(self.state.now);
+        }
+        bytes.append(&mut self.aside);
+        if !bytes.is_empty() {
+            self.writer.write(bytes);
+        }
+    }
+
+    async fn frame(&mut self) -> Option<Vec<u8>> {
+        let area = Rect::new(0, 0, self.state.width, self.state.height);
+        if let Some(found) = self.caches.lay_out(&self.state, area) {
+            self.tell(Msg::LaidOut(found)).await;
+        }
+        let (state, caches) = (&self.state, &mut self.caches);
+        let spare = self.writer.spare();
+        let bytes = self
+            .screen
+            .draw(spare, |frame| ui::view(state, caches, frame));
+        for request in self.caches.highlights.take_wanted() {
+            self.colours.ask(request);
+        }
+        bytes
+    }
+}
