@@ -7,5 +7,6 @@ mod headless;
 mod resume;
 mod retries;
 mod streaming;
+mod terminal;
 mod tidy;
 mod tools;
