@@ -236,6 +236,7 @@ impl Agent {
                 Next::Execute(call) => exchange.executor.add(call, &mut self.journal),
                 Next::Drain => {
                     exchange.waiting = Waiting::Results;
+                    self.journal.tell(TurnEvent::Streamed);
                     exchange.executor.stream_ended(&mut self.journal);
                 }
                 Next::Discard => {

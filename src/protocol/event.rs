@@ -93,6 +93,8 @@ pub enum TurnEvent {
     Paused {
         why: String,
     },
+    /// The model has written all of its response; calls of it may still run.
+    Streamed,
     /// The assistant's message is complete and in the log.
     Answered {
         message: Message,

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use std::time::Duration;
+
 use crate::app::AppState;
 use crate::app::call::{Author, CallKey, Completed, State};
 use crate::app::preview::Partial;
@@ -40,6 +42,12 @@ impl AppState {
             let completed = Completed::new(&nothing, outcome, None, Duration::ZERO);
             self.calls.change(key, |call| {
                 call.times.ended = Some(now);
+                // What the person took to decide is not the call's own time.
+                let ran = match (call.times.asked, call.times.running) {
+                    (Some(_), Some(running)) => now.saturating_duration_since(running),
+                    (Some(_), None) => Duration::ZERO,
+                    (None, _) => ran,
+                };
                 call.state = State::Completed(completed);
             });
         }

@@ -70,7 +70,9 @@ impl AppState {
                     call.input = input;
                     call.state = State::Queued;
                 });
-                self.transcript.push(Cell::Call(key));
+                let cell = self.transcript.push(Cell::Call(key));
+                // Whoever runs a command wants to see what it says.
+                self.transcript.change(cell, |entry| entry.open = true);
                 self.panel.add(key);
             }
             Aside::State(state) => {
@@ -132,6 +134,7 @@ impl AppState {
             TurnEvent::Answered {
                 stop_reason, usage, ..
             } => self.answered(stop_reason.as_ref(), usage),
+            TurnEvent::Streamed => self.panel.response_ended(self.now),
             TurnEvent::Saved(saved) => self.panel.saved += saved,
             TurnEvent::Finished(summary) => return self.finished(&summary),
         }

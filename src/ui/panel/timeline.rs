@@ -9,7 +9,7 @@ use ratatui::text::{Line, Span};
 
 use super::saved_words;
 use crate::app::AppState;
-use crate::app::call::Call;
+use crate::app::call::{Author, Call};
 use crate::theme::Role;
 use crate::ui::cells::{seconds, state_role};
 use crate::ui::text::{clean, truncate};
@@ -33,7 +33,8 @@ pub fn height(state: &AppState, area: Rect) -> u16 {
 
 fn bars(state: &AppState) -> impl Iterator<Item = &Call> {
     let calls = state.panel.calls.iter().map(|key| state.calls.get(*key));
-    let ran = calls.filter(|call| call.times.begun.is_some());
+    let of_turn = calls.filter(|call| call.by == Author::Model);
+    let ran = of_turn.filter(|call| call.times.begun.is_some());
     let count = ran.clone().count();
     ran.skip(count.saturating_sub(MOST_BARS))
 }
