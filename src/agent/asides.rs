@@ -4,6 +4,7 @@
 //! and the model hears of it with the next message.
 
 use std::collections::{HashMap, VecDeque};
+use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -220,10 +221,11 @@ impl Asides {
             guard::cut(&text, size, MOST_SAID, "The user has seen the whole of it.")
         };
         if let Some(ContextChange::Cwd(cwd)) = moved {
-            output.push_str(&format!(
+            let _ = write!(
+                output,
                 "\n(The working directory is now {}.)",
                 cwd.display()
-            ));
+            );
         }
         self.said.push(Block::aside(&label, &output));
     }

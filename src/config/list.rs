@@ -211,14 +211,13 @@ impl<'t> Edit<'t> {
             match byte {
                 b'"' => in_string = true,
                 b'{' | b'[' => depth += 1,
-                b'}' | b']' if depth == 0 => return Some(at),
+                b'}' | b']' | b',' | b' ' | b'\n' | b'\r' | b'\t' if depth == 0 => return Some(at),
                 b'}' | b']' => {
                     depth -= 1;
                     if depth == 0 {
                         return Some(at + 1);
                     }
                 }
-                b',' | b' ' | b'\n' | b'\r' | b'\t' if depth == 0 => return Some(at),
                 _ => {}
             }
         }

@@ -333,17 +333,16 @@ impl Executor {
         let Some(tracked) = self.calls.get_mut(id) else {
             return;
         };
-        match tracked.begun {
-            None => self.overlap.begun(),
+        if tracked.begun.is_none() {
+            self.overlap.begun();
+        } else {
             // It was stopped to start anew, with tokens that nobody has used.
-            Some(_) => {
-                tracked.cancel = self.siblings.child_token();
-                tracked.background = CancellationToken::new();
-            }
+            tracked.cancel = self.siblings.child_token();
+            tracked.background = CancellationToken::new();
         }
         tracked.begun = Some(Instant::now());
         let authority = match &tracked.permit {
-            Some(permit) => Authority::Permitted(permit.clone()),
+            Some(permit) => Authority::Permitted(Box::new(permit.clone())),
             None => Authority::Model,
         };
         let line = Line {

@@ -401,6 +401,7 @@ enum Event {
     StreamEnded,
     Interrupt,
     Cancel(prop::sample::Index),
+    Again(prop::sample::Index),
     ByHand(prop::sample::Index),
 }
 
@@ -413,6 +414,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => Just(Event::StreamEnded),
         1 => Just(Event::Interrupt),
         2 => any::<Index>().prop_map(Event::Cancel),
+        2 => any::<Index>().prop_map(Event::Again),
         1 => any::<Index>().prop_map(Event::ByHand),
     ]
 }
@@ -430,6 +432,8 @@ fn play(policy: Policy, events: &[Event]) -> (Rig, usize) {
                     .expect("calls are named by their position")
             };
             match step {
+                // A call that starts anew never stopped executing.
+                Step::Begin(id) if executing.contains(&at(id)) => {}
                 Step::Begin(id) => {
                     executing.push(at(id));
                     let safe = |at: &usize| notation.as_bytes()[*at] == b'r';
@@ -461,7 +465,11 @@ fn play(policy: Policy, events: &[Event]) -> (Rig, usize) {
                 rig.handle(Input::Interrupted);
             }
             Event::Add(_) => {}
-            Event::Running(_) | Event::Finish(..) | Event::Cancel(_) | Event::ByHand(_)
+            Event::Running(_)
+            | Event::Finish(..)
+            | Event::Cancel(_)
+            | Event::Again(_)
+            | Event::ByHand(_)
                 if executing.is_empty() => {}
             Event::Running(which) => {
                 rig.running(&pick(which));
@@ -477,6 +485,9 @@ fn play(policy: Policy, events: &[Event]) -> (Rig, usize) {
             }
             Event::Cancel(which) => {
                 rig.handle(Input::Cancelled(pick(which).as_str().into()));
+            }
+            Event::Again(which) => {
+                rig.handle(Input::RunAgain(pick(which).as_str().into()));
             }
             Event::ByHand(which) => {
                 rig.handle(Input::AnsweredByHand(

@@ -23,7 +23,7 @@ pub enum Authority {
     /// The model wants it: rules, the mode and the person decide.
     Model,
     /// It was permitted before, and starts anew.
-    Permitted(Permit),
+    Permitted(Box<Permit>),
     /// The person wants it once more: only what is denied does not run.
     Person,
     /// The person typed it: only what never runs does not run.
@@ -46,7 +46,7 @@ impl Line {
     ) -> Result<Permit, Failure> {
         let refuses = match &self.authority {
             Authority::Model => return self.ask_for_model(call, tool, cx, said).await,
-            Authority::Permitted(permit) => return Ok(permit.clone()),
+            Authority::Permitted(permit) => return Ok(Permit::clone(permit)),
             Authority::Person => |verdict: &Verdict| verdict.decision == Decision::Deny,
             Authority::Typed => |verdict: &Verdict| {
                 verdict.decision == Decision::Deny && verdict.cause == Cause::BuiltIn
@@ -264,7 +264,7 @@ async fn changed(changes: Option<&mut watch::Receiver<Stance>>) {
     {
         return;
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 fn granted(verdict: &Verdict) -> Permit {

@@ -3,6 +3,7 @@
 //! What lies in a project could be anyone's, so its allow rules count only once the project is trusted. A rule that the
 //! person saved herself counts at once, because it is also in a file of hers, outside of the project.
 
+use std::fmt::Write as _;
 use std::fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -54,11 +55,10 @@ impl Store {
             .canonicalize()
             .unwrap_or_else(|_| workspace.to_owned());
         let hash = Sha256::digest(real.as_os_str().as_encoded_bytes());
-        let name: String = hash
-            .iter()
-            .take(16)
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let name = hash.iter().take(16).fold(String::new(), |mut name, byte| {
+            let _ = write!(name, "{byte:02x}");
+            name
+        });
         Self {
             record: data.join("allowed").join(format!("{name}.json")),
             workspace: real,

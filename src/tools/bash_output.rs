@@ -1,4 +1,4 @@
-//! BashOutput: what a command in the background has printed since the last look.
+//! `BashOutput`: what a command in the background has printed since the last look.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! KillShell: ends a command in the background.
+//! `KillShell`: ends a command in the background.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -34,15 +34,13 @@ impl Tool for KillShell {
     async fn call(&self, input: Input, _grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
         let (id, groups) = (&input.shell_id, &cx.env.groups);
         let killed = groups.kill(id).await;
-        match killed.map_err(|error| ToolError::new(error.to_string()))? {
-            Some(status) => Err(ToolError::new(format!(
+        if let Some(status) = killed.map_err(|error| ToolError::new(error.to_string()))? {
+            return Err(ToolError::new(format!(
                 "{id} does not run any more: {}",
                 status.in_words()
-            ))),
-            None => {
-                let command = groups.jobs.command(id).unwrap_or_default();
-                Ok(ToolOutput::text(format!("Killed {id} ({command})")))
-            }
+            )));
         }
+        let command = groups.jobs.command(id).unwrap_or_default();
+        Ok(ToolOutput::text(format!("Killed {id} ({command})")))
     }
 }
