@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use std::time::Duration;
-
 use crate::app::AppState;
 use crate::app::call::{Author, CallKey, Completed, State};
 use crate::app::preview::Partial;
@@ -42,12 +40,6 @@ impl AppState {
             let completed = Completed::new(&nothing, outcome, None, Duration::ZERO);
             self.calls.change(key, |call| {
                 call.times.ended = Some(now);
-                // What the person took to decide is not the call's own time.
-                let ran = match (call.times.asked, call.times.running) {
-                    (Some(_), Some(running)) => now.saturating_duration_since(running),
-                    (Some(_), None) => Duration::ZERO,
-                    (None, _) => ran,
-                };
                 call.state = State::Completed(completed);
             });
         }
@@ -100,6 +92,12 @@ impl AppState {
                 shown,
             } => {
                 call.times.ended = Some(now);
+                // What the person took to decide is not the call's own time.
+                let ran = match (call.times.asked, call.times.running) {
+                    (Some(_), Some(running)) => now.saturating_duration_since(running),
+                    (Some(_), None) => Duration::ZERO,
+                    (None, _) => ran,
+                };
                 waits_no_more = Some(call.id.clone());
                 call.state = State::Completed(Completed::new(&result, outcome, shown, ran));
                 call.output = String::new();
