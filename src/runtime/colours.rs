@@ -45,7 +45,7 @@ impl Worker {
         let (requests, queue) = requests::channel::<Request>();
         let (outbox, answers) = mpsc::unbounded_channel();
         let colour = move || {
-            let highlighter = Highlighter::new();
+            let mut highlighter = Highlighter::new();
             for request in queue {
                 let answer = Answer {
                     key: request.key,

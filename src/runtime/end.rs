@@ -1,13 +1,18 @@
 //! The end of it: the agent stopped, the terminal given back, and the way back into the conversation.
 
+use std::time::Duration;
+
 use super::away::Reason;
 use super::{Exit, Shell, Stage, terminal};
+use crate::app::job::Job;
 use crate::app::transcript::Cell;
-use crate::app::{Msg, update};
+use crate::app::{Effect, Msg, update};
 use crate::ui::plain;
 
 /// How much of the conversation's end stays on the normal screen.
 const LAST_LINES: usize = 16;
+/// By then everything that waits for time alone has come.
+const KEEP_BY_THEN: Duration = Duration::from_secs(60);
 
 impl Shell {
     pub(super) async fn end(&mut self, exit: &Exit) {
@@ -15,6 +20,7 @@ impl Shell {
             // Nobody is left to carry out what it asks for.
             update(&mut self.state, Msg::Agent(event));
         }
+        self.keep_draft();
         self.finish_frame().await;
         let printed = self.stage == Stage::Away(Reason::Printed);
         terminal::leave();
@@ -22,6 +28,17 @@ impl Shell {
             Exit::Asked | Exit::Ended(_) if !printed => terminal::say(&self.last_words()),
             Exit::Asked | Exit::Ended(_) | Exit::Lost | Exit::Gone | Exit::Refused(_) => {}
         }
+    }
+
+    /// A draft waits for a while before it is kept; there is no while left.
+    fn keep_draft(&mut self) {
+        self.state.now += KEEP_BY_THEN;
+        for effect in update(&mut self.state, Msg::Tick) {
+            if let Effect::Start(job @ Job::KeepDraft(_)) = effect {
+                self.jobs.start(job);
+            }
+        }
+        self.jobs.finish();
     }
 
     /// The end of the conversation and how to go on with it; nothing, if nothing was said.

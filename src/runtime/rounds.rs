@@ -217,9 +217,8 @@ impl Shell {
 
     async fn frame(&mut self) -> Option<Vec<u8>> {
         let area = Rect::new(0, 0, self.state.width, self.state.height);
-        if let Some(found) = self.caches.lay_out(&self.state, area) {
-            self.tell(Msg::LaidOut(found)).await;
-        }
+        let found = self.caches.lay_out(&self.state, area);
+        self.tell(Msg::LaidOut(found)).await;
         let (state, caches) = (&self.state, &mut self.caches);
         let spare = self.writer.spare();
         let bytes = self

@@ -6,6 +6,7 @@ mod conversation;
 mod headless;
 mod resume;
 mod retries;
+mod screen;
 mod streaming;
 mod terminal;
 mod tidy;

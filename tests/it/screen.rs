@@ -52,14 +52,19 @@ const POEM: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n";
 fn a_command_runs_once_it_is_allowed() {
     let mut tui = play(Program::new(), TOUCH, &[]);
     tui.wait_for("touch made.txt");
-    armed(&mut tui, "y yes").send("y").wait_for("Done with that.");
+    armed(&mut tui, "y yes")
+        .send("y")
+        .wait_for("Done with that.");
     assert!(tui.program().path("made.txt").exists());
 }
 
 #[test]
 fn a_command_that_is_denied_does_not_run_and_the_turn_goes_on() {
     let mut tui = play(Program::new(), TOUCH, &[]);
-    armed(&mut tui, "n no").send("n").wait_for("Done with that.").wait_for("denied");
+    armed(&mut tui, "n no")
+        .send("n")
+        .wait_for("Done with that.")
+        .wait_for("denied");
     assert!(!tui.program().path("made.txt").exists());
 }
 
@@ -118,7 +123,9 @@ text = "Done with that."
     // A person in the middle of a word when the question comes up.
     tui.send("yyyy").wait_for("y yes");
     assert!(!tui.program().path("made.txt").exists());
-    armed(&mut tui, "n no").send("n").wait_for("Done with that.");
+    armed(&mut tui, "n no")
+        .send("n")
+        .wait_for("Done with that.");
     assert!(!tui.program().path("made.txt").exists());
     assert!(tui.screen().contains("❯ yyyy"), "the draft is untouched");
 }
@@ -129,8 +136,15 @@ fn an_interrupt_stops_a_command_and_lets_a_change_finish() {
 [[turn]]
 step = [{ call = "Bash", input = { command = "echo started; sleep 600" } }]
 "#;
-    let mut tui = play(Program::new(), running, &["--permission-mode", "bypassPermissions"]);
-    tui.wait_for("started").send("\x03").wait_for("interrupted").wait_for("cancelled");
+    let mut tui = play(
+        Program::new(),
+        running,
+        &["--permission-mode", "bypassPermissions"],
+    );
+    tui.wait_for("started")
+        .send("\x03")
+        .wait_for("interrupted")
+        .wait_for("cancelled");
     tui.send("\x03\x03");
     assert_eq!(tui.exit().code, 0);
 }
@@ -147,20 +161,33 @@ step = [
 [[turn]]
 text = "Done with that."
 "#;
-    let mut tui = play(Program::new(), three, &["--permission-mode", "bypassPermissions"]);
+    let mut tui = play(
+        Program::new(),
+        three,
+        &["--permission-mode", "bypassPermissions"],
+    );
     tui.wait_until(|screen| screen.contents().matches("running").count() >= 3);
     tui.send("\x14k").send("x").wait_for("cancelled");
-    assert_eq!(tui.screen().matches("  running").count(), 2, "{}", tui.screen());
+    assert_eq!(
+        tui.screen().matches("  running").count(),
+        2,
+        "{}",
+        tui.screen()
+    );
     tui.send("\x1b").send("\x03").wait_for("interrupted");
 }
 
 #[test]
 fn a_paste_is_one_block_and_sends_nothing() {
     let mut tui = Pty::spawn(&["--provider", "builtin"], 100, 30);
-    tui.wait_for("❯").paste("find *.zig\nrun touch pasted.txt\n");
+    tui.wait_for("❯")
+        .paste("find *.zig\nrun touch pasted.txt\n");
     tui.wait_for("run touch pasted.txt");
     assert!(!tui.screen().contains("waiting for the model"));
-    tui.send("\x03").wait_gone("run touch pasted.txt").send("\x03\x03").exit();
+    tui.send("\x03")
+        .wait_gone("run touch pasted.txt")
+        .send("\x03\x03")
+        .exit();
 }
 
 #[test]
@@ -175,7 +202,10 @@ fn the_size_may_change_while_text_arrives() {
     }
     tui.wait_for("the end of it.");
     let screen = tui.screen();
-    assert!(screen.contains('❯') && screen.contains("twice to quit"), "{screen}");
+    assert!(
+        screen.contains('❯') && screen.contains("twice to quit"),
+        "{screen}"
+    );
 }
 
 #[test]
@@ -183,7 +213,8 @@ fn the_built_in_model_works_with_no_key_and_says_how_to_connect_a_real_one() {
     let program = Program::new();
     program.put("notes.txt", "teh cat\n");
     let mut tui = Pty::spawn_in(program, &["--theme", "ansi16"], 100, 30);
-    tui.wait_for("ANTHROPIC_API_KEY").send("edit notes.txt: teh => the\r");
+    tui.wait_for("ANTHROPIC_API_KEY")
+        .send("edit notes.txt: teh => the\r");
     tui.wait_for("+ the cat");
     armed(&mut tui, "y yes").send("y").wait_gone("y yes");
     tui.wait_for("twice to quit");

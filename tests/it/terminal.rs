@@ -88,7 +88,7 @@ fn a_signal_ends_what_runs_and_the_session_can_be_gone_on_with() {
         "go",
     ];
     let mut tui = Pty::spawn_in(program, &arguments, 80, 24);
-    let command = wait_for_some(|| tui.program.read("pid").trim().parse().ok());
+    let command = wait_for_some(|| tui.program().read("pid").trim().parse().ok());
     let command = rustix::process::Pid::from_raw(command).expect("a process");
     let end = tui.signal(Signal::TERM).exit();
     assert!(
@@ -126,7 +126,7 @@ fn a_panic_of_the_screen_gives_the_terminal_back_and_says_what_happened() {
     );
     assert!(said.contains("go on with `agent-tui --resume 2"), "{said}");
     assert!(said.contains("panic.log"), "{said}");
-    let log = std::fs::read_to_string(tui.program.data().join("logs/panic.log"));
+    let log = std::fs::read_to_string(tui.program().data().join("logs/panic.log"));
     assert!(log.expect("a log").contains("a rehearsal"));
 }
 
@@ -194,7 +194,7 @@ fn a_light_terminal_is_noticed_and_remembered() {
     tui.wait_for_bytes(b"\x1b]11;?");
     let before = tui.bytes();
     tui.send("\x1b]11;rgb:ffff/ffff/ffff\x07");
-    let ground = tui.program.data().join("ground");
+    let ground = tui.program().data().join("ground");
     wait_for_some(|| {
         std::fs::read_to_string(&ground)
             .ok()
@@ -268,7 +268,7 @@ fn a_terminal_that_does_not_read_holds_nothing_up_and_is_caught_up_with() {
     ];
     let mut tui = Pty::spawn_in(program, &arguments, 80, 24);
     tui.wait_for(PROMPT).hold().send("go\r");
-    wait_for_some(|| tui.program.path("done").exists().then_some(()));
+    wait_for_some(|| tui.program().path("done").exists().then_some(()));
     tui.let_go().wait_for("Caught up.");
 }
 

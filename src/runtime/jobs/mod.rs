@@ -2,6 +2,7 @@
 
 mod editor;
 mod image;
+mod keeper;
 mod memory;
 mod sessions;
 
@@ -9,6 +10,9 @@ use std::path::PathBuf;
 
 use tokio::sync::mpsc;
 
+use self::keeper::{Keeper, Order};
+use super::files::Finder;
+use super::keep::Keep;
 use super::look;
 use crate::app::job::{Job, JobResult};
 use crate::config::{Dirs, save};
@@ -19,17 +23,30 @@ pub struct Jobs {
     done: mpsc::UnboundedSender<JobResult>,
     dirs: Dirs,
     workspace: PathBuf,
+    keeper: Keeper,
+    finder: Finder,
 }
 
 impl Jobs {
     pub fn new(dirs: Dirs, workspace: PathBuf) -> Self {
         let (done, results) = mpsc::unbounded_channel();
+        let keeper = Keeper::start(Keep::new(&dirs.data, &workspace), done.clone());
+        let answers = done.clone();
+        let answer = Box::new(move |result| drop(answers.send(result)));
+        let finder = Finder::new(workspace.clone(), answer);
         Self {
             results,
             done,
             dirs,
             workspace,
+            keeper,
+            finder,
         }
+    }
+
+    /// Waits until what was typed is kept for the next run.
+    pub fn finish(&mut self) {
+        self.keeper.finish();
     }
 
     pub fn start(&mut self, job: Job) {
@@ -58,11 +75,10 @@ impl Jobs {
                 let store = Store::new(dirs.sessions());
                 Some(JobResult::Sessions(sessions::list(&store, &workspace)))
             }),
-            // Answered by the index of files and by what is kept of earlier runs, once these are here.
-            Job::CompletePath { .. }
-            | Job::LoadHistory
-            | Job::KeepInHistory(_)
-            | Job::KeepDraft(_) => {}
+            Job::CompletePath { query, generation } => self.finder.find(query, generation),
+            Job::LoadHistory => self.keeper.order(Order::Load),
+            Job::KeepInHistory(text) => self.keeper.order(Order::Sent(text)),
+            Job::KeepDraft(text) => self.keeper.order(Order::Draft(text)),
         }
     }
 

@@ -23,7 +23,7 @@ use super::program::Program;
 use super::server::{PATIENCE, wait_for_some};
 
 pub struct Pty {
-    pub program: Program,
+    program: Program,
     child: Box<dyn Child + Send + Sync>,
     terminal: Option<Terminal>,
     seen: Arc<Seen>,
@@ -134,6 +134,11 @@ impl Pty {
             seen,
             modes_before,
         }
+    }
+
+    /// Its home and its workspace.
+    pub fn program(&self) -> &Program {
+        &self.program
     }
 
     /// Types; `\r` is Enter, `\x1b` Esc, `\x03` Ctrl+C.

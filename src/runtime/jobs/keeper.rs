@@ -1,0 +1,85 @@
+//! What the input keeps on disk, written by one thread: later drafts must not be overtaken by earlier ones.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::app::job::JobResult;
+use crate::runtime::keep::Keep;
+
+/// How long a disk may keep the program from ending.
+const LAST_WRITE: Duration = Duration::from_millis(300);
+
+pub struct Keeper {
+    orders: Option<Sender<Order>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+pub enum Order {
+    /// Read what earlier runs have left.
+    Load,
+    Sent(String),
+    Draft(String),
+}
+
+impl Keeper {
+    pub fn start(keep: Keep, done: UnboundedSender<JobResult>) -> Self {
+        let (orders, inbox) = channel();
+        let builder = std::thread::Builder::new().name("keeper".into());
+        // Without a thread nothing is kept, and all else works.
+        let thread = builder.spawn(move || obey(keep, &inbox, &done)).ok();
+        Self {
+            orders: Some(orders),
+            thread,
+        }
+    }
+
+    pub fn order(&self, order: Order) {
+        if let Some(orders) = &self.orders {
+            let _ = orders.send(order);
+        }
+    }
+
+    /// Waits until everything is written.
+    pub fn finish(&mut self) {
+        self.orders = None;
+        let Some(thread) = self.thread.take() else {
+            return;
+        };
+        let until = Instant::now() + LAST_WRITE;
+        while !thread.is_finished() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+fn obey(mut keep: Keep, orders: &Receiver<Order>, done: &UnboundedSender<JobResult>) {
+    let mut told = false;
+    for order in orders {
+        let obeyed = match order {
+            Order::Load => load(&mut keep, done),
+            Order::Sent(text) => keep.add_to_history(&text),
+            Order::Draft(text) => keep.keep_draft(&text),
+        };
+        // A disk that is full is so at every key; once is enough.
+        if let Err(error) = obeyed
+            && !std::mem::replace(&mut told, true)
+        {
+            let problem = format!("what you type cannot be kept: {error}");
+            let _ = done.send(JobResult::Failed(problem));
+        }
+    }
+}
+
+fn load(keep: &mut Keep, done: &UnboundedSender<JobResult>) -> std::io::Result<()> {
+    let history = keep.history()?;
+    if !history.is_empty() {
+        let _ = done.send(JobResult::History(history));
+    }
+    if let Some(draft) = keep.left_draft()? {
+        let _ = done.send(JobResult::Draft(draft));
+    }
+    Ok(())
+}
