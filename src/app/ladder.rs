@@ -69,7 +69,7 @@ impl AppState {
                 Stage::Running | Stage::Retrying { .. } => Some(Rung::Interrupt),
                 Stage::Stopping | Stage::MakingWay | Stage::Killing => Some(Rung::Force),
             },
-            Activity::Idle if self.has_running_aside() => Some(Rung::Interrupt),
+            Activity::Idle if self.running_aside().is_some() => Some(Rung::Interrupt),
             Activity::Idle => None,
         }
     }

@@ -267,8 +267,11 @@ impl AppState {
     /// When time alone will change the screen. With `None` the program sleeps.
     pub fn wake_at(&self) -> Option<Instant> {
         let seconds = match &self.activity {
-            Activity::Working(_) => Some(self.now + SECONDS),
-            Activity::Idle => self.has_running_aside().then(|| self.now + SECONDS),
+            Activity::Working(work) => Some(next_step(work.since, self.now)),
+            Activity::Idle => {
+                let begun = self.running_aside().map(|call| call.times.arrived);
+                begun.map(|begun| next_step(begun, self.now))
+            }
         };
         let dialog = self
             .dialogs
@@ -308,11 +311,9 @@ impl AppState {
         });
     }
 
-    fn has_running_aside(&self) -> bool {
-        let asides = self.panel.calls.iter();
-        asides
-            .map(|key| self.calls.get(*key))
-            .any(|call| call.by == call::Author::Person && !call.is_over())
+    fn running_aside(&self) -> Option<&call::Call> {
+        let mut asides = self.panel.calls.iter().map(|key| self.calls.get(*key));
+        asides.find(|call| call.by == call::Author::Person && !call.is_over())
     }
 
     /// What the next key can mean, the innermost first.
@@ -527,4 +528,11 @@ impl AppState {
 
 fn shown_path(path: &Path) -> String {
     path.display().to_string()
+}
+
+/// The next moment after `now` at which a time that is shown changes, for something that began at `since`.
+fn next_step(since: Instant, now: Instant) -> Instant {
+    let passed = now.saturating_duration_since(since).as_millis() / SECONDS.as_millis();
+    let steps = u32::try_from(passed).unwrap_or(u32::MAX - 1) + 1;
+    since + SECONDS * steps
 }

@@ -99,7 +99,7 @@ fn a_signal_ends_what_runs_and_the_session_can_be_gone_on_with() {
     );
     assert!(test_kill_process(command).is_err(), "the command has ended");
     let resumed = tui
-        .program
+        .program()
         .run(&["-p", "--continue", "go on", "--provider", &model]);
     assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::app::call::State;
 use crate::app::rig::{App, millis};
-use crate::app::transcript::{Answer, Cell, NoticeKind, Progress, Summary, SummaryEnding};
+use crate::app::transcript::{Answer, Cell, NoticeKind, Summary, SummaryEnding};
 use crate::app::{Activity, Effect, Msg, Stage};
 use crate::protocol::{
     AgentEvent, Block, Ending, Message, Origin, StopReason, ToolResult, ToolUse, TurnEvent, Usage,

@@ -56,6 +56,13 @@ impl Program {
         path
     }
 
+    /// All that the sessions have logged.
+    pub fn session_log(&self) -> String {
+        let logs = files_below(&self.data().join("sessions"));
+        let texts = logs.iter().map(std::fs::read_to_string);
+        texts.filter_map(Result::ok).collect()
+    }
+
     pub fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.path(name)).unwrap_or_default()
     }

@@ -141,6 +141,11 @@ impl Pty {
         &self.program
     }
 
+    /// Takes its home, to start in it again.
+    pub fn into_program(mut self) -> Program {
+        std::mem::replace(&mut self.program, Program::new())
+    }
+
     /// Types; `\r` is Enter, `\x1b` Esc, `\x03` Ctrl+C.
     pub fn send(&mut self, keys: impl AsRef<[u8]>) -> &mut Self {
         let terminal = self.terminal.as_mut().expect("the terminal is open");
