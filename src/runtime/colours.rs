@@ -1,10 +1,14 @@
 //! Colours for code: a thread that is started with the first request, because what it needs to know takes time to load.
 
-use std::sync::mpsc as requests;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
 
 use tokio::sync::mpsc;
 
 use crate::ui::highlight::{Highlighted, Highlighter, Key, Request};
+
+/// After so long without a request all languages are forgotten: they are some ten megabytes each.
+const REST: Duration = Duration::from_secs(30);
 
 #[derive(Default)]
 pub struct Colours {
@@ -12,7 +16,7 @@ pub struct Colours {
 }
 
 struct Worker {
-    requests: requests::Sender<Request>,
+    requests: Sender<Request>,
     answers: mpsc::UnboundedReceiver<Answer>,
 }
 
@@ -42,16 +46,19 @@ impl Colours {
 
 impl Worker {
     fn start() -> Self {
-        let (requests, queue) = requests::channel::<Request>();
+        let (requests, queue) = channel();
         let (outbox, answers) = mpsc::unbounded_channel();
         let colour = move || {
-            let mut highlighter = Highlighter::new();
-            for request in queue {
-                let answer = Answer {
-                    key: request.key,
-                    colours: highlighter.highlight(&request.language, &request.code),
-                };
-                if outbox.send(answer).is_err() {
+            let mut highlighter = None;
+            while let Some(request) = next(&queue, &mut highlighter) {
+                let Request {
+                    key,
+                    language,
+                    code,
+                } = request;
+                let highlighter = highlighter.get_or_insert_with(Highlighter::new);
+                let colours = highlighter.highlight(&language, &code);
+                if outbox.send(Answer { key, colours }).is_err() {
                     return;
                 }
             }
@@ -62,4 +69,16 @@ impl Worker {
             .spawn(colour);
         Self { requests, answers }
     }
+}
+
+/// The next request. What the highlighter has in memory goes when none comes for a while.
+fn next(queue: &Receiver<Request>, highlighter: &mut Option<Highlighter>) -> Option<Request> {
+    if highlighter.is_some() {
+        match queue.recv_timeout(REST) {
+            Ok(request) => return Some(request),
+            Err(RecvTimeoutError::Timeout) => *highlighter = None,
+            Err(RecvTimeoutError::Disconnected) => return None,
+        }
+    }
+    queue.recv().ok()
 }

@@ -39,7 +39,9 @@ enum Heard {
 impl Shell {
     pub(super) async fn rounds(&mut self) -> Exit {
         loop {
-            let heard = self.wait(self.deadline()).await;
+            // Asked before the clock goes on: what is due is told in relation to it.
+            let tick = self.tick_at();
+            let heard = self.wait(self.deadline(tick)).await;
             self.state.now = Instant::now();
             self.take(heard).await;
             for _ in 0..MOST_IN_A_ROUND {
@@ -47,6 +49,9 @@ impl Shell {
                     Some(heard) => self.take(heard).await,
                     None => break,
                 }
+            }
+            if tick.is_some_and(|at| at <= self.state.now) {
+                self.tick().await;
             }
             if let Some(exit) = self.exit.take() {
                 return exit;
@@ -75,13 +80,15 @@ impl Shell {
         }
     }
 
-    fn deadline(&self) -> Option<Instant> {
-        let frame = self.pacer.deadline().filter(|_| self.may_draw());
+    /// When time alone changes something.
+    fn tick_at(&self) -> Option<Instant> {
         let again = self.last_tick.map(|tick| tick + SHORTEST_TICK);
-        let tick = self
-            .state
-            .wake_at()
-            .map(|at| again.map_or(at, |again| at.max(again)));
+        let at = self.state.wake_at()?;
+        Some(again.map_or(at, |again| at.max(again)))
+    }
+
+    fn deadline(&self, tick: Option<Instant>) -> Option<Instant> {
+        let frame = self.pacer.deadline().filter(|_| self.may_draw());
         let stopped = self.stage == Stage::Away(Reason::Stopped);
         let look = stopped.then(|| self.state.now + LOOK_AGAIN);
         [frame, tick, look].into_iter().flatten().min()
@@ -109,7 +116,8 @@ impl Shell {
                 self.pacer.want(Urgency::Soon);
                 self.caches.highlights.ready(answer.key, answer.colours);
             }
-            Heard::Time => self.pass_time().await,
+            Heard::Time if self.stage == Stage::Away(Reason::Stopped) => self.continued().await,
+            Heard::Time => {}
         }
     }
 
@@ -181,16 +189,10 @@ impl Shell {
         }
     }
 
-    async fn pass_time(&mut self) {
-        let now = self.state.now;
-        if self.stage == Stage::Away(Reason::Stopped) {
-            self.continued().await;
-        }
-        if self.state.wake_at().is_some_and(|at| at <= now) {
-            self.last_tick = Some(now);
-            self.pacer.want(Urgency::Soon);
-            self.tell(Msg::Tick).await;
-        }
+    async fn tick(&mut self) {
+        self.last_tick = Some(self.state.now);
+        self.pacer.want(Urgency::Soon);
+        self.tell(Msg::Tick).await;
     }
 
     /// A frame is only made when the terminal has taken the last one: what is drawn is always the newest.
