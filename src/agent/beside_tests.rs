@@ -230,3 +230,34 @@ async fn a_limit_pauses_the_loop_until_the_person_says_more() {
     assert_eq!(rig.finished().await, Ending::Done);
     assert_eq!(rig.last_asked(), ["b", "more"], "the history is sound");
 }
+
+#[tokio::test]
+async fn who_decided_is_told_of_every_call() {
+    let touch = |id: &str| call(id, "Bash", json!({"command": "touch x"}));
+    let look = call("a", "Bash", json!({"command": "ls"}));
+    let never = call("d", "Bash", json!({"command": "rm -rf /"}));
+    let mut rig = Rig::new([vec![look, touch("b"), touch("c"), never]]);
+    rig.submit("go");
+    let decided = |event| match event {
+        TurnEvent::Decided { call, by } => Some((call.0, by)),
+        _ => None,
+    };
+    let told = |id: &str, by: &str| (id.to_owned(), by.to_owned());
+    let first = rig.hear_turn(decided).await;
+    assert_eq!(first, told("a", "read-only command"));
+    asked(&mut rig).await;
+    rig.send(Command::Answer("b".into(), Answer::Allow));
+    assert_eq!(rig.hear_turn(decided).await, told("b", "you, once"));
+    asked(&mut rig).await;
+    let reason = Some("not now".into());
+    rig.send(Command::Answer("c".into(), Answer::Deny { reason }));
+    assert_eq!(
+        rig.hear_turn(decided).await,
+        told("c", "you said no: not now")
+    );
+    let (id, by) = rig.hear_turn(decided).await;
+    assert!(
+        id == "d" && by.starts_with("this command never runs"),
+        "{by}"
+    );
+}

@@ -56,7 +56,8 @@ pub fn threads() -> Result<tokio::runtime::Runtime, UsageError> {
     built.map_err(|error| UsageError::new(format!("the program cannot start its threads: {error}")))
 }
 
-pub async fn setup(
+/// Everything that a conversation needs; `asking` says whether a person is there.
+pub(super) async fn setup(
     args: &Args,
     mut place: Place,
     asking: Asking,

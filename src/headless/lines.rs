@@ -171,3 +171,44 @@ fn outcome_name(outcome: &CallOutcome) -> &'static str {
 fn millis(value: u128) -> u64 {
     u64::try_from(value).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::protocol::ToolResult;
+
+    #[test]
+    fn a_completed_call_says_how_it_came_to_its_result() {
+        let state = ToolState::Completed {
+            result: ToolResult::error("a".into(), "skipped"),
+            ran: Duration::from_millis(3),
+            outcome: CallOutcome::Skipped {
+                why: "`make` failed".into(),
+            },
+            shown: None,
+        };
+        let event = TurnEvent::Tool {
+            call: "a".into(),
+            name: "Bash".into(),
+            at: Duration::from_millis(7),
+            state,
+        };
+        assert_eq!(
+            turn(&event, "s"),
+            Some(json!({
+                "type": "tool",
+                "tool_use_id": "a",
+                "name": "Bash",
+                "state": "completed",
+                "at_ms": 7,
+                "is_error": true,
+                "ran_ms": 3,
+                "outcome": "skipped",
+                "why": "`make` failed",
+                "session_id": "s",
+            }))
+        );
+    }
+}

@@ -315,6 +315,26 @@ fn a_settings_file_of_an_untrusted_project_can_only_tighten() {
 }
 
 #[test]
+fn a_rule_that_the_person_saved_counts_in_the_next_run_and_one_that_came_with_the_project_does_not()
+{
+    let decision = |program: &Program| {
+        let call = ["permissions", "check", "Bash", r#"{"command": "make all"}"#];
+        let answer: serde_json::Value =
+            serde_json::from_str(&program.run(&call).stdout).expect("an answer is JSON");
+        (answer["decision"].clone(), answer["rule"].clone())
+    };
+    let program = Program::new();
+    let store = agent_tui::permissions::Store::new(&program.data(), &program.workspace());
+    store.save("Bash(make:*)").expect("saved");
+    assert_eq!(decision(&program), (json!("allow"), json!("Bash(make:*)")));
+
+    let cloned = Program::new();
+    let settings = program.read(".agent-tui/settings.local.json");
+    cloned.put(".agent-tui/settings.local.json", settings);
+    assert_eq!(decision(&cloned).0, json!("ask"));
+}
+
+#[test]
 fn it_runs_without_a_home() {
     let program = Program::new();
     let mut command = program.command(&["-p", "find *.none", "--provider", "builtin"]);
