@@ -5,7 +5,7 @@ use serde_json::json;
 use super::limits::Limits;
 use super::rig::{Rig, call};
 use crate::protocol::{
-    AgentEvent, Answer, Aside, Block, CallOutcome, Command, Ending, ToolState, TurnEvent,
+    AgentEvent, Answer, Aside, Block, CallOutcome, Command, Ending, Mode, ToolState, TurnEvent,
 };
 
 fn run(command: &str) -> Command {
@@ -77,10 +77,14 @@ async fn a_command_of_the_person_runs_unasked_and_the_model_hears_of_it_with_the
 #[tokio::test]
 async fn what_never_runs_does_not_run_for_the_person_either() {
     let mut rig = Rig::new([]);
+    rig.context.set_mode(Mode::Plan);
     rig.send(run("rm -rf /"));
     let (_, text, outcome) = rig.aside_over().await;
     assert_eq!(outcome, CallOutcome::Denied);
     assert!(text.contains("this command never runs"), "{text}");
+    rig.send(run("touch x"));
+    let (_, _, outcome) = rig.aside_over().await;
+    assert_eq!(outcome, CallOutcome::Succeeded, "the mode is for the model");
 }
 
 #[tokio::test]

@@ -4,8 +4,8 @@ use tokio::sync::{oneshot, watch};
 
 use super::context::{Asking, Stance};
 use super::pipeline::{Failure, Line, Report, denied, denied_text};
-use crate::permissions::{Asked, Cause, Decision, Grant, Source, Verdict, decide, offer};
-use crate::protocol::{Answer, PermissionRequest, Phase, RuleOffer, ToolCall};
+use crate::permissions::{Asked, Cause, Decision, Grant, Rules, Source, Verdict, decide, offer};
+use crate::protocol::{Answer, Mode, PermissionRequest, Phase, RuleOffer, ToolCall};
 use crate::tools::any::AnyTool;
 use crate::tools::{ToolCx, ToolError, Validated};
 
@@ -44,16 +44,17 @@ impl Line {
         cx: &ToolCx,
         said: Validated,
     ) -> Result<Permit, Failure> {
-        let refuses = match &self.authority {
+        let verdict = match &self.authority {
             Authority::Model => return self.ask_for_model(call, tool, cx, said).await,
             Authority::Permitted(permit) => return Ok(Permit::clone(permit)),
-            Authority::Person => |verdict: &Verdict| verdict.decision == Decision::Deny,
-            Authority::Typed => |verdict: &Verdict| {
-                verdict.decision == Decision::Deny && verdict.cause == Cause::BuiltIn
-            },
+            Authority::Person => self.decision(call, tool),
+            // Rules and modes are for what the model wants; without them only the built-in list denies.
+            Authority::Typed => where_waiting_is_allowed(|| {
+                let (rules, mode) = (Rules::default(), Mode::Default);
+                decide(&asked(call, tool), &rules, mode, &self.context.world())
+            }),
         };
-        let verdict = self.decision(call, tool);
-        if refuses(&verdict) {
+        if verdict.decision == Decision::Deny {
             return Err(denied(call, denied_text(call, &verdict.reason)));
         }
         Ok(Grant::by_person().into())

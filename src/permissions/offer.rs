@@ -17,6 +17,9 @@ use crate::protocol::Mode;
 /// A longer rule would not be read by the person who saves it.
 const LONGEST_RULE: usize = 300;
 
+/// Each one costs a decision; a line of more commands than this is not covered by one rule anyway.
+const MOST_CANDIDATES: usize = 16;
+
 /// Programs whose first argument is what they do: that belongs to the rule.
 const MULTI_COMMAND: &[&str] = &[
     "apt",
@@ -198,11 +201,15 @@ fn bash(command: &str) -> Vec<String> {
     let reading = read(command);
     let parts = reading.script.parts.iter();
     let prefixes = parts.clone().filter_map(prefix);
-    let mut rules: Vec<String> = prefixes
+    let all = prefixes
         .map(|prefix| format!("Bash({prefix}:*)"))
-        .chain(parts.filter_map(exact).map(|text| format!("Bash({text})")))
-        .collect();
-    rules.dedup();
+        .chain(parts.filter_map(exact).map(|text| format!("Bash({text})")));
+    let mut rules: Vec<String> = Vec::new();
+    for rule in all {
+        if rules.len() < MOST_CANDIDATES && !rules.contains(&rule) {
+            rules.push(rule);
+        }
+    }
     rules
 }
 

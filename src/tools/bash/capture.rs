@@ -57,6 +57,11 @@ impl Capture {
         }
     }
 
+    /// Why the output is not in a file, if it should be.
+    pub fn problem(&self) -> Option<&str> {
+        self.problem.as_deref()
+    }
+
     /// How many bytes have come.
     pub fn total(&self) -> u64 {
         self.total

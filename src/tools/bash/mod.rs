@@ -202,7 +202,13 @@ fn conclude(
 
 /// Lets the command go on, and says where it can be found again, with what it has printed so far.
 fn leave_running(shell: Shell, mut capture: Capture, input: &Input, cx: &ToolCx) -> ToolOutput {
-    let path = capture.path().display().to_string();
+    let place = match capture.problem() {
+        None => format!(
+            "Output is being written to: {}. Look at it with BashOutput or Read.",
+            capture.path().display()
+        ),
+        Some(problem) => format!("Its output cannot be kept: {problem}."),
+    };
     let (printed, known) = (
         capture.so_far(Bash::SPEC.max_result_chars / 2),
         capture.total(),
@@ -210,9 +216,7 @@ fn leave_running(shell: Shell, mut capture: Capture, input: &Input, cx: &ToolCx)
     let groups = &cx.env.groups;
     let id = groups.adopt(shell, capture, &input.command);
     groups.jobs.skip(&id, known);
-    let mut text = format!(
-        "Command running in background with ID: {id}. Output is being written to: {path}. Look at it with BashOutput or Read."
-    );
+    let mut text = format!("Command running in background with ID: {id}. {place}");
     if !input.run_in_background.unwrap_or(false) {
         text.insert_str(0, "The user moved the command to the background. ");
     }
