@@ -469,9 +469,8 @@ impl AppState {
     fn settle(&mut self, found: &Found) {
         if let Some(rest) = &found.rest {
             self.scroll.settle(rest, self.transcript.len());
-            if let (Some(selection), Some(head)) = (&mut self.selection, rest.head) {
-                selection.head = head;
-                selection.moves.clear();
+            if self.selection.is_some() {
+                self.selection.clone_from(&found.selection);
             }
         }
         if let (Some(dialog), Some(rest)) = (self.dialogs.last_mut(), found.dialog) {

@@ -30,6 +30,12 @@ pub struct Told<'a> {
     tool: String,
 }
 
+impl Default for App {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl App {
     /// Open on the built-in model, with nothing said yet.
     pub fn new() -> Self {
@@ -51,6 +57,17 @@ impl App {
             state: AppState::new(Arc::new(settings), "~/project", Instant::now()),
             turn: TurnId(1),
         }
+    }
+
+    /// As it looks in a theme of the program, in a terminal with so many colours.
+    #[must_use]
+    pub fn dressed(mut self, theme: &str, depth: Depth) -> Self {
+        let mut settings = (*self.state.settings).clone();
+        let theme = Theme::builtin(theme).expect("a theme of the program");
+        settings.theme = theme.at(depth);
+        settings.depth = depth;
+        self.state.settings = Arc::new(settings);
+        self
     }
 
     pub fn typed(text: &str) -> Self {
@@ -275,6 +292,12 @@ impl Told<'_> {
         });
         self
     }
+}
+
+/// Numbered lines, each behind the same words.
+pub fn numbered(words: &str, numbers: std::ops::Range<usize>, end: &str) -> String {
+    let lines: Vec<String> = numbers.map(|number| format!("{words} {number}")).collect();
+    lines.join(end) + end
 }
 
 pub fn millis(milliseconds: u64) -> Duration {

@@ -4,7 +4,7 @@
 //! to rest ([`Rest`]), and that is the anchor from then on.
 
 use super::dialogs::DialogRest;
-use super::select::Spot;
+use super::select::{Selection, Spot};
 use super::transcript::CellId;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -51,15 +51,15 @@ pub struct Rest {
     /// The first and the last row in view.
     pub top: Spot,
     pub bottom: Spot,
-    /// Where the moving end of the selection came to.
-    pub head: Option<Spot>,
 }
 
 /// All that a layout found out and the state has to know.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     /// Nothing of the conversation is in view where there is no room for it.
     pub rest: Option<Rest>,
+    /// What is selected, after its moves.
+    pub selection: Option<Selection>,
     pub dialog: Option<DialogRest>,
     /// How far the detail view of a call can be scrolled.
     pub detail: Option<usize>,

@@ -1,5 +1,7 @@
 //! Searching the conversation.
 
+use std::borrow::Cow;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::call::Calls;
@@ -169,12 +171,12 @@ impl AppState {
     }
 }
 
-/// The text of a cell that can be seen, or seen by opening it.
-fn searchable(entry: &Entry, calls: &Calls) -> String {
+/// The text of a cell that can be seen.
+fn searchable<'a>(entry: &'a Entry, calls: &Calls) -> Cow<'a, str> {
     match &entry.cell {
-        Cell::User { text, .. } | Cell::Notice { text, .. } => text.clone(),
-        Cell::Answer(answer) => answer.text.clone(),
-        Cell::Thinking { text, .. } if entry.open => text.clone(),
+        Cell::User { text, .. } | Cell::Notice { text, .. } => text.into(),
+        Cell::Answer(answer) => (&answer.text).into(),
+        Cell::Thinking { text, .. } if entry.open => text.into(),
         Cell::Call(key) => {
             let call = calls.get(*key);
             let mut text = format!("{} {}", call.tool, call.subject());
@@ -182,8 +184,8 @@ fn searchable(entry: &Entry, calls: &Calls) -> String {
                 text.push('\n');
                 text.push_str(&completed.text);
             }
-            text
+            text.into()
         }
-        Cell::Thinking { .. } | Cell::Welcome | Cell::Summary(_) => String::new(),
+        Cell::Thinking { .. } | Cell::Welcome | Cell::Summary(_) => "".into(),
     }
 }

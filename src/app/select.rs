@@ -20,6 +20,7 @@ pub struct Selection {
     /// Where it has come to; this place is part of it.
     pub head: Spot,
     pub reach: Reach,
+    pub hold: Hold,
     /// What the layout has not carried out yet.
     pub moves: Vec<Move>,
 }
@@ -32,6 +33,14 @@ pub enum Reach {
     Rows,
 }
 
+/// Whether its beginning stays where it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hold {
+    /// A caret that looks for the beginning: both ends go together.
+    Loose,
+    Fixed,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Move {
     Left,
@@ -42,6 +51,12 @@ pub enum Move {
     WordBack,
     RowStart,
     RowEnd,
+    PageUp,
+    PageDown,
+    /// To the nth match of the search in its cell.
+    Match(usize),
+    /// It begins here, or is let go again.
+    ToggleHold,
 }
 
 impl Selection {
@@ -50,8 +65,33 @@ impl Selection {
             anchor: spot,
             head: spot,
             reach,
+            hold: Hold::Fixed,
             moves: Vec::new(),
         }
+    }
+
+    /// A caret for the keys, from where a selection can begin.
+    pub fn caret(spot: Spot, first: Move) -> Self {
+        Self {
+            hold: Hold::Loose,
+            moves: vec![first],
+            ..Self::at(spot, Reach::Letters)
+        }
+    }
+
+    /// Its moving end goes elsewhere; as long as it has not begun, all of it does.
+    pub fn go(&mut self, head: Spot) {
+        self.head = head;
+        if self.hold == Hold::Loose {
+            self.anchor = head;
+        }
+    }
+
+    pub fn toggle_hold(&mut self) {
+        self.hold = match self.hold {
+            Hold::Loose => Hold::Fixed,
+            Hold::Fixed => Hold::Loose,
+        };
     }
 
     /// Its two ends in the order of reading, both part of it.

@@ -1,12 +1,14 @@
 //! What was laid out and need not be again: rows of cells, colours of code. Dropping it costs only time.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::cells::{self, Brush};
+use super::conversation::narrow;
 use super::highlight::{CodeColours, Highlights};
 use super::layout::Heights;
 use super::markdown::{self, Streaming};
-use super::text::Row;
+use super::text::{Row, width};
 use crate::app::AppState;
 use crate::app::search::find_all;
 use crate::app::transcript::{Answer, Cell, CellId, Entry, Progress};
@@ -27,6 +29,13 @@ pub struct CellCache {
 pub struct Shown<'a> {
     pub row: &'a Row,
     pub margin: u16,
+}
+
+/// Where a match of a search is on the screen, from the beginning of its cell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundMatch {
+    pub row: usize,
+    pub columns: Range<u16>,
 }
 
 struct Laid {
@@ -88,6 +97,27 @@ impl CellCache {
             row,
             margin: laid.key.margin,
         })
+    }
+
+    /// The nth match of a search in a cell, among its rows as they are shown.
+    pub fn find_match(&self, id: CellId, query: &str, nth: usize) -> Option<FoundMatch> {
+        let mut left = nth;
+        for row in 0..self.height(id) {
+            let Some(shown) = self.row(id, row) else {
+                continue;
+            };
+            let text = shown.row.line.to_string();
+            let hits = find_all(&text, query);
+            if let Some(hit) = hits.get(left) {
+                let column = |byte: usize| shown.margin + narrow(width(&text[..byte]));
+                return Some(FoundMatch {
+                    row,
+                    columns: column(hit.start)..column(hit.end),
+                });
+            }
+            left -= hits.len();
+        }
+        None
     }
 
     fn lay_out(&mut self, entry: &Entry, state: &AppState, width: u16, code: &mut Highlights) {
@@ -202,20 +232,10 @@ impl Heights for Measured<'_> {
 
     fn row_of_match(&mut self, index: usize, nth: usize) -> usize {
         self.height(index);
-        let Some(search) = &self.state.search else {
-            return 0;
-        };
+        let query = self.state.search.as_ref().map(|search| &search.query);
         let id = self.entry(index).id;
-        let mut seen = 0;
-        for number in 0..self.cache.height(id) {
-            if let Some(Shown { row, .. }) = self.cache.row(id, number) {
-                seen += find_all(&row.line.to_string(), &search.query).len();
-            }
-            if seen > nth {
-                return number;
-            }
-        }
-        0
+        let found = query.and_then(|query| self.cache.find_match(id, query, nth));
+        found.map_or(0, |found| found.row)
     }
 
     fn translate(&mut self, index: usize, row: usize) -> usize {

@@ -4,7 +4,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::text::{clean, width};
+use super::text::{TAB, clean_line, truncate, width};
+use crate::app::dialogs::Dialog;
 use crate::app::ladder::Rung;
 use crate::app::{AppState, Focus, Stage};
 use crate::keymap::{Action, Context};
@@ -15,16 +16,16 @@ pub fn draw(state: &AppState, area: Rect, buf: &mut Buffer) {
         return;
     }
     let theme = &state.settings.theme;
-    if let Some(flash) = &state.flash {
-        let text = Span::styled(clean(&flash.text).into_owned(), theme.style(Role::Warning));
-        buf.set_line(area.x, area.y, &Line::from(text), area.width);
-        return;
-    }
+    let room = usize::from(area.width);
     let mut spans: Vec<Span> = Vec::new();
-    let mut used = 0;
+    if let Some(flash) = &state.flash {
+        let text = truncate(&clean_line(&flash.text, TAB), room);
+        spans.push(Span::styled(text, theme.style(Role::Warning)));
+    }
+    let mut used = spans.iter().map(|span| width(&span.content)).sum::<usize>();
     for (key, words) in hints(state) {
         let more = width(&key) + 1 + width(&words) + if spans.is_empty() { 0 } else { 3 };
-        if used + more > usize::from(area.width) {
+        if used + more > room {
             break;
         }
         if !spans.is_empty() {
@@ -44,42 +45,52 @@ pub fn hints(state: &AppState) -> Vec<(String, String)> {
     let keymap = &state.settings.keymap;
     let hint = |action: Action| {
         let chord = keymap.chord_for(action, &contexts)?;
-        Some((chord.to_string(), action.describe().to_owned()))
+        let words = match action {
+            Action::Send if state.sends_queue() => "send what waits",
+            action => action.describe(),
+        };
+        Some((chord.to_string(), words.to_owned()))
     };
     let mut hints = ladder(state);
     hints.extend(featured(state, &contexts).iter().filter_map(|it| hint(*it)));
     hints
 }
 
-/// What Ctrl+C and Esc would do.
+/// What Esc and Ctrl+C would do. Esc is told where it does something else than Ctrl+C.
 fn ladder(state: &AppState) -> Vec<(String, String)> {
     if !state.dialogs.is_empty() {
         return Vec::new();
     }
     let contexts = state.contexts();
-    let keymap = &state.settings.keymap;
-    let ctrl_c = [Action::Interrupt, Action::ClearOrQuit];
-    let key_of = |actions: &[Action]| {
-        let mut chords = actions
-            .iter()
-            .filter_map(|action| keymap.chord_for(*action, &contexts));
-        chords.next().map(|chord| chord.to_string())
+    let key_of = |action: Action| state.settings.keymap.chord_for(action, &contexts);
+    let mut hints = Vec::new();
+    let back = match state.esc() {
+        Rung::Selection | Rung::Focus => key_of(Action::Back),
+        Rung::Dialog
+        | Rung::Interrupt
+        | Rung::Force
+        | Rung::Draft
+        | Rung::ArmQuit
+        | Rung::Quit
+        | Rung::Nothing => None,
     };
-    let (actions, words): (&[Action], &str) = match (state.ctrl_c(), state.esc()) {
-        (_, Rung::Selection | Rung::Focus) => (&[Action::Back], "back"),
-        (Rung::Interrupt, _) => (&ctrl_c, interrupt_words(state)),
-        (Rung::Force, _) => (&ctrl_c, "stop with force"),
-        (Rung::Draft, _) => (&[Action::ClearOrQuit], "clear"),
-        (Rung::Quit, _) => (&[Action::ClearOrQuit], "again to quit"),
-        (Rung::ArmQuit | Rung::Nothing | Rung::Dialog | Rung::Selection | Rung::Focus, _) => {
-            (&[Action::ClearOrQuit], "twice to quit")
-        }
+    hints.extend(back.map(|chord| (chord.to_string(), "back".to_owned())));
+    let words = match state.ctrl_c() {
+        Rung::Interrupt => interrupt_words(state),
+        Rung::Force => "stop with force",
+        Rung::Draft => "clear",
+        Rung::Quit => "again to quit",
+        Rung::ArmQuit => "twice to quit",
+        Rung::Dialog | Rung::Selection | Rung::Focus | Rung::Nothing => return hints,
     };
-    match key_of(actions) {
-        Some(key) => vec![(key, words.to_owned())],
-        None => Vec::new(),
-    }
+    let chord = [CTRL_C_WORKING, CTRL_C].into_iter().find_map(key_of);
+    hints.extend(chord.map(|chord| (chord.to_string(), words.to_owned())));
+    hints
 }
+
+/// The action of Ctrl+C, which has another name while a turn runs. Esc may have that name, too: Ctrl+C comes first.
+const CTRL_C: Action = Action::ClearOrQuit;
+const CTRL_C_WORKING: Action = Action::Interrupt;
 
 fn interrupt_words(state: &AppState) -> &'static str {
     match state.work().map(|work| &work.stage) {
@@ -102,7 +113,13 @@ fn featured(state: &AppState, contexts: &[Context]) -> &'static [Action] {
             Action::Copy,
             Action::PrintConversation,
         ],
-        Some(Context::Select) => &[Action::Copy, Action::WordRight, Action::LineEnd],
+        Some(Context::Select) => &[
+            Action::Select,
+            Action::Copy,
+            Action::LineUp,
+            Action::WordRight,
+            Action::LineEnd,
+        ],
         Some(Context::Search) => &[Action::Accept, Action::NextMatch, Action::PreviousMatch],
         Some(Context::Panel) => &[
             Action::Open,
@@ -125,11 +142,18 @@ fn featured(state: &AppState, contexts: &[Context]) -> &'static [Action] {
         }
         Some(Context::Retry) => &[Action::RetryNow],
         Some(Context::Picker) => &[Action::Choose, Action::Next, Action::Previous, Action::Back],
-        Some(Context::Question) => &[Action::Choose, Action::Back],
         Some(Context::Help) => &[Action::LineDown, Action::PageDown, Action::Back],
-        Some(Context::Reason) => &[Action::SendReason, Action::Back],
+        Some(Context::Reason) if matches!(state.dialogs.last(), Some(Dialog::ByHand(_))) => {
+            &[Action::SendReason, Action::Back]
+        }
         // These show their keys in the dialog itself.
-        Some(Context::Permission | Context::Hunks | Context::RuleEdit) => &[],
+        Some(
+            Context::Permission
+            | Context::Hunks
+            | Context::RuleEdit
+            | Context::Reason
+            | Context::Question,
+        ) => &[],
         Some(Context::Composer | Context::ComposerEmpty | Context::Working | Context::Global)
         | None => {
             if state.is_working() && state.focus == Focus::Composer {

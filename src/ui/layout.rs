@@ -1,6 +1,9 @@
 //! Which rows of which cells are in view. Pure: it asks for the height of a cell only when it comes near it, so a frame
 //! costs what is visible, however long the conversation is.
 
+#[cfg(test)]
+mod tests;
+
 use crate::app::scroll::{Anchor, Motion, Scroll};
 use crate::app::transcript::{CellId, Entry};
 
@@ -56,6 +59,39 @@ pub fn place(
         top: top.min(end),
         follows,
     }
+}
+
+/// Rows down, or up if negative, from a place: to the first or the last row at most.
+pub fn step(entries: &[Entry], heights: &mut dyn Heights, from: Place, rows: i64) -> Place {
+    let mut walk = Walk {
+        entries,
+        heights,
+        height: 1,
+    };
+    let to = walk.by(from, rows);
+    if to.index < entries.len() {
+        return to;
+    }
+    walk.end_top()
+}
+
+/// Scrolls no further than it takes to have a row in view.
+pub fn reveal(
+    entries: &[Entry],
+    heights: &mut dyn Heights,
+    placed: Placed,
+    at: Place,
+    height: usize,
+) -> Placed {
+    let mut walk = Walk {
+        entries,
+        heights,
+        height,
+    };
+    let lowest = walk.up(at, height.saturating_sub(1));
+    let top = placed.top.max(lowest).min(at);
+    let follows = placed.follows && top == placed.top;
+    Placed { top, follows }
 }
 
 struct Walk<'a> {

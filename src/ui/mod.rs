@@ -15,6 +15,7 @@ pub mod layout;
 pub mod markdown;
 pub mod panel;
 pub mod plain;
+mod selection;
 pub mod status;
 pub mod text;
 
@@ -28,10 +29,11 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
-use self::caches::CellCache;
+use self::caches::{CellCache, Measured};
 use self::cells::Brush;
 use self::conversation::Pane;
 use self::highlight::{CodeColours, Highlights};
+use self::layout::Heights;
 use self::panel::Listed;
 use self::text::{Row, clean, truncate, width};
 use crate::app::dialogs::{Dialog, DialogRest};
@@ -66,6 +68,8 @@ pub struct Caches {
     pane: Pane,
     areas: Areas,
     listed: Listed,
+    /// The mark that says how much is below.
+    below: Rect,
     /// The detail view, and what it was laid out from.
     detail: Option<(DetailKey, Vec<Row>)>,
     help: Vec<Line<'static>>,
@@ -87,13 +91,14 @@ impl Caches {
             // Whatever asks cannot be read here, so it cannot be allowed.
             return Found {
                 rest: None,
+                selection: state.selection.clone(),
                 dialog: Some(DialogRest::default()),
                 detail: None,
             };
         }
         let areas = Areas::of(state, whole);
         self.areas = areas;
-        let rest = self.pane.lay_out(
+        let (rest, selection) = self.pane.lay_out(
             state,
             areas.conversation,
             &mut self.cells,
@@ -103,6 +108,7 @@ impl Caches {
         let dialog = self.lay_out_dialog(state, whole);
         Found {
             rest: Some(rest),
+            selection,
             dialog,
             detail,
         }
@@ -148,7 +154,7 @@ impl Caches {
                 &mut self.highlights,
             )),
             Dialog::Help(_) => {
-                let (lines, rest) = dialogs::help::lay_out(state, whole);
+                let (lines, rest) = dialogs::help::lay_out(state, self.dialog_area(whole));
                 self.help = lines;
                 Some(rest)
             }
@@ -160,7 +166,7 @@ impl Caches {
     fn dialog_area(&self, whole: Rect) -> Rect {
         let areas = &self.areas;
         let above = Rect {
-            height: areas.rule.y.max(areas.composer.y.min(areas.rule.y)) - whole.y,
+            height: areas.rule.y - whole.y,
             ..whole
         };
         if above.height < 12 { whole } else { above }
@@ -187,7 +193,7 @@ impl Caches {
             return Target::Panel;
         }
         if areas.conversation.contains(at) && self.detail.is_none() {
-            if !self.pane.follows && row + 1 == areas.conversation.bottom() {
+            if self.below.contains(at) {
                 return Target::NewBelow;
             }
             if let Some(spot) = self.pane.spot(column, row) {
@@ -197,11 +203,23 @@ impl Caches {
         Target::Elsewhere
     }
 
-    pub fn selected_text(&self, state: &AppState) -> String {
-        match &state.selection {
-            Some(selection) => Pane::selected_text(selection, state, &self.cells),
-            None => String::new(),
+    /// What is selected, as text, whether it is in view or not.
+    pub fn selected_text(&mut self, state: &AppState) -> String {
+        let Some(selection) = &state.selection else {
+            return String::new();
+        };
+        let mut measured = Measured {
+            cache: &mut self.cells,
+            code: &mut self.highlights,
+            state,
+            width: self.areas.conversation.width,
+        };
+        for cell in selection::cells(selection, state) {
+            if let Some(index) = state.transcript.index_of(cell) {
+                measured.height(index);
+            }
         }
+        selection::text(selection, state, &self.cells)
     }
 }
 
@@ -306,7 +324,7 @@ fn draw(state: &AppState, caches: &mut Caches, whole: Rect, buf: &mut Buffer) ->
         panel::draw_detail(rows, detail.scroll, areas.conversation, buf);
     } else {
         caches.pane.draw(state, &caches.cells, buf);
-        draw_new_below(state, areas.conversation, buf);
+        caches.below = draw_new_below(state, areas.conversation, buf);
     }
     caches.listed = if areas.panel.width > 0 {
         panel::draw(state, areas.panel, buf)
@@ -340,7 +358,7 @@ fn draw(state: &AppState, caches: &mut Caches, whole: Rect, buf: &mut Buffer) ->
             Dialog::ByHand(dialog) => dialogs::by_hand::draw(dialog, theme, over, buf),
             Dialog::Picker(picker) => dialogs::picker::draw(picker, theme, over, buf),
             Dialog::Help(help) => {
-                dialogs::help::draw(help, &caches.help, theme, whole, buf);
+                dialogs::help::draw(help, &caches.help, theme, over, buf);
                 None
             }
         };
@@ -350,9 +368,9 @@ fn draw(state: &AppState, caches: &mut Caches, whole: Rect, buf: &mut Buffer) ->
 }
 
 /// How much came since the person scrolled up.
-fn draw_new_below(state: &AppState, area: Rect, buf: &mut Buffer) {
+fn draw_new_below(state: &AppState, area: Rect, buf: &mut Buffer) -> Rect {
     if state.scroll.anchor == Anchor::Follow || area.height == 0 {
-        return;
+        return Rect::default();
     }
     let unseen = state.scroll.unseen(state.transcript.len());
     let text = match unseen {
@@ -361,21 +379,41 @@ fn draw_new_below(state: &AppState, area: Rect, buf: &mut Buffer) {
     };
     let cells = u16::try_from(width(&text)).unwrap_or(0).min(area.width);
     let style = state.settings.theme.style(Role::Chosen);
-    buf.set_string(area.right() - cells, area.bottom() - 1, text, style);
+    let mark = Rect::new(area.right() - cells, area.bottom() - 1, cells, 1);
+    buf.set_stringn(mark.x, mark.y, text, usize::from(cells), style);
+    mark
 }
 
 /// Messages that wait for the running turn.
 fn draw_queue(state: &AppState, area: Rect, buf: &mut Buffer) {
     let theme = &state.settings.theme;
-    let hidden = state.queue.len().saturating_sub(usize::from(area.height));
-    for (y, text) in (area.y..area.bottom()).zip(state.queue.iter().skip(hidden)) {
-        let room = usize::from(area.width.saturating_sub(2));
-        let first = clean(text.lines().next().unwrap_or_default()).into_owned();
+    let rows = usize::from(area.height);
+    let room = usize::from(area.width.saturating_sub(2));
+    for (number, (y, text)) in (area.y..area.bottom()).zip(&state.queue).enumerate() {
+        let hidden = state.queue.len() - number;
+        let words = if number + 1 == rows && hidden > 1 {
+            format!("and {hidden} more")
+        } else {
+            first_line(text, room)
+        };
         let line = Line::from(vec![
             Span::styled("» ", theme.style(Role::Queued)),
-            Span::styled(truncate(&first, room), theme.style(Role::Muted)),
+            Span::styled(words, theme.style(Role::Muted)),
         ]);
         buf.set_line(area.x, y, &line, area.width);
+    }
+}
+
+/// The first line of a text; a mark says that there are more.
+fn first_line(text: &str, room: usize) -> String {
+    let mut lines = text.lines();
+    let first = clean(lines.next().unwrap_or_default());
+    match lines.next() {
+        Some(_) => format!(
+            "{}…",
+            truncate(&first, room.saturating_sub(1)).trim_end_matches('…')
+        ),
+        None => truncate(&first, room),
     }
 }
 

@@ -8,6 +8,7 @@ use super::cells::seconds;
 use super::panel::saved_words;
 use super::text::{clean, truncate, width};
 use crate::app::call::State;
+use crate::app::dialogs::Dialog;
 use crate::app::transcript::Cell;
 use crate::app::{AppState, Stage, Work};
 use crate::protocol::{Mode, Phase};
@@ -92,13 +93,14 @@ fn activity(state: &AppState) -> Option<Doing> {
 }
 
 fn doing(state: &AppState, work: &Work) -> (String, Role) {
+    let asks = |dialog: &Dialog| matches!(dialog, Dialog::Permission(_) | Dialog::Pause(_));
+    if state.dialogs.iter().any(asks) {
+        return ("waiting for you".to_owned(), Role::Warning);
+    }
     let calls = state.panel.calls.iter().map(|key| state.calls.get(*key));
     let mut running: Vec<&str> = Vec::new();
     for call in calls {
         match call.state {
-            State::Executing(Phase::WaitingForApproval) => {
-                return ("waiting for you".to_owned(), Role::Warning);
-            }
             State::Executing(_) => running.push(&call.tool),
             State::Arriving(_) | State::Queued | State::Completed(_) | State::Yielded(_) => {}
         }
@@ -119,7 +121,7 @@ fn doing(state: &AppState, work: &Work) -> (String, Role) {
 fn finishing(state: &AppState) -> Option<&str> {
     let mut calls = state.panel.calls.iter().map(|key| state.calls.get(*key));
     calls
-        .find(|call| matches!(call.state, State::Executing(_)))
+        .find(|call| matches!(call.state, State::Executing(Phase::Finishing)))
         .map(|call| call.tool.as_str())
 }
 

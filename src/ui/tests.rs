@@ -1,1 +1,7 @@
+//! What the person sees: stories that need a layout, snapshots of every screen, and anything at all in any order.
 
+mod asking;
+mod footer;
+mod scrolling;
+mod searching;
+mod selecting;

@@ -200,24 +200,27 @@ impl AppState {
             about: command.about.to_owned(),
             choice: Choice::Slash(command.name),
         });
-        let keymap = &self.settings.keymap;
         let actions = PALETTE.iter().map(|action| Item {
             label: action.explain().trim_end_matches('.').to_owned(),
-            about: keymap
-                .chord_for(
-                    *action,
-                    &[
-                        Context::Composer,
-                        Context::Working,
-                        Context::Global,
-                        Context::Scroll,
-                    ],
-                )
-                .map(|chord| chord.to_string())
-                .unwrap_or_default(),
+            about: self.keys_from_input(*action),
             choice: Choice::Do(*action),
         });
         let picker = Picker::new("commands", commands.chain(actions).collect());
         self.dialogs.push(Dialog::Picker(picker));
+    }
+
+    /// The keys that do something from the input on; some are bound only in the conversation.
+    fn keys_from_input(&self, action: Action) -> String {
+        let keymap = &self.settings.keymap;
+        let outside = [Context::Composer, Context::Working, Context::Global];
+        if let Some(chord) = keymap.chord_for(action, &outside) {
+            return chord.to_string();
+        }
+        let way = keymap.chord_for(Action::Scroll, &outside);
+        let chord = keymap.chord_for(action, &[Context::Scroll, Context::Global]);
+        match (way, chord) {
+            (Some(way), Some(chord)) => format!("{way} {chord}"),
+            (None, _) | (_, None) => String::new(),
+        }
     }
 }

@@ -10,6 +10,7 @@ use crate::app::dialogs::Dialog;
 use crate::app::dialogs::help::HelpDialog;
 use crate::app::job::Job;
 use crate::app::ladder::Rung;
+use crate::app::select::{Hold, Reach};
 use crate::app::transcript::{Cell, CellId};
 use crate::app::{AppState, Copied, DiffStyle, Effect, ExitReason, Focus, QUIT_WINDOW, Stage};
 use crate::keymap::Action;
@@ -55,7 +56,7 @@ impl AppState {
             Action::Accept => self.accept_search(),
             Action::NextMatch => self.next_hit(1),
             Action::PreviousMatch => self.next_hit(-1),
-            Action::Select => self.start_selection(),
+            Action::Select => self.select(),
             Action::Copy => return self.copy(),
             Action::Open | Action::Choose => self.open(),
             Action::CancelCall => return self.cancel_call(),
@@ -131,18 +132,21 @@ impl AppState {
         effects
     }
 
-    /// The turn is stopped for what waits. One that stops already gives back what waits instead.
+    /// Whether Enter would stop the turn for what waits. One that stops already gives back what waits instead.
+    pub fn sends_queue(&self) -> bool {
+        let stage = self.work().map(|work| &work.stage);
+        let runs = matches!(stage, Some(Stage::Running | Stage::Retrying { .. }));
+        runs && self.composer.is_empty() && !self.queue.is_empty()
+    }
+
     fn send_queue(&mut self) -> Vec<Effect> {
-        if self.queue.is_empty() {
+        if !self.sends_queue() {
             return Vec::new();
         }
-        match self.work_mut().map(|work| &mut work.stage) {
-            Some(stage @ (Stage::Running | Stage::Retrying { .. })) => {
-                *stage = Stage::MakingWay;
-                vec![Effect::Send(Command::SendQueue)]
-            }
-            Some(Stage::Stopping | Stage::MakingWay | Stage::Killing) | None => Vec::new(),
+        if let Some(work) = self.work_mut() {
+            work.stage = Stage::MakingWay;
         }
+        vec![Effect::Send(Command::SendQueue)]
     }
 
     /// A message goes to the model; while a turn runs it waits.
@@ -317,7 +321,11 @@ impl AppState {
             self.flash("copied the call");
             return vec![Effect::Copy(Copied::Text(text))];
         }
-        if self.selection.is_some() {
+        if let Some(selection) = &mut self.selection {
+            if selection.hold == Hold::Loose {
+                // Nothing is marked yet: the line at the caret.
+                selection.reach = Reach::Rows;
+            }
             self.flash("copied");
             return vec![Effect::Copy(Copied::Selection)];
         }

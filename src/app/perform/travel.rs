@@ -2,7 +2,7 @@
 
 use crate::app::scroll::Motion;
 use crate::app::search::Search;
-use crate::app::select::{Move, Reach, Selection, Spot};
+use crate::app::select::{Move, Selection, Spot};
 use crate::app::transcript::{Cell, CellId};
 use crate::app::{AppState, Focus};
 use crate::keymap::Action;
@@ -65,6 +65,8 @@ impl AppState {
             Action::WordLeft => Move::WordBack,
             Action::LineStart => Move::RowStart,
             Action::LineEnd => Move::RowEnd,
+            Action::PageUp | Action::HalfPageUp => Move::PageUp,
+            Action::PageDown | Action::HalfPageDown => Move::PageDown,
             _ => return,
         };
         if let Some(selection) = &mut self.selection {
@@ -72,27 +74,27 @@ impl AppState {
         }
     }
 
-    pub(super) fn start_selection(&mut self) {
+    /// A caret in the text; pressed again, the selection begins there.
+    pub(super) fn select(&mut self) {
         self.focus_on(Focus::Conversation);
-        if let Some(rest) = self.scroll.rest {
-            let from = self.search.as_ref().and_then(Search::current);
-            let spot = match from {
-                Some((cell, _)) => Spot {
+        if let Some(selection) = &mut self.selection {
+            selection.moves.push(Move::ToggleHold);
+            return;
+        }
+        let Some(rest) = self.scroll.rest else {
+            return;
+        };
+        let found = self.search.as_ref().and_then(Search::current);
+        self.selection = Some(match found {
+            Some((cell, nth)) => {
+                let spot = Spot {
                     cell,
                     row: 0,
                     column: 0,
-                },
-                None => rest.top,
-            };
-            self.selection = Some(Selection::at(spot, Reach::Letters));
-            self.selection_by_keys();
-        }
-    }
-
-    /// A selection by keys is one from its first letter on.
-    fn selection_by_keys(&mut self) {
-        if let Some(selection) = &mut self.selection {
-            selection.moves.push(Move::RowStart);
-        }
+                };
+                Selection::caret(spot, Move::Match(nth))
+            }
+            None => Selection::caret(rest.bottom, Move::RowStart),
+        });
     }
 }

@@ -95,7 +95,7 @@ fn enter_on_an_empty_line_sends_what_waits_at_once() {
     // The turn stops for the message, which is not taken back.
     assert_eq!(app.ends(Ending::Interrupted), []);
     app.taken_up("rather this");
-    assert_eq!(app.state.queue, [String::new(); 0]);
+    assert!(app.state.queue.is_empty());
     assert!(app.state.is_working());
 }
 

@@ -12,6 +12,8 @@ use crate::theme::{Role, Theme};
 use crate::ui::diff::{self, Options};
 use crate::ui::text::{Indent, Row, chop, clean, strip_ansi, truncate, width, wrap};
 
+/// A subject of which less would be left is not cut for the words behind it.
+const SHORTEST_SUBJECT: usize = 10;
 /// How many unchanged lines are shown around a change.
 const CONTEXT: usize = 3;
 /// How many rows of a change are shown before it is folded.
@@ -59,11 +61,15 @@ fn head(call: &Call, brush: &Brush) -> Row {
         Author::Model => Span::styled(shown_name(&call.tool), theme.style(Role::Strong)),
         Author::Person => Span::styled("!", theme.style(Role::Accent)),
     };
-    let tail = words(call);
-    let room = usize::from(brush.width)
-        .saturating_sub(usize::from(MARGIN) + width(&name.content) + 1 + width(&tail));
     let subject = call.subject();
     let first = subject.lines().next().unwrap_or_default();
+    let room =
+        usize::from(brush.width).saturating_sub(usize::from(MARGIN) + width(&name.content) + 1);
+    // What it is about comes first; how it went is told by the mark, too.
+    let tail = words(call);
+    let enough = width(&tail) + width(first).min(SHORTEST_SUBJECT);
+    let tail = if enough <= room { tail } else { String::new() };
+    let room = room.saturating_sub(width(&tail));
     let mut shown = truncate(&clean(first), room);
     if first.len() < subject.trim_end().len() && !shown.ends_with('…') && width(&shown) < room {
         shown.push('…');

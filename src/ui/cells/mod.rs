@@ -122,7 +122,7 @@ pub fn diff_style(chosen: DiffStyle, width: u16) -> diff::Style {
 pub fn seconds(duration: Duration) -> String {
     let seconds = duration.as_secs_f64();
     if seconds < 0.01 {
-        "0.01s".to_owned()
+        "<0.01s".to_owned()
     } else if seconds < 1.0 {
         format!("{seconds:.2}s")
     } else if seconds < 60.0 {

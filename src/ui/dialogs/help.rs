@@ -12,7 +12,7 @@ use crate::keymap::{Context, Keymap};
 use crate::theme::{Role, Theme};
 use crate::ui::text::{Indent, truncate, width, wrap};
 
-const KEYS: usize = 30;
+const KEYS: usize = 32;
 
 pub fn area(whole: Rect) -> Rect {
     let wanted = whole.height.saturating_sub(2).max(whole.height.min(8));

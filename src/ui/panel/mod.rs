@@ -12,10 +12,13 @@ use ratatui::text::{Line, Span};
 
 use super::cells::{glyph, outcome_words, phase_words, seconds, state_role};
 use super::text::{clean, strip_ansi, truncate, truncate_middle, width};
-use crate::app::call::{Author, Call, CallKey, State};
+use crate::app::call::{Author, Call, State};
 use crate::app::{AppState, Focus};
 use crate::protocol::Phase;
 use crate::theme::{Role, Theme};
+
+/// Less of what a call printed last is not worth showing.
+const SHORTEST_LINE: usize = 12;
 
 /// The call that each row of the list shows, for the mouse.
 #[derive(Debug, Default)]
@@ -59,17 +62,13 @@ pub fn draw_strip(state: &AppState, area: Rect, buf: &mut Buffer) -> Listed {
     for (y, index) in (area.y..area.bottom()).zip(keys) {
         let call = state.calls.get(state.panel.calls[index]);
         let chosen = state.focus == Focus::Panel && state.panel.chosen == index;
-        draw_call(
-            call,
-            state,
-            chosen,
-            Rect {
-                y,
-                height: 1,
-                ..area
-            },
-            buf,
-        );
+        let row = Rect {
+            y,
+            height: 1,
+            ..area
+        };
+        let subject = draw_call(call, state, chosen, row, buf);
+        draw_last_line(call, state, subject, buf);
         listed.calls.push(index);
     }
     listed
@@ -133,9 +132,13 @@ fn draw_list(state: &AppState, area: Rect, buf: &mut Buffer) -> Listed {
     if area.height == 0 {
         return listed;
     }
+    let room = usize::from(area.width).saturating_sub("Tools  ".len());
     let title = Line::from(vec![
         Span::styled("Tools", theme.style(Role::Strong)),
-        Span::styled(format!("  {}", counts(state)), theme.style(Role::Muted)),
+        Span::styled(
+            format!("  {}", counts(state, room)),
+            theme.style(Role::Muted),
+        ),
     ]);
     buf.set_line(area.x, area.y, &title, area.width);
     let rows = Rect {
@@ -209,8 +212,19 @@ fn last_line(call: &Call) -> String {
     clean(&strip_ansi(line)).trim().to_owned()
 }
 
-/// `✓ Read  src/lib.rs      120 lines · 0.1s`
-fn draw_call(call: &Call, state: &AppState, chosen: bool, area: Rect, buf: &mut Buffer) {
+/// Where the strip has room left, it says what a call printed last.
+fn draw_last_line(call: &Call, state: &AppState, free: Rect, buf: &mut Buffer) {
+    let text = last_line(call);
+    let room = usize::from(free.width).saturating_sub(4);
+    if call.is_over() || text.is_empty() || room < SHORTEST_LINE {
+        return;
+    }
+    let style = state.settings.theme.style(Role::Faint);
+    buf.set_string(free.x + 2, free.y, truncate(&text, room), style);
+}
+
+/// `✓ Read  src/lib.rs      120 lines · 0.1s`. Returns what it left free.
+fn draw_call(call: &Call, state: &AppState, chosen: bool, area: Rect, buf: &mut Buffer) -> Rect {
     let theme = &state.settings.theme;
     let time = time_words(call, state);
     let name = match call.by {
@@ -232,7 +246,7 @@ fn draw_call(call: &Call, state: &AppState, chosen: bool, area: Rect, buf: &mut 
         Span::raw(" "),
         Span::styled(shown, theme.style(Role::Text)),
     ]);
-    buf.set_line(area.x, area.y, &line, area.width);
+    let (end, _) = buf.set_line(area.x, area.y, &line, area.width);
     let right = u16::try_from(width(&time)).unwrap_or(area.width);
     if right < area.width {
         let role = match call.state {
@@ -243,6 +257,11 @@ fn draw_call(call: &Call, state: &AppState, chosen: bool, area: Rect, buf: &mut 
     }
     if chosen {
         buf.set_style(area, theme.style(Role::Chosen));
+    }
+    Rect {
+        x: end,
+        width: area.right().saturating_sub(end + right),
+        ..area
     }
 }
 
@@ -271,28 +290,35 @@ fn time_words(call: &Call, state: &AppState) -> String {
     }
 }
 
-/// How many calls are in which state.
-fn counts(state: &AppState) -> String {
-    let is = |key: &CallKey, what: fn(&State) -> bool| what(&state.calls.get(*key).state);
+/// How many calls are in which state: in words, or where these do not fit, in the marks of the list.
+fn counts(state: &AppState, room: usize) -> String {
     let count = |what: fn(&State) -> bool| {
         let calls = state.panel.calls.iter();
-        calls.filter(|key| is(key, what)).count()
+        calls
+            .filter(|key| what(&state.calls.get(**key).state))
+            .count()
     };
-    let parts = [
-        (
-            count(|it| matches!(it, State::Arriving(_) | State::Queued)),
-            "queued",
-        ),
-        (count(|it| matches!(it, State::Executing(_))), "executing"),
-        (count(|it| matches!(it, State::Completed(_))), "completed"),
-        (count(|it| matches!(it, State::Yielded(_))), "yielded"),
-    ];
-    let words: Vec<String> = parts
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, word)| format!("{count} {word}"))
-        .collect();
-    words.join(" · ")
+    let queued = count(|it| matches!(it, State::Arriving(_) | State::Queued));
+    let executing = count(|it| matches!(it, State::Executing(_)));
+    let completed = count(|it| matches!(it, State::Completed(_)));
+    let yielded = count(|it| matches!(it, State::Yielded(_)));
+    let list = |parts: &[(usize, &str)]| {
+        let there = parts.iter().filter(|(count, _)| *count > 0);
+        let words: Vec<String> = there
+            .map(|(count, word)| format!("{count} {word}"))
+            .collect();
+        words.join(" · ")
+    };
+    let words = list(&[
+        (queued, "queued"),
+        (executing, "executing"),
+        (completed, "completed"),
+        (yielded, "yielded"),
+    ]);
+    if width(&words) <= room {
+        return words;
+    }
+    list(&[(queued, "○"), (executing, "●"), (completed + yielded, "✓")])
 }
 
 /// The time that running tools while the model wrote has saved, for people.
