@@ -2,6 +2,7 @@
 
 mod asking;
 mod footer;
+mod random;
 mod scrolling;
 mod searching;
 mod selecting;

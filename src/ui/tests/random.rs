@@ -1,0 +1,470 @@
+//! Anything at all, in any order: nothing panics, the caret stays on the screen, nothing spins, and no question is answered
+//! before its time.
+
+use std::time::{Duration, Instant};
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use proptest::prelude::*;
+use ratatui::layout::Position;
+use serde_json::json;
+
+use crate::app::dialogs::Dialog;
+use crate::app::job::{Candidate, JobResult, SessionRow};
+use crate::app::pointer::PointerKind;
+use crate::app::rig::{App, change, completed, request};
+use crate::app::{Effect, Msg, OpeningSession};
+use crate::protocol::{
+    AgentEvent, Aside, Block, CallId, CallOutcome, Command, Ending, Message, Phase, StopReason,
+    ToolResult, ToolState, TurnEvent, TurnId, TurnSummary, Usage,
+};
+use crate::theme::Theme;
+use crate::ui::rig::Screen;
+
+/// What happens to the application.
+#[derive(Debug, Clone)]
+enum Event {
+    Key(KeyEvent),
+    Named(&'static str),
+    Pasted(String),
+    Mouse(PointerKind, u16, u16),
+    Resized(u16, u16),
+    Focused(bool),
+    Agent(AgentEvent),
+    Job(JobResult),
+    Passed(u64),
+}
+
+/// Keys that the map binds somewhere, so that all parts are reached.
+const KEYS: &[&str] = &[
+    "enter",
+    "esc",
+    "tab",
+    "shift+tab",
+    "up",
+    "down",
+    "left",
+    "right",
+    "pgup",
+    "pgdn",
+    "home",
+    "end",
+    "ctrl+home",
+    "ctrl+end",
+    "shift+up",
+    "shift+down",
+    "backspace",
+    "shift+enter",
+    "ctrl+c",
+    "ctrl+d",
+    "ctrl+t",
+    "ctrl+p",
+    "ctrl+o",
+    "ctrl+s",
+    "ctrl+b",
+    "ctrl+r",
+    "ctrl+g",
+    "ctrl+l",
+    "ctrl+z",
+    "ctrl+u",
+    "ctrl+n",
+    "f1",
+    "?",
+    "/",
+    "n",
+    "N",
+    "v",
+    "y",
+    "o",
+    "j",
+    "k",
+    "g",
+    "G",
+    "J",
+    "K",
+    "t",
+    "d",
+    "i",
+    "q",
+    "x",
+    "r",
+    "b",
+    "s",
+    "a",
+    "e",
+    "w",
+    "0",
+    "$",
+    "[",
+    "h",
+    "l",
+    "space",
+];
+
+const TEXTS: &[&str] = &[
+    "",
+    " ",
+    "a",
+    "word ",
+    "\n",
+    "\n\n",
+    "```rust\nfn main() {",
+    "\n```\n",
+    "| a | b |\n|---|---|\n",
+    "| 1 | 2 |\n",
+    "- item\n",
+    "> quote\n",
+    "# Heading\n",
+    "**bold",
+    "`code`",
+    "[link](http://x)",
+    "\x1b[31mred\x1b[0m",
+    "\u{9b}2J",
+    "\u{202e}evil",
+    "e\u{301}",
+    "\u{200b}",
+    "漢字かな",
+    "👩‍👩‍👧",
+    "\t",
+    "\r",
+    "a long line of many words that has to be wrapped somewhere because it does not fit ",
+    "unbreakablewordthatislongerthanmostscreensarewideandgoesonandonandonandonandon",
+];
+
+fn any_text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        4 => prop::collection::vec(prop::sample::select(TEXTS), 1..6).prop_map(|parts| parts.concat()),
+        1 => "\\PC{0,20}",
+        1 => ".{0,20}",
+    ]
+}
+
+fn any_key() -> impl Strategy<Value = KeyEvent> {
+    let code = prop_oneof![
+        any::<char>().prop_map(KeyCode::Char),
+        (1u8..13).prop_map(KeyCode::F),
+        Just(KeyCode::Delete),
+        Just(KeyCode::Insert),
+        Just(KeyCode::BackTab),
+        Just(KeyCode::Null),
+    ];
+    (code, 0u8..16)
+        .prop_map(|(code, bits)| KeyEvent::new(code, KeyModifiers::from_bits_truncate(bits)))
+}
+
+fn any_call() -> impl Strategy<Value = CallId> {
+    prop::sample::select(&["a", "b", "c", "a\u{202e}"][..]).prop_map(CallId::from)
+}
+
+fn any_tool() -> impl Strategy<Value = String> {
+    let names = &[
+        "Bash",
+        "Edit",
+        "Read",
+        "Write",
+        "mcp__server__tool",
+        "\x1b[2J",
+        "",
+    ];
+    prop::sample::select(&names[..]).prop_map(str::to_owned)
+}
+
+fn any_outcome() -> impl Strategy<Value = CallOutcome> {
+    prop_oneof![
+        Just(CallOutcome::Succeeded),
+        Just(CallOutcome::Failed),
+        Just(CallOutcome::Denied),
+        any_text().prop_map(|why| CallOutcome::Skipped { why }),
+        Just(CallOutcome::Cancelled),
+        Just(CallOutcome::ByHand),
+        Just(CallOutcome::Backgrounded),
+    ]
+}
+
+fn any_state() -> impl Strategy<Value = ToolState> {
+    let phases = [
+        Phase::Validating,
+        Phase::InHooks,
+        Phase::WaitingForApproval,
+        Phase::Running,
+        Phase::Finishing,
+    ];
+    prop_oneof![
+        any_text().prop_map(|text| ToolState::Queued {
+            input: json!({"command": text})
+        }),
+        any_text().prop_map(|text| ToolState::Queued {
+            input: json!({"file_path": text, "old_string": "a", "new_string": ["b"]})
+        }),
+        prop::sample::select(phases.to_vec()).prop_map(|phase| ToolState::Executing { phase }),
+        any_text().prop_map(|text| ToolState::Progress { text }),
+        (any_text(), any_outcome(), any::<bool>()).prop_map(|(text, outcome, shown)| {
+            let result = ToolResult::text("a".into(), text);
+            completed(result, outcome, shown.then(change))
+        }),
+        Just(ToolState::Yielded),
+    ]
+}
+
+fn any_ending() -> impl Strategy<Value = Ending> {
+    prop_oneof![
+        Just(Ending::Done),
+        Just(Ending::MaxTurns),
+        Just(Ending::Interrupted),
+        (any_text(), prop::option::of(any_text()))
+            .prop_map(|(problem, hint)| Ending::Failed { problem, hint }),
+    ]
+}
+
+fn any_turn_event() -> impl Strategy<Value = TurnEvent> {
+    let usage = Usage {
+        input_tokens: Some(1000),
+        output_tokens: Some(u64::from(u32::MAX)),
+        ..Usage::default()
+    };
+    prop_oneof![
+        2 => any_text().prop_map(|text| TurnEvent::Prompted(Message::user(text))),
+        1 => (0u32..3).prop_map(|attempt| TurnEvent::Requested { attempt }),
+        1 => (any_text(), 0u64..5000).prop_map(|(problem, wait)| TurnEvent::Retrying {
+            problem,
+            attempt: 1,
+            wait: Duration::from_millis(wait),
+        }),
+        6 => any_text().prop_map(TurnEvent::Text),
+        2 => any_text().prop_map(TurnEvent::Thinking),
+        2 => (any_call(), any_tool())
+            .prop_map(|(call, name)| TurnEvent::ToolInputStarted { call, name }),
+        2 => (any_call(), prop_oneof![
+            Just("{\"file_path\": \"src/a.rs\", \"new_string\": \"".to_owned()),
+            Just("{\"command\": \"ls\\".to_owned()),
+            any_text(),
+        ]).prop_map(|(call, fragment)| TurnEvent::ToolInput { call, fragment }),
+        6 => (any_call(), any_tool(), any_state()).prop_map(|(call, name, state)| {
+            TurnEvent::Tool { call, name, at: Duration::ZERO, state }
+        }),
+        2 => (any_call(), prop::sample::select(&["Bash", "Edit"][..])).prop_map(|(call, tool)| {
+            TurnEvent::Asked(request(&call.0, tool))
+        }),
+        1 => (any_call(), any_text()).prop_map(|(call, by)| TurnEvent::Decided { call, by }),
+        1 => any_text().prop_map(|why| TurnEvent::Paused { why }),
+        1 => any_text().prop_map(move |text| TurnEvent::Answered {
+            message: Message::user(text),
+            stop_reason: Some(StopReason::MaxTokens),
+            usage,
+        }),
+        1 => (0u64..5000).prop_map(|saved| TurnEvent::Saved(Duration::from_millis(saved))),
+        2 => any_ending().prop_map(|ending| TurnEvent::Finished(TurnSummary {
+            ending,
+            text: String::new(),
+            responses: 1,
+            usage: Usage::default(),
+            took: Duration::from_secs(100),
+            denials: Vec::new(),
+        })),
+    ]
+}
+
+fn any_agent_event() -> impl Strategy<Value = AgentEvent> {
+    prop_oneof![
+        20 => (0u64..3, any_turn_event()).prop_map(|(turn, event)| AgentEvent::Turn(TurnId(turn), event)),
+        1 => any_text().prop_map(AgentEvent::Notice),
+        1 => any_text().prop_map(|text| AgentEvent::TakenBack(vec![vec![Block::text(text)]])),
+        1 => (any_call(), any_text()).prop_map(|(call, text)| {
+            let input = json!({"command": text});
+            AgentEvent::Aside(call, Aside::Started { tool: "Bash".to_owned(), input })
+        }),
+        2 => (any_call(), any_state()).prop_map(|(call, state)| AgentEvent::Aside(call, Aside::State(state))),
+    ]
+}
+
+fn any_job() -> impl Strategy<Value = JobResult> {
+    prop_oneof![
+        (0u64..9, any_text()).prop_map(|(generation, path)| JobResult::Paths {
+            generation,
+            paths: vec![Candidate {
+                path,
+                matched: vec![0, 7]
+            }],
+            complete: true,
+        }),
+        any_text().prop_map(|text| JobResult::Edited(Ok(text))),
+        any_text().prop_map(|text| JobResult::History(vec![text])),
+        any_text().prop_map(JobResult::Draft),
+        any_text().prop_map(|problem| JobResult::Remembered(Err(problem))),
+        Just(JobResult::Themes(
+            Theme::names().filter_map(Theme::builtin).collect()
+        )),
+        any_text().prop_map(|title| JobResult::Sessions(vec![SessionRow {
+            id: "id".to_owned(),
+            when: "now".to_owned(),
+            title,
+        }])),
+        any_text().prop_map(JobResult::Failed),
+    ]
+}
+
+fn any_event() -> impl Strategy<Value = Event> {
+    let kinds = vec![
+        PointerKind::Pressed { times: 1 },
+        PointerKind::Pressed { times: 2 },
+        PointerKind::Pressed { times: 3 },
+        PointerKind::Dragged,
+        PointerKind::Released,
+        PointerKind::WheelUp,
+        PointerKind::WheelDown,
+    ];
+    let size = prop_oneof![
+        4 => (1u16..90, 1u16..40),
+        1 => (1u16..501, 1u16..201),
+        1 => Just((20, 5)),
+        1 => Just((1, 1)),
+        1 => Just((500, 200)),
+    ];
+    prop_oneof![
+        12 => prop::sample::select(KEYS).prop_map(Event::Named),
+        3 => any_key().prop_map(Event::Key),
+        1 => any_text().prop_map(Event::Pasted),
+        3 => (prop::sample::select(kinds), 0u16..130, 0u16..50)
+            .prop_map(|(kind, x, y)| Event::Mouse(kind, x, y)),
+        1 => size.prop_map(|(width, height)| Event::Resized(width, height)),
+        1 => any::<bool>().prop_map(Event::Focused),
+        16 => any_agent_event().prop_map(Event::Agent),
+        1 => any_job().prop_map(Event::Job),
+        4 => (0u64..700).prop_map(Event::Passed),
+    ]
+}
+
+/// A screen that is looked at after each thing that happens.
+struct Watched {
+    screen: Screen,
+    /// Since when the question in front has been there.
+    asked: Option<(CallId, Instant)>,
+}
+
+impl Watched {
+    fn new(width: u16, height: u16) -> Self {
+        Self {
+            screen: App::new().on(width, height),
+            asked: None,
+        }
+    }
+
+    fn happens(&mut self, event: Event) {
+        let screen = &mut self.screen;
+        let before = screen.state.now;
+        let effects = match event {
+            Event::Key(key) => screen.update(Msg::Key(key)),
+            Event::Named(key) => screen.press(key),
+            Event::Pasted(text) => screen.update(Msg::Pasted(text)),
+            Event::Mouse(kind, x, y) => screen.point_at(kind, Position::new(x, y)),
+            Event::Resized(width, height) => {
+                screen.resize(width, height);
+                Vec::new()
+            }
+            Event::Focused(focused) => screen.update(Msg::Focused(focused)),
+            Event::Agent(event) => screen.told(event),
+            Event::Job(result) => screen.update(Msg::JobDone(result)),
+            Event::Passed(time) => {
+                screen.state.now += Duration::from_millis(time);
+                let effects = screen.update(Msg::Tick);
+                let now = screen.state.now;
+                assert!(
+                    screen.state.wake_at().is_none_or(|at| at > now),
+                    "it would wake again at once"
+                );
+                effects
+            }
+        };
+        self.check_answers(&effects, before);
+        self.obey(&effects);
+        self.look();
+    }
+
+    /// Whatever says yes has been asked for at least as long as the pause.
+    fn check_answers(&self, effects: &[Effect], now: Instant) {
+        for effect in effects {
+            if let Effect::Send(Command::Answer(call, _)) = effect {
+                let (asked, since) = self.asked.as_ref().expect("a question was in front");
+                assert_eq!(asked, call);
+                assert!(
+                    now >= *since + Duration::from_millis(300),
+                    "answered too early"
+                );
+            }
+        }
+    }
+
+    /// What the runtime would do that comes back.
+    fn obey(&mut self, effects: &[Effect]) {
+        for effect in effects {
+            match effect {
+                Effect::Copy(_) => drop(self.screen.caches.selected_text(&self.screen.app.state)),
+                Effect::Open(opening) if opening.session != OpeningSession::Same => {
+                    let fresh = App::new().state.session;
+                    self.screen.state.session = fresh;
+                }
+                Effect::Send(_)
+                | Effect::Start(_)
+                | Effect::Open(_)
+                | Effect::Notify(_)
+                | Effect::Redraw
+                | Effect::Suspend
+                | Effect::PrintConversation
+                | Effect::Quit(_) => {}
+            }
+        }
+    }
+
+    fn look(&mut self) {
+        self.screen.frame();
+        let area = self.screen.buffer().area;
+        let caret = self.screen.caret();
+        assert!(area.contains(caret), "{caret} is outside of {area}");
+        let question = match self.screen.state.dialogs.last() {
+            Some(Dialog::Permission(dialog)) => dialog.current().map(|it| it.call.clone()),
+            _ => None,
+        };
+        let now = self.screen.state.now;
+        self.asked = match (question, self.asked.take()) {
+            (Some(call), Some((known, since))) if call == known => Some((call, since)),
+            (question, _) => question.map(|call| (call, now)),
+        };
+        self.check_text();
+    }
+
+    /// Nothing that steers a terminal reaches it.
+    fn check_text(&self) {
+        for cell in self.screen.buffer().content() {
+            let steers = |letter: char| {
+                letter.is_control()
+                    || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+            };
+            assert!(!cell.symbol().contains(steers), "{:?}", cell.symbol());
+        }
+    }
+}
+
+fn cases(default: u32) -> ProptestConfig {
+    let cases = std::env::var("PROPTEST_CASES")
+        .ok()
+        .and_then(|count| count.parse().ok());
+    ProptestConfig {
+        cases: cases.unwrap_or(default),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(256))]
+
+    #[test]
+    fn anything_may_happen_in_any_order(
+        size in (1u16..130, 1u16..45),
+        events in prop::collection::vec(any_event(), 1..60),
+    ) {
+        let mut watched = Watched::new(size.0, size.1);
+        for event in events {
+            watched.happens(event);
+        }
+    }
+}
