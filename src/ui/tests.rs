@@ -3,6 +3,8 @@
 mod asking;
 mod footer;
 mod random;
+mod screens;
 mod scrolling;
 mod searching;
 mod selecting;
+mod themes;
