@@ -144,7 +144,7 @@ impl Screen {
         let area = Rect::new(0, 0, self.state.width, self.state.height);
         let found = self.caches.lay_out(&self.state, area);
         update(&mut self.state, Msg::LaidOut(found));
-        let (state, caches) = (&self.state, &mut self.caches);
+        let (state, caches) = (&self.state, &self.caches);
         self.terminal
             .draw(|frame| ui::view(state, caches, frame))
             .expect("memory can be drawn to");

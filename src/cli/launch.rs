@@ -16,6 +16,7 @@ use crate::executor::{self, Asking, Context};
 use crate::headless;
 use crate::permissions::Store;
 use crate::protocol;
+use crate::provider::builtin::Builtin;
 use crate::provider::choose::{self, Choice, Wanted, Wish};
 use crate::provider::models::context_window;
 use crate::provider::retry;
@@ -64,7 +65,7 @@ pub(super) async fn setup(
 ) -> Result<agent::Setup, UsageError> {
     // Git takes its time; the rest is done meanwhile.
     let git = Git::ask(&place.workspace);
-    let Choice { provider, model } = choose(args, &place.settings).await?;
+    let Choice { provider, model } = choose(args, &place.settings, asking).await?;
     let session = session::open(args, &place)?;
     let results_dir = real(place.dirs.results()).join(&session.id.0);
     place.allow_reading(&results_dir)?;
@@ -140,8 +141,12 @@ pub(super) async fn setup(
     })
 }
 
-async fn choose(args: &Args, settings: &Settings) -> Result<Choice, UsageError> {
+async fn choose(args: &Args, settings: &Settings, asking: Asking) -> Result<Choice, UsageError> {
     let wanted = Wanted {
+        builtin: match asking {
+            Asking::Person => Builtin::for_screen(),
+            Asking::Nobody => Builtin::headless(),
+        },
         flags: Wish {
             provider: args.provider.clone(),
             model: args.model.clone(),

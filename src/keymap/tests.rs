@@ -116,7 +116,7 @@ fn the_innermost_context_wins() {
         idle,
         [
             Resolved::Action(Action::ClearOrQuit),
-            Resolved::Unbound,
+            Resolved::Action(Action::Back),
             Resolved::Unbound
         ]
     );

@@ -18,11 +18,13 @@ const OPENAI_MODEL: &str = "gpt-5.5";
 const OLLAMA_PATIENCE: Duration = Duration::from_millis(150);
 
 /// What is wanted. `--base-url` beats the environment, the environment beats the settings.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Wanted {
     pub flags: Wish,
     pub settings: Wish,
     pub stall: Option<Duration>,
+    /// The built-in model, as it suits whoever reads its answers.
+    pub builtin: Builtin,
 }
 
 /// What the flags, or the settings, say about the provider.
@@ -55,7 +57,7 @@ pub async fn choose(mut wanted: Wanted) -> Result<Choice, ChoiceError> {
         Some("anthropic") => over_http(&wanted, Wire::Anthropic),
         Some("openai") => over_http(&wanted, Wire::OpenAi),
         Some("responses") => over_http(&wanted, Wire::Responses),
-        Some("builtin") => Ok(builtin()),
+        Some("builtin") => Ok(builtin(wanted.builtin)),
         Some(name) => match name.strip_prefix("script:") {
             Some(path) => script(path),
             None => Err(ChoiceError {
@@ -73,7 +75,9 @@ pub async fn choose(mut wanted: Wanted) -> Result<Choice, ChoiceError> {
         None if variable("OPENAI_API_KEY").is_some() || wanted.has_address() => {
             over_http(&wanted, Wire::OpenAi)
         }
-        None => Ok(ollama(&wanted).await.unwrap_or_else(builtin)),
+        None => Ok(ollama(&wanted)
+            .await
+            .unwrap_or_else(|| builtin(wanted.builtin))),
     }
 }
 
@@ -118,9 +122,9 @@ fn over_http(wanted: &Wanted, wire: Wire) -> Result<Choice, ChoiceError> {
     })
 }
 
-fn builtin() -> Choice {
+fn builtin(builtin: Builtin) -> Choice {
     Choice {
-        provider: Arc::new(Builtin::headless()),
+        provider: Arc::new(builtin),
         model: "builtin".into(),
     }
 }

@@ -221,7 +221,7 @@ impl Shell {
         let area = Rect::new(0, 0, self.state.width, self.state.height);
         let found = self.caches.lay_out(&self.state, area);
         self.tell(Msg::LaidOut(found)).await;
-        let (state, caches) = (&self.state, &mut self.caches);
+        let (state, caches) = (&self.state, &self.caches);
         let spare = self.writer.spare();
         let bytes = self
             .screen

@@ -104,6 +104,8 @@ impl Caches {
             &mut self.cells,
             &mut self.highlights,
         );
+        self.below = new_below(state, areas.conversation).map_or(Rect::default(), |(_, mark)| mark);
+        self.listed = panel::lay_out(state, areas.panel, areas.strip);
         let detail = self.lay_out_detail(state);
         let dialog = self.lay_out_dialog(state, whole);
         Found {
@@ -184,8 +186,8 @@ impl Caches {
         }
         if self.listed.area.contains(at) {
             let line = usize::from(row - self.listed.area.y);
-            return match self.listed.calls.get(line) {
-                Some(index) => Target::Call(*index),
+            return match self.listed.lines.get(line) {
+                Some(line) => Target::Call(line.index),
                 None => Target::Panel,
             };
         }
@@ -287,8 +289,8 @@ impl Areas {
     }
 }
 
-/// Paints the state. Also notes where the calls of the panel are, for the mouse.
-pub fn view(state: &AppState, caches: &mut Caches, frame: &mut Frame) {
+/// Paints the state as it was laid out.
+pub fn view(state: &AppState, caches: &Caches, frame: &mut Frame) {
     let whole = frame.area();
     let buf = frame.buffer_mut();
     let caret = if whole.width < SMALLEST.0 || whole.height < SMALLEST.1 {
@@ -317,20 +319,23 @@ fn draw_notice(state: &AppState, whole: Rect, buf: &mut Buffer) -> Option<Positi
     (whole.area() > 0).then_some(Position::new(whole.x, whole.y))
 }
 
-fn draw(state: &AppState, caches: &mut Caches, whole: Rect, buf: &mut Buffer) -> Option<Position> {
+fn draw(state: &AppState, caches: &Caches, whole: Rect, buf: &mut Buffer) -> Option<Position> {
     let theme = &state.settings.theme;
     let areas = caches.areas;
     if let (Some((_, rows)), Some(detail)) = (&caches.detail, &state.panel.detail) {
         panel::draw_detail(rows, detail.scroll, areas.conversation, buf);
     } else {
         caches.pane.draw(state, &caches.cells, buf);
-        caches.below = draw_new_below(state, areas.conversation, buf);
+        if let Some((text, mark)) = new_below(state, areas.conversation) {
+            let style = theme.style(Role::Chosen);
+            buf.set_stringn(mark.x, mark.y, text, usize::from(mark.width), style);
+        }
     }
-    caches.listed = if areas.panel.width > 0 {
-        panel::draw(state, areas.panel, buf)
+    if areas.panel.width > 0 {
+        panel::draw(state, &caches.listed, areas.panel, buf);
     } else {
-        panel::draw_strip(state, areas.strip, buf)
-    };
+        panel::draw_strip(state, &caches.listed, buf);
+    }
     draw_queue(state, areas.queue, buf);
     status::draw_rule(state, areas.rule, buf);
     let mut caret = Some(composer::draw(&state.composer, theme, areas.composer, buf));
@@ -367,21 +372,18 @@ fn draw(state: &AppState, caches: &mut Caches, whole: Rect, buf: &mut Buffer) ->
     caret
 }
 
-/// How much came since the person scrolled up.
-fn draw_new_below(state: &AppState, area: Rect, buf: &mut Buffer) -> Rect {
+/// How much came since the person scrolled up, and where it is said.
+fn new_below(state: &AppState, area: Rect) -> Option<(String, Rect)> {
     if state.scroll.anchor == Anchor::Follow || area.height == 0 {
-        return Rect::default();
+        return None;
     }
-    let unseen = state.scroll.unseen(state.transcript.len());
-    let text = match unseen {
+    let text = match state.scroll.unseen(state.transcript.len()) {
         0 => " ↓ ".to_owned(),
         unseen => format!(" {unseen} new ↓ "),
     };
     let cells = u16::try_from(width(&text)).unwrap_or(0).min(area.width);
-    let style = state.settings.theme.style(Role::Chosen);
     let mark = Rect::new(area.right() - cells, area.bottom() - 1, cells, 1);
-    buf.set_stringn(mark.x, mark.y, text, usize::from(cells), style);
-    mark
+    Some((text, mark))
 }
 
 /// Messages that wait for the running turn.

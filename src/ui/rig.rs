@@ -71,7 +71,7 @@ impl Screen {
         let area = self.terminal.backend().buffer().area;
         let found = self.caches.lay_out(&self.app.state, area);
         self.app.update(Msg::LaidOut(found));
-        let (state, caches) = (&self.app.state, &mut self.caches);
+        let (state, caches) = (&self.app.state, &self.caches);
         let drawn = self.terminal.draw(|frame| view(state, caches, frame));
         drawn.expect("a backend without errors");
     }

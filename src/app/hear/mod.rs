@@ -330,7 +330,8 @@ fn text_of(blocks: &[Block]) -> String {
     let texts: Vec<&str> = blocks
         .iter()
         .filter_map(|block| match block {
-            Block::Text { text, .. } => Some(text.as_str()),
+            // What the person's commands printed stands in the conversation already.
+            Block::Text { text, .. } if !block.is_aside() => Some(text.as_str()),
             _ => None,
         })
         .collect();

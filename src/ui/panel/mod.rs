@@ -20,48 +20,104 @@ use crate::theme::{Role, Theme};
 /// Less of what a call printed last is not worth showing.
 const SHORTEST_LINE: usize = 12;
 
-/// The call that each row of the list shows, for the mouse.
+/// Where the calls are listed, and which row shows which.
 #[derive(Debug, Default)]
 pub struct Listed {
     pub area: Rect,
-    pub calls: Vec<usize>,
+    pub lines: Vec<ListLine>,
+    timeline: Rect,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct ListLine {
+    /// The call's number in the panel.
+    pub index: usize,
+    is_output: bool,
+}
+
+/// Finds out what is listed: in the panel if there is one, else in the strip.
+pub fn lay_out(state: &AppState, panel: Rect, strip: Rect) -> Listed {
+    if panel.width == 0 {
+        let shown = strip_calls(state, usize::from(strip.height)).into_iter();
+        let lines = shown.map(|index| ListLine {
+            index,
+            is_output: false,
+        });
+        return Listed {
+            area: strip,
+            lines: lines.collect(),
+            timeline: Rect::default(),
+        };
+    }
+    let inner = Rect {
+        x: panel.x + 2,
+        width: panel.width.saturating_sub(2),
+        ..panel
+    };
+    let times = timeline::height(state, inner);
+    // The first row is the title's.
+    let area = Rect {
+        y: inner.y + 1,
+        height: inner.height.saturating_sub(times + 1),
+        ..inner
+    };
+    let height = usize::from(area.height);
+    let mut lines = list_lines(state);
+    lines.drain(..first_line(state, &lines, height));
+    lines.truncate(height);
+    Listed {
+        area,
+        lines,
+        timeline: Rect {
+            y: area.bottom(),
+            height: times,
+            ..inner
+        },
+    }
 }
 
 /// The list of calls, with the running ones' last line of output, and the timeline below.
-pub fn draw(state: &AppState, area: Rect, buf: &mut Buffer) -> Listed {
+pub fn draw(state: &AppState, listed: &Listed, panel: Rect, buf: &mut Buffer) {
     let theme = &state.settings.theme;
     let focused = state.focus == Focus::Panel;
-    draw_edge(area, focused, theme, buf);
-    let inner = Rect {
-        x: area.x + 2,
-        width: area.width.saturating_sub(2),
-        ..area
-    };
-    let times = timeline::height(state, inner);
-    let list = Rect {
-        height: inner.height.saturating_sub(times),
-        ..inner
-    };
-    let listed = draw_list(state, list, buf);
-    let below = Rect {
-        y: list.bottom(),
-        height: times,
-        ..inner
-    };
-    timeline::draw(state, below, buf);
-    listed
+    draw_edge(panel, focused, theme, buf);
+    let area = listed.area;
+    if panel.height == 0 {
+        return;
+    }
+    let room = usize::from(area.width).saturating_sub("Tools  ".len());
+    let title = Line::from(vec![
+        Span::styled("Tools", theme.style(Role::Strong)),
+        Span::styled(
+            format!("  {}", counts(state, room)),
+            theme.style(Role::Muted),
+        ),
+    ]);
+    buf.set_line(area.x, panel.y, &title, area.width);
+    for (y, line) in (area.y..area.bottom()).zip(&listed.lines) {
+        let row = Rect {
+            y,
+            height: 1,
+            ..area
+        };
+        let call = state.calls.get(state.panel.calls[line.index]);
+        if line.is_output {
+            let text = truncate(&last_line(call), usize::from(area.width.saturating_sub(4)));
+            buf.set_string(area.x + 4, y, text, theme.style(Role::Faint));
+        } else {
+            let chosen = focused && state.panel.chosen == line.index;
+            draw_call(call, state, chosen, row, buf);
+        }
+    }
+    timeline::draw(state, listed.timeline, buf);
 }
 
 /// One line for each call that matters most, above the input of a narrow terminal.
-pub fn draw_strip(state: &AppState, area: Rect, buf: &mut Buffer) -> Listed {
-    let keys = strip_calls(state, usize::from(area.height));
-    let mut listed = Listed {
-        area,
-        calls: Vec::new(),
-    };
-    for (y, index) in (area.y..area.bottom()).zip(keys) {
-        let call = state.calls.get(state.panel.calls[index]);
-        let chosen = state.focus == Focus::Panel && state.panel.chosen == index;
+pub fn draw_strip(state: &AppState, listed: &Listed, buf: &mut Buffer) {
+    let area = listed.area;
+    for (y, line) in (area.y..area.bottom()).zip(&listed.lines) {
+        let call = state.calls.get(state.panel.calls[line.index]);
+        let chosen = state.focus == Focus::Panel && state.panel.chosen == line.index;
         let row = Rect {
             y,
             height: 1,
@@ -69,9 +125,7 @@ pub fn draw_strip(state: &AppState, area: Rect, buf: &mut Buffer) -> Listed {
         };
         let subject = draw_call(call, state, chosen, row, buf);
         draw_last_line(call, state, subject, buf);
-        listed.calls.push(index);
     }
-    listed
 }
 
 /// How high a strip would be: nothing when nothing runs, unless it is focused.
@@ -121,58 +175,6 @@ fn draw_edge(area: Rect, focused: bool, theme: &Theme, buf: &mut Buffer) {
     for y in area.y..area.bottom() {
         buf.set_string(area.x, y, "│", theme.style(role));
     }
-}
-
-fn draw_list(state: &AppState, area: Rect, buf: &mut Buffer) -> Listed {
-    let theme = &state.settings.theme;
-    let mut listed = Listed {
-        area: Rect::default(),
-        calls: Vec::new(),
-    };
-    if area.height == 0 {
-        return listed;
-    }
-    let room = usize::from(area.width).saturating_sub("Tools  ".len());
-    let title = Line::from(vec![
-        Span::styled("Tools", theme.style(Role::Strong)),
-        Span::styled(
-            format!("  {}", counts(state, room)),
-            theme.style(Role::Muted),
-        ),
-    ]);
-    buf.set_line(area.x, area.y, &title, area.width);
-    let rows = Rect {
-        y: area.y + 1,
-        height: area.height - 1,
-        ..area
-    };
-    listed.area = rows;
-    let height = usize::from(rows.height);
-    let lines = list_lines(state);
-    let from = first_line(state, &lines, height);
-    let focused = state.focus == Focus::Panel;
-    for (y, line) in (rows.y..rows.bottom()).zip(&lines[from..]) {
-        let area = Rect {
-            y,
-            height: 1,
-            ..rows
-        };
-        let call = state.calls.get(state.panel.calls[line.index]);
-        if line.is_output {
-            let text = truncate(&last_line(call), usize::from(area.width.saturating_sub(4)));
-            buf.set_string(area.x + 4, y, text, theme.style(Role::Faint));
-        } else {
-            let chosen = focused && state.panel.chosen == line.index;
-            draw_call(call, state, chosen, area, buf);
-        }
-        listed.calls.push(line.index);
-    }
-    listed
-}
-
-struct ListLine {
-    index: usize,
-    is_output: bool,
 }
 
 /// A line for each call, and one for the last output of those that run.
