@@ -191,9 +191,9 @@ impl Pty {
             .changed
             .wait_timeout_while(state, PATIENCE, |state| !condition(state) && !state.over)
             .expect("unpoisoned");
-        let shown = state.parser.screen().contents();
-        assert!(condition(&state), "{what} has not come:\n{shown}\n");
+        let (came, shown) = (condition(&state), state.parser.screen().contents());
         drop(state);
+        assert!(came, "{what} has not come:\n{shown}\n");
         self
     }
 
