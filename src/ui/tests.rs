@@ -1,5 +1,6 @@
 //! What the person sees: stories that need a layout, snapshots of every screen, and anything at all in any order.
 
+mod acting;
 mod asking;
 mod footer;
 mod random;
