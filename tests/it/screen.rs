@@ -102,7 +102,7 @@ fn of_a_change_only_the_chosen_hunks_are_made() {
     let mut tui = play(program, EDIT, &[]);
     armed(&mut tui, "Tab pick changes").send("\t");
     armed(&mut tui, "y take").send("n");
-    tui.wait_for("hunk 2/2");
+    tui.wait_for("change 2/2");
     armed(&mut tui, "y take").send("y");
     armed(&mut tui, "Enter apply").send("\r");
     tui.wait_for("Done with that.");
@@ -134,14 +134,14 @@ text = "Done with that."
 fn an_interrupt_stops_a_command_and_lets_a_change_finish() {
     let running = r#"
 [[turn]]
-step = [{ call = "Bash", input = { command = "echo started; sleep 600" } }]
+step = [{ call = "Bash", input = { command = "echo be''gun; sleep 600" } }]
 "#;
     let mut tui = play(
         Program::new(),
         running,
         &["--permission-mode", "bypassPermissions"],
     );
-    tui.wait_for("started")
+    tui.wait_for("begun")
         .send("\x03")
         .wait_for("interrupted")
         .wait_for("cancelled");
@@ -174,7 +174,10 @@ text = "Done with that."
         "{}",
         tui.screen()
     );
-    tui.send("\x1b").send("\x03").wait_for("interrupted");
+    tui.send("\x1b")
+        .wait_gone("x cancel")
+        .send("\x03")
+        .wait_for("interrupted");
 }
 
 #[test]

@@ -96,11 +96,14 @@ impl Sitting {
         }
     }
 
-    /// Keys mean something else from now on, so one that is still held down must not count.
+    /// Back at the question, a key that is still held down must not answer it. Into a stage one comes by a key that
+    /// means nothing there, so what follows counts at once.
     fn go_to(&mut self, stage: Stage, now: Instant) {
         self.stage = stage;
         self.notice = None;
-        self.arming = Arming::new(now);
+        if stage == Stage::Asking {
+            self.arming = Arming::new(now);
+        }
     }
 }
 
