@@ -150,6 +150,29 @@ step = [{ call = "Bash", input = { command = "echo be''gun; sleep 600" } }]
 }
 
 #[test]
+fn a_call_that_an_interrupt_lets_finish_is_stopped_by_a_second_one() {
+    let program = Program::new();
+    let settings = program.config().join("settings.json");
+    std::fs::create_dir_all(program.config()).expect("a directory");
+    std::fs::write(settings, r#"{"interruptBehavior": {"Bash": "block"}}"#).expect("written");
+    let running = r#"
+[[turn]]
+step = [{ call = "Bash", input = { command = "echo be''gun; sleep 600" } }]
+"#;
+    let mut tui = play(
+        program,
+        running,
+        &["--permission-mode", "bypassPermissions"],
+    );
+    tui.wait_for("begun")
+        .send("\x03")
+        .wait_for("Bash runs to its end")
+        .wait_for("finishing")
+        .wait_for("stop with force");
+    tui.send("\x03").wait_for("interrupted after");
+}
+
+#[test]
 fn one_call_of_three_is_cancelled_and_the_others_go_on() {
     let three = r#"
 [[turn]]
