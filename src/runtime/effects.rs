@@ -38,7 +38,7 @@ impl Shell {
             }
             Effect::Copy(copied) => return self.copy(copied),
             Effect::Open(opening) => self.agent.open(opening),
-            Effect::Notify(text) => self.notify(&text),
+            Effect::Notify(text) => self.aside.extend(notification(&text)),
             Effect::Redraw => self.screen.repaint(),
             Effect::Suspend => self.suspend().await,
             Effect::PrintConversation => self.print_conversation(),
@@ -54,22 +54,45 @@ impl Shell {
             Copied::Text(text) => text,
             Copied::Selection => self.caches.selected_text(&self.state),
         };
-        let coded = BASE64_STANDARD.encode(text);
-        if coded.len() > LONGEST_COPY {
+        let Some(bytes) = clipboard(&text) else {
             let problem = "too long to be copied by a terminal; select less".to_owned();
             return Some(Msg::JobDone(JobResult::Failed(problem)));
-        }
-        self.aside
-            .extend_from_slice(format!("\x1b]52;c;{coded}\x07").as_bytes());
+        };
+        self.aside.extend_from_slice(&bytes);
         None
     }
+}
 
-    /// In the words of the terminals that know any, and with the bell for the others.
-    fn notify(&mut self, text: &str) {
-        let text = harmless(text);
-        // The second form separates its fields by semicolons.
-        let field = text.replace(';', ",");
-        let said = format!("\x1b]9;{text}\x07\x1b]777;notify;agent-tui;{field}\x07\x07");
-        self.aside.extend_from_slice(said.as_bytes());
+/// The bytes that put a text into the clipboard.
+fn clipboard(text: &str) -> Option<Vec<u8>> {
+    let coded = BASE64_STANDARD.encode(text);
+    (coded.len() <= LONGEST_COPY).then(|| format!("\x1b]52;c;{coded}\x07").into_bytes())
+}
+
+/// The bytes that call the person: in the words of the terminals that know any, and with the bell for the others.
+fn notification(text: &str) -> Vec<u8> {
+    let text = harmless(text);
+    // The second form separates its fields by semicolons.
+    let field = text.replace(';', ",");
+    format!("\x1b]9;{text}\x07\x1b]777;notify;agent-tui;{field}\x07\x07").into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LONGEST_COPY, clipboard, notification};
+
+    #[test]
+    fn a_copy_goes_through_the_terminal_unless_it_is_too_long_for_one() {
+        let bytes = clipboard("hi\x1b").expect("short enough");
+        assert_eq!(bytes, b"\x1b]52;c;aGkb\x07");
+        assert_eq!(clipboard(&"x".repeat(LONGEST_COPY)), None);
+    }
+
+    #[test]
+    fn what_is_said_to_the_person_cannot_speak_to_the_terminal() {
+        assert_eq!(
+            String::from_utf8(notification("allow\x07\x1b]52;c;x\n?")).expect("text"),
+            "\x1b]9;allow]52;c;x?\x07\x1b]777;notify;agent-tui;allow]52,c,x?\x07\x07"
+        );
     }
 }

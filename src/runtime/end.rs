@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::away::Reason;
 use super::{Exit, Shell, Stage, terminal};
 use crate::app::job::Job;
 use crate::app::transcript::Cell;
 use crate::app::{Effect, Msg, update};
+use crate::headless::say;
 use crate::ui::plain;
 
 /// How much of the conversation's end stays on the normal screen.
@@ -16,17 +16,26 @@ const KEEP_BY_THEN: Duration = Duration::from_secs(60);
 
 impl Shell {
     pub(super) async fn end(&mut self, exit: &Exit) {
-        for event in self.agent.end().await {
+        let said = self.agent.end().await;
+        if *exit == Exit::Panicked {
+            // The state may be anything, and the hook has said what there is to say.
+            return;
+        }
+        for event in said {
             // Nobody is left to carry out what it asks for.
             update(&mut self.state, Msg::Agent(event));
         }
         self.keep_draft();
         self.finish_frame().await;
-        let printed = self.stage == Stage::Away(Reason::Printed);
+        let shown = self.stage == Stage::Shown;
         terminal::leave();
         match exit {
-            Exit::Asked | Exit::Ended(_) if !printed => terminal::say(&self.last_words()),
-            Exit::Asked | Exit::Ended(_) | Exit::Lost | Exit::Gone | Exit::Refused(_) => {}
+            Exit::Asked | Exit::Ended(_) if shown => terminal::say(&self.last_words()),
+            Exit::Lost => {
+                say("error: internal error; the conversation so far is in the session's log");
+                say("hint: go on with --continue; --debug writes down what happened");
+            }
+            Exit::Asked | Exit::Ended(_) | Exit::Gone | Exit::Refused(_) | Exit::Panicked => {}
         }
     }
 

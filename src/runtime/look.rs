@@ -170,3 +170,75 @@ fn remember_ground(dirs: &Dirs, ground: Ground) {
     let _ = crate::config::dirs::create_private_dir(&dirs.data)
         .and_then(|()| std::fs::write(dirs.data.join("ground"), name));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Look, last_ground};
+    use crate::config::Dirs;
+    use crate::theme::Ground;
+
+    fn home() -> (tempfile::TempDir, Dirs) {
+        let home = tempfile::tempdir().expect("a directory");
+        let dirs = Dirs {
+            config: home.path().join("config"),
+            data: home.path().join("data"),
+            home: home.path().to_owned(),
+        };
+        (home, dirs)
+    }
+
+    #[tokio::test]
+    async fn a_terminal_that_turns_out_light_gets_the_light_theme() {
+        let (_home, dirs) = home();
+        let (mut look, settings, problems) = Look::find(None, dirs).expect("no theme is wrong");
+        assert_eq!((settings.theme.name.as_str(), problems.len()), ("dark", 0));
+        assert_eq!(look.ground_is("rgb:0000/0000/0000"), None);
+        let theme = look.ground_is("rgb:ffff/ffff/ffff").expect("another one");
+        assert_eq!(theme.name, "light");
+        assert_eq!(look.ground_is("nonsense"), None);
+    }
+
+    #[tokio::test]
+    async fn a_theme_that_was_chosen_stays_on_any_ground() {
+        let (_home, dirs) = home();
+        let (mut look, ..) = Look::find(Some("ansi16".into()), dirs).expect("it exists");
+        let name = look.ground_is("rgb:ffff/ffff/ffff").map(|theme| theme.name);
+        assert!(name.is_none_or(|name| name.starts_with("ansi16")));
+    }
+
+    #[test]
+    fn the_persons_own_files_are_read_and_their_mistakes_told() {
+        let (_home, dirs) = home();
+        std::fs::create_dir_all(dirs.config.join("themes")).expect("made");
+        let theme = "name = \"mine\"\nground = \"light\"\n";
+        std::fs::write(dirs.config.join("themes/mine.toml"), theme).expect("written");
+        std::fs::write(dirs.config.join("keymap.toml"), "[global]\nnonsense = 1\n")
+            .expect("written");
+        let (_, settings, problems) = Look::find(Some("mine".into()), dirs).expect("it exists");
+        assert_eq!(settings.theme.name, "mine");
+        assert!(
+            problems
+                .iter()
+                .any(|problem| problem.contains("keymap.toml")),
+            "{problems:?}"
+        );
+    }
+
+    #[test]
+    fn an_unknown_theme_is_refused_with_those_that_there_are() {
+        let (_home, dirs) = home();
+        let refusal = Look::find(Some("drak".into()), dirs)
+            .err()
+            .expect("refused");
+        assert_eq!(refusal.problem, "there is no theme `drak`");
+        assert!(refusal.hint.is_some_and(|hint| hint.contains("dark, ")));
+    }
+
+    #[test]
+    fn the_ground_is_remembered_for_the_next_first_frame() {
+        let (_home, dirs) = home();
+        assert_eq!(last_ground(&dirs), None);
+        super::remember_ground(&dirs, Ground::Light);
+        assert_eq!(last_ground(&dirs), Some(Ground::Light));
+    }
+}

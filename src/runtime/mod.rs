@@ -70,8 +70,10 @@ pub struct Launch {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Exit {
     Asked,
-    /// The agent is gone, or the screen's own thread has panicked.
+    /// The agent is gone.
     Lost,
+    /// The screen itself is at fault.
+    Panicked,
     /// The terminal is gone.
     Gone,
     Ended(u8),
@@ -83,7 +85,7 @@ impl Exit {
     pub fn code(&self) -> u8 {
         match self {
             Exit::Asked => 0,
-            Exit::Lost => 1,
+            Exit::Lost | Exit::Panicked => 1,
             Exit::Refused(_) => 2,
             // As if it had been hung up on.
             Exit::Gone => 129,
@@ -126,7 +128,7 @@ pub async fn run(launch: Launch) -> Result<Exit, Refusal> {
         }
         shell.rounds().await
     });
-    let exit = ran.catch_unwind().await.unwrap_or(Exit::Lost);
+    let exit = ran.catch_unwind().await.unwrap_or(Exit::Panicked);
     shell.end(&exit).await;
     Ok(exit)
 }
@@ -194,7 +196,7 @@ impl Shell {
             title: Title::default(),
             clicks: Clicks::default(),
             stage: Stage::Shown,
-            aside: terminal::ASK_GROUND.as_bytes().to_vec(),
+            aside: terminal::questions().as_bytes().to_vec(),
             last_tick: None,
             exit: None,
         })

@@ -18,7 +18,7 @@ pub const SCREEN_ON: &str =
 /// The same backwards, after a frame that may have been cut off.
 pub const SCREEN_OFF: &str = "\x1b[?2026l\x1b[0m\x1b[<u\x1b[?1006l\x1b[?1002l\x1b[?1000l\x1b[?1004l\x1b[?2004l\x1b[?25h\x1b[?1049l\x1b[23;0t";
 /// Asks for the colour of the ground.
-pub const ASK_GROUND: &str = "\x1b]11;?\x1b\\";
+const ASK_GROUND: &str = "\x1b]11;?\x1b\\";
 
 /// How long a terminal that does not read may keep the program from ending.
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -87,6 +87,14 @@ pub fn say(text: &str) {
             Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
             Err(_) => return,
         }
+    }
+}
+
+/// What to ask a terminal about itself. The console of Linux would print it.
+pub fn questions() -> &'static str {
+    match std::env::var("TERM").as_deref() {
+        Ok("linux") => "",
+        Ok(_) | Err(_) => ASK_GROUND,
     }
 }
 
