@@ -1,5 +1,5 @@
 //! Anything at all, in any order: nothing panics, the caret stays on the screen, nothing spins, and no question is answered
-//! before its time.
+//! before its time. It begins anywhere, so that every part of the screen is reached.
 
 use std::time::{Duration, Instant};
 
@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use ratatui::layout::Position;
 use serde_json::json;
 
+use super::screens::{busy, finished};
 use crate::app::dialogs::Dialog;
 use crate::app::job::{Candidate, JobResult, SessionRow};
 use crate::app::pointer::PointerKind;
@@ -32,12 +33,43 @@ enum Event {
     Agent(AgentEvent),
     Job(JobResult),
     Passed(u64),
+    /// Scrolls to the end of a question, and waits until it takes an answer.
+    Read,
 }
 
-/// Keys that the map binds somewhere, so that all parts are reached.
+/// Where it begins, so that all parts of the screen are reached.
+const STARTS: &[fn() -> App] = &[
+    App::new,
+    App::starting,
+    App::working,
+    busy,
+    finished,
+    || App::asked("Bash"),
+    || App::asked("Edit"),
+];
+
+/// Keys that lead into each part.
+const WAYS: &[&str] = &[
+    "",
+    "ctrl+s",
+    "ctrl+s v",
+    "ctrl+s v v",
+    "ctrl+s /",
+    "ctrl+t",
+    "ctrl+t enter",
+    "ctrl+t i",
+    "ctrl+p",
+    "ctrl+r",
+    "f1",
+];
+
+/// Keys that the map binds somewhere; those that lead out of a part come more often.
 const KEYS: &[&str] = &[
     "enter",
     "esc",
+    "esc",
+    "esc",
+    "q",
     "tab",
     "shift+tab",
     "up",
@@ -252,7 +284,7 @@ fn any_turn_event() -> impl Strategy<Value = TurnEvent> {
             usage,
         }),
         1 => (0u64..5000).prop_map(|saved| TurnEvent::Saved(Duration::from_millis(saved))),
-        2 => any_ending().prop_map(|ending| TurnEvent::Finished(TurnSummary {
+        1 => any_ending().prop_map(|ending| TurnEvent::Finished(TurnSummary {
             ending,
             text: String::new(),
             responses: 1,
@@ -263,9 +295,13 @@ fn any_turn_event() -> impl Strategy<Value = TurnEvent> {
     ]
 }
 
+/// Stands for the turn that runs.
+const THIS_TURN: u64 = u64::MAX;
+
 fn any_agent_event() -> impl Strategy<Value = AgentEvent> {
     prop_oneof![
-        20 => (0u64..3, any_turn_event()).prop_map(|(turn, event)| AgentEvent::Turn(TurnId(turn), event)),
+        20 => (prop_oneof![12 => Just(THIS_TURN), 1 => 0u64..3], any_turn_event())
+            .prop_map(|(turn, event)| AgentEvent::Turn(TurnId(turn), event)),
         1 => any_text().prop_map(AgentEvent::Notice),
         1 => any_text().prop_map(|text| AgentEvent::TakenBack(vec![vec![Block::text(text)]])),
         1 => (any_call(), any_text()).prop_map(|(call, text)| {
@@ -330,6 +366,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         16 => any_agent_event().prop_map(Event::Agent),
         1 => any_job().prop_map(Event::Job),
         4 => (0u64..700).prop_map(Event::Passed),
+        2 => Just(Event::Read),
     ]
 }
 
@@ -341,11 +378,15 @@ struct Watched {
 }
 
 impl Watched {
-    fn new(width: u16, height: u16) -> Self {
-        Self {
-            screen: App::new().on(width, height),
+    fn new(start: fn() -> App, way: &str, width: u16, height: u16) -> Self {
+        let mut watched = Self {
+            screen: start().on(width, height),
             asked: None,
-        }
+        };
+        watched.look();
+        watched.screen.press(way);
+        watched.look();
+        watched
     }
 
     fn happens(&mut self, event: Event) {
@@ -361,7 +402,19 @@ impl Watched {
                 Vec::new()
             }
             Event::Focused(focused) => screen.update(Msg::Focused(focused)),
+            Event::Agent(AgentEvent::Turn(TurnId(THIS_TURN), event)) => {
+                let over = matches!(event, TurnEvent::Finished(_));
+                let effects = screen.hear(event);
+                screen.turn.0 += u64::from(over);
+                effects
+            }
             Event::Agent(event) => screen.told(event),
+            Event::Read => {
+                screen.press("end");
+                screen.frame();
+                screen.after(Duration::from_millis(300));
+                Vec::new()
+            }
             Event::Job(result) => screen.update(Msg::JobDone(result)),
             Event::Passed(time) => {
                 screen.state.now += Duration::from_millis(time);
@@ -459,10 +512,12 @@ proptest! {
 
     #[test]
     fn anything_may_happen_in_any_order(
+        start in prop::sample::select(STARTS),
+        way in prop::sample::select(WAYS),
         size in (1u16..130, 1u16..45),
         events in prop::collection::vec(any_event(), 1..60),
     ) {
-        let mut watched = Watched::new(size.0, size.1);
+        let mut watched = Watched::new(start, way, size.0, size.1);
         for event in events {
             watched.happens(event);
         }
