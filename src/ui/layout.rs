@@ -53,6 +53,7 @@ pub fn place(
     for motion in &scroll.motions {
         top = walk.go(top, *motion, end);
     }
+    let (top, end) = (walk.down(top, 0), walk.down(end, 0));
     // Who has the end in view wants to see what comes.
     let follows = top >= end;
     Placed {
@@ -181,6 +182,7 @@ impl Walk<'_> {
         }
     }
 
+    /// By no rows, it goes past cells without any: of the places that are the same, to the last one.
     fn down(&mut self, from: Place, mut rows: usize) -> Place {
         let Place { mut index, mut row } = from;
         while index < self.entries.len() {

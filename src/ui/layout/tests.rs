@@ -150,7 +150,9 @@ proptest! {
         let mut column = Column::new(&heights);
         let mut scroll = Scroll::default();
         let before = column.go(&mut scroll, &[Motion::Rows(-up)], height);
-        prop_assume!(!before.follows);
+        if before.follows {
+            return Ok(());
+        }
         let mut longer = Column::new(&[heights, more].concat());
         let after = longer.place(&scroll, height);
         prop_assert_eq!(after, before);
