@@ -3,14 +3,14 @@
 //! Nothing is written here; the bytes of a frame leave the program in one piece. Terminals do not agree on how wide some
 //! characters are, so after one of these the cursor is placed anew: a wrong guess smears one cell, not the row.
 
-use std::convert::Infallible;
 use std::io::Write;
 
-use ratatui::backend::{Backend, ClearType, WindowSize};
 use ratatui::buffer::Cell;
 use ratatui::layout::{Position, Size};
 use ratatui::style::{Color, Modifier};
 use unicode_width::UnicodeWidthChar;
+
+use super::shift::Shift;
 
 #[cfg(test)]
 mod tests;
@@ -19,7 +19,6 @@ mod tests;
 const BEGIN_FRAME: &[u8] = b"\x1b[?2026h";
 const END_FRAME: &[u8] = b"\x1b[?2026l";
 
-/// For ratatui it is a terminal that notes where the cursor shall be and shows nothing.
 #[derive(Debug)]
 pub struct Encoder {
     bytes: Vec<u8>,
@@ -29,8 +28,6 @@ pub struct Encoder {
     look: Option<Look>,
     /// Whether the terminal shows its cursor, as far as that is known.
     cursor_shown: Option<bool>,
-    /// Where the cursor shall be after the frame; `None` for nowhere.
-    caret: Option<Position>,
 }
 
 /// How the next character will look.
@@ -49,7 +46,6 @@ impl Encoder {
             at: None,
             look: None,
             cursor_shown: None,
-            caret: None,
         }
     }
 
@@ -65,6 +61,26 @@ impl Encoder {
         // What is cleared takes the colour of the ground that is set.
         self.dress(Look::default());
         self.bytes.extend_from_slice(b"\x1b[2J");
+    }
+
+    /// Lets the terminal move rows. Line feeds and their reverse inside margins are what every terminal knows.
+    pub fn shift(&mut self, shift: Shift) {
+        let Shift { top, bottom, up } = shift;
+        // The rows that come in take the colour of the ground that is set.
+        self.dress(Look::default());
+        let (first, last) = (u32::from(top) + 1, u32::from(bottom));
+        self.write(format_args!("\x1b[{first};{last}r"));
+        let (row, feed): (u32, &[u8]) = if up > 0 {
+            (last, b"\n")
+        } else {
+            (first, b"\x1bM")
+        };
+        self.write(format_args!("\x1b[{row}H"));
+        for _ in 0..up.unsigned_abs() {
+            self.bytes.extend_from_slice(feed);
+        }
+        self.bytes.extend_from_slice(b"\x1b[r");
+        self.at = None;
     }
 
     pub fn put(&mut self, at: Position, cell: &Cell) {
@@ -84,11 +100,11 @@ impl Encoder {
     }
 
     /// Places the cursor and returns the bytes of the frame; `None` when nothing has changed.
-    pub fn finish(&mut self, mut spare: Vec<u8>) -> Option<Vec<u8>> {
-        if let Some(caret) = self.caret {
+    pub fn finish(&mut self, mut spare: Vec<u8>, caret: Option<Position>) -> Option<Vec<u8>> {
+        if let Some(caret) = caret {
             self.go_to(caret);
         }
-        let shown = self.caret.is_some();
+        let shown = caret.is_some();
         if self.cursor_shown != Some(shown) {
             self.cursor_shown = Some(shown);
             let code: &[u8] = if shown { b"\x1b[?25h" } else { b"\x1b[?25l" };
@@ -221,57 +237,5 @@ impl Codes<'_> {
             }
         };
         self.push(format_args!("{code}"));
-    }
-}
-
-impl Backend for Encoder {
-    type Error = Infallible;
-
-    fn draw<'a, I>(&mut self, _: I) -> Result<(), Infallible>
-    where
-        I: Iterator<Item = (u16, u16, &'a Cell)>,
-    {
-        Ok(())
-    }
-
-    fn hide_cursor(&mut self) -> Result<(), Infallible> {
-        self.caret = None;
-        Ok(())
-    }
-
-    fn show_cursor(&mut self) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn get_cursor_position(&mut self) -> Result<Position, Infallible> {
-        Ok(self.caret.unwrap_or_default())
-    }
-
-    fn set_cursor_position<P: Into<Position>>(&mut self, position: P) -> Result<(), Infallible> {
-        self.caret = Some(position.into());
-        Ok(())
-    }
-
-    fn clear(&mut self) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn clear_region(&mut self, _: ClearType) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn size(&self) -> Result<Size, Infallible> {
-        Ok(self.size)
-    }
-
-    fn window_size(&mut self) -> Result<WindowSize, Infallible> {
-        Ok(WindowSize {
-            columns_rows: self.size,
-            pixels: Size::ZERO,
-        })
-    }
-
-    fn flush(&mut self) -> Result<(), Infallible> {
-        Ok(())
     }
 }

@@ -20,6 +20,7 @@ mod panic;
 mod pointer;
 mod rounds;
 mod screen;
+mod shift;
 mod signals;
 mod terminal;
 mod title;

@@ -223,9 +223,9 @@ impl Shell {
         self.tell(Msg::LaidOut(found)).await;
         let (state, caches) = (&self.state, &self.caches);
         let spare = self.writer.spare();
-        let bytes = self
-            .screen
-            .draw(spare, |frame| ui::view(state, caches, frame));
+        let bytes = self.screen.draw(spare, caches.conversation(), |area, buf| {
+            ui::paint(state, caches, area, buf)
+        });
         for request in self.caches.highlights.take_wanted() {
             self.colours.ask(request);
         }

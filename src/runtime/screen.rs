@@ -1,33 +1,39 @@
-//! The screen as ratatui sees it: a frame is painted, and comes out as the bytes that change the last one into it.
+//! What the terminal shows: a frame is painted, and comes out as the bytes that change the last one into it.
 //!
 //! The difference is made here, not by ratatui: half a wide character that is written over takes the other half with it,
-//! and terminals do not agree on how that looks, so the other half is drawn, too.
+//! and terminals do not agree on how that looks, so the other half is drawn, too. Rows that have only moved are moved by
+//! the terminal itself.
 
 use ratatui::buffer::{Buffer, Cell};
-use ratatui::layout::{Position, Size};
-use ratatui::{Frame, Terminal};
+use ratatui::layout::{Position, Rect, Size};
 use unicode_width::UnicodeWidthStr;
 
 use super::encoder::Encoder;
+use super::shift::{self, Shift};
 
 pub struct Screen {
-    terminal: Terminal<Encoder>,
+    encoder: Encoder,
     /// What the terminal shows.
     shown: Buffer,
+    /// Where the next frame is painted.
+    next: Buffer,
+    size: Size,
 }
 
 impl Screen {
     pub fn new(size: Size) -> Self {
-        let Ok(terminal) = Terminal::new(Encoder::new(size));
         Self {
-            terminal,
+            encoder: Encoder::new(size),
             shown: Buffer::default(),
+            next: Buffer::default(),
+            size,
         }
     }
 
     /// The next frame has another size. A terminal that changes its size may do anything with what it shows.
     pub fn resize(&mut self, size: Size) {
-        self.terminal.backend_mut().resize(size);
+        self.size = size;
+        self.encoder.resize(size);
         self.repaint();
     }
 
@@ -36,18 +42,33 @@ impl Screen {
         self.shown = Buffer::default();
     }
 
-    /// `None` when the frame looks like the last one. `spare` is a buffer to use again.
-    pub fn draw(&mut self, spare: Vec<u8>, view: impl FnOnce(&mut Frame)) -> Option<Vec<u8>> {
-        let Ok(frame) = self.terminal.draw(view);
-        let painted = frame.buffer.clone();
-        let encoder = self.terminal.backend_mut();
-        if self.shown.area != painted.area {
-            encoder.begin_anew();
-            self.shown = Buffer::empty(painted.area);
+    /// Lets a frame be painted; the painter says where the caret is, and `moves` is the part whose rows may move up and
+    /// down. `None` when the frame looks like the last one. `spare` is a buffer to use again.
+    pub fn draw(
+        &mut self,
+        spare: Vec<u8>,
+        moves: Rect,
+        paint: impl FnOnce(Rect, &mut Buffer) -> Option<Position>,
+    ) -> Option<Vec<u8>> {
+        let area = Rect::from((Position::ORIGIN, self.size));
+        if self.next.area == area {
+            self.next.reset();
+        } else {
+            self.next = Buffer::empty(area);
         }
-        change(&self.shown, &painted, encoder);
-        self.shown = painted;
-        encoder.finish(spare)
+        let caret = paint(area, &mut self.next);
+        let encoder = &mut self.encoder;
+        if self.shown.area != area {
+            encoder.begin_anew();
+            self.shown = Buffer::empty(area);
+        }
+        if let Some(shift) = Shift::find(&self.shown, &self.next, moves) {
+            encoder.shift(shift);
+            shift::apply(&mut self.shown, shift);
+        }
+        change(&self.shown, &self.next, encoder);
+        std::mem::swap(&mut self.shown, &mut self.next);
+        encoder.finish(spare, caret)
     }
 }
 

@@ -174,6 +174,11 @@ impl Caches {
         if above.height < 12 { whole } else { above }
     }
 
+    /// Where the conversation is; its rows move up and down.
+    pub fn conversation(&self) -> Rect {
+        self.areas.conversation
+    }
+
     /// What is under the mouse.
     pub fn hit(&self, column: u16, row: u16) -> Target {
         let at = Position::new(column, row);
@@ -289,16 +294,19 @@ impl Areas {
     }
 }
 
-/// Paints the state as it was laid out.
-pub fn view(state: &AppState, caches: &Caches, frame: &mut Frame) {
-    let whole = frame.area();
-    let buf = frame.buffer_mut();
-    let caret = if whole.width < SMALLEST.0 || whole.height < SMALLEST.1 {
+/// Paints the state as it was laid out; says where the caret is.
+pub fn paint(state: &AppState, caches: &Caches, whole: Rect, buf: &mut Buffer) -> Option<Position> {
+    if whole.width < SMALLEST.0 || whole.height < SMALLEST.1 {
         draw_notice(state, whole, buf)
     } else {
         draw(state, caches, whole, buf)
-    };
-    if let Some(caret) = caret {
+    }
+}
+
+/// [`paint`] on a frame of ratatui.
+pub fn view(state: &AppState, caches: &Caches, frame: &mut Frame) {
+    let whole = frame.area();
+    if let Some(caret) = paint(state, caches, whole, frame.buffer_mut()) {
         frame.set_cursor_position(caret);
     }
 }

@@ -1,4 +1,5 @@
 use proptest::prelude::{Just, Strategy, prop, prop_assert_eq, prop_oneof, proptest};
+use ratatui::layout::{Position, Rect};
 use ratatui::style::{Color, Modifier, Style};
 
 use crate::runtime::screen::Screen;
@@ -13,17 +14,16 @@ struct Piece {
 }
 
 const SIZE: (u16, u16) = (20, 6);
+const WHOLE: Rect = Rect::new(0, 0, SIZE.0, SIZE.1);
 
 fn draw(screen: &mut Screen, pieces: &[Piece]) -> String {
-    let bytes = screen.draw(Vec::new(), |frame| {
+    let bytes = screen.draw(Vec::new(), WHOLE, |area, buffer| {
         for piece in pieces {
-            let area = frame.area();
-            let buffer = frame.buffer_mut();
             if piece.x < area.width && piece.y < area.height {
                 buffer.set_string(piece.x, piece.y, piece.text, piece.style);
             }
         }
-        frame.set_cursor_position((1, 1));
+        Some(Position::new(1, 1))
     });
     String::from_utf8(bytes.unwrap_or_default()).expect("text")
 }

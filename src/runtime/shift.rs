@@ -1,0 +1,170 @@
+//! Rows that have moved up or down as a whole: a conversation that goes on is mostly that. Telling the terminal to move
+//! them takes a few bytes, painting them anew a whole screen.
+
+use ratatui::buffer::{Buffer, Cell};
+use ratatui::layout::Rect;
+
+/// Further moves are rare, and looking for them costs.
+const FURTHEST: u16 = 24;
+/// So many rows have to be saved for it to be worth it.
+const LEAST_SAVED: usize = 3;
+
+/// Rows from `top` to before `bottom` move up by `up`, or down if that is negative.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shift {
+    pub top: u16,
+    pub bottom: u16,
+    pub up: i16,
+}
+
+impl Shift {
+    /// The move that saves most, of rows in a part of the screen. What is beside that part moves along, and is painted anew
+    /// where it has to be.
+    pub fn find(before: &Buffer, after: &Buffer, part: Rect) -> Option<Self> {
+        let part = part.intersection(before.area).intersection(after.area);
+        let changed = (part.top()..part.bottom())
+            .filter(|y| cells(before, part, *y) != cells(after, part, *y))
+            .count();
+        if changed <= LEAST_SAVED {
+            return None;
+        }
+        let furthest = FURTHEST.min(part.height / 2);
+        let steps = (1..=furthest).flat_map(|step| {
+            let step = i16::try_from(step).unwrap_or(i16::MAX);
+            [step, -step]
+        });
+        let runs = steps.filter_map(|up| longest_run(before, after, part, up));
+        let best = runs.max_by_key(|run| run.saved)?;
+        (best.saved > LEAST_SAVED).then_some(best.shift)
+    }
+}
+
+struct Run {
+    shift: Shift,
+    /// How many rows need not be painted.
+    saved: usize,
+}
+
+/// The rows that are, `up` rows further down, what they were.
+fn longest_run(before: &Buffer, after: &Buffer, part: Rect, up: i16) -> Option<Run> {
+    let mut best: Option<Run> = None;
+    let (mut first, mut saved) = (None, 0);
+    for y in part.top()..=part.bottom() {
+        let from = y
+            .checked_add_signed(up)
+            .filter(|from| part.top() <= *from && *from < part.bottom());
+        let same = from
+            .filter(|_| y < part.bottom())
+            .is_some_and(|from| cells(after, part, y) == cells(before, part, from));
+        if same {
+            first.get_or_insert(y);
+            saved += usize::from(cells(after, part, y) != cells(before, part, y));
+            continue;
+        }
+        if let Some(first) = first.take()
+            && best.as_ref().is_none_or(|best| saved > best.saved)
+        {
+            let (top, bottom) = (
+                first.min(first.saturating_add_signed(up)),
+                y.max(y.saturating_add_signed(up)),
+            );
+            best = Some(Run {
+                shift: Shift { top, bottom, up },
+                saved,
+            });
+        }
+        saved = 0;
+    }
+    best
+}
+
+fn cells(buffer: &Buffer, part: Rect, y: u16) -> &[Cell] {
+    let start = buffer.index_of(part.x, y);
+    &buffer.content[start..start + usize::from(part.width)]
+}
+
+/// Does to a buffer what the terminal does to its screen.
+pub fn apply(buffer: &mut Buffer, shift: Shift) {
+    let columns = usize::from(buffer.area.width);
+    let rows =
+        &mut buffer.content[usize::from(shift.top) * columns..usize::from(shift.bottom) * columns];
+    let by = usize::from(shift.up.unsigned_abs()) * columns;
+    let empty = if shift.up > 0 {
+        rows.rotate_left(by);
+        let kept = rows.len() - by;
+        &mut rows[kept..]
+    } else {
+        rows.rotate_right(by);
+        &mut rows[..by]
+    };
+    for cell in empty {
+        cell.reset();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::buffer::Buffer;
+    use ratatui::layout::Rect;
+
+    use super::{Shift, apply};
+
+    fn screen(lines: &[&str]) -> Buffer {
+        Buffer::with_lines(lines.iter().copied())
+    }
+
+    const BEFORE: [&str; 8] = ["title", "a", "b", "c", "d", "e", "f", "input"];
+
+    #[test]
+    fn a_conversation_that_goes_on_moves_up() {
+        let after = screen(&["title", "b", "c", "d", "e", "f", "g", "input"]);
+        let shift = Shift::find(&screen(&BEFORE), &after, after.area);
+        let expected = Shift {
+            top: 1,
+            bottom: 7,
+            up: 1,
+        };
+        assert_eq!(shift, Some(expected));
+        let mut moved = screen(&BEFORE);
+        apply(&mut moved, expected);
+        assert_eq!(
+            moved,
+            screen(&["title", "b", "c", "d", "e", "f", "", "input"])
+        );
+    }
+
+    #[test]
+    fn one_that_is_scrolled_back_moves_down() {
+        let after = screen(&["title", "y", "z", "a", "b", "c", "d", "input"]);
+        let shift = Shift::find(&screen(&BEFORE), &after, after.area);
+        let expected = Shift {
+            top: 1,
+            bottom: 7,
+            up: -2,
+        };
+        assert_eq!(shift, Some(expected));
+        let mut moved = screen(&BEFORE);
+        apply(&mut moved, expected);
+        assert_eq!(
+            moved,
+            screen(&["title", "", "", "a", "b", "c", "d", "input"])
+        );
+    }
+
+    #[test]
+    fn what_stays_or_changes_altogether_does_not_move() {
+        let other = screen(&["title", "1", "2", "3", "4", "5", "6", "input"]);
+        assert_eq!(Shift::find(&screen(&BEFORE), &other, other.area), None);
+        let same = screen(&BEFORE);
+        assert_eq!(Shift::find(&same, &same, same.area), None);
+    }
+
+    #[test]
+    fn only_the_part_that_may_move_is_looked_at() {
+        let before = screen(&["a|x", "b|x", "c|x", "d|x", "e|x", "f|x"]);
+        let after = screen(&["b|x", "c|y", "d|x", "e|z", "f|x", "g|x"]);
+        let part = Rect::new(0, 0, 1, 6);
+        let shift = Shift::find(&before, &after, part).map(|shift| shift.up);
+        assert_eq!(shift, Some(1));
+    }
+}
