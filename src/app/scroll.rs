@@ -105,9 +105,6 @@ impl Scroll {
 
     /// How many cells came since the end was in view.
     pub fn unseen(&self, cells: usize) -> usize {
-        match self.anchor {
-            Anchor::Follow => 0,
-            Anchor::At { .. } => cells.saturating_sub(self.seen),
-        }
+        cells.saturating_sub(self.seen)
     }
 }

@@ -38,7 +38,7 @@ use self::panel::Listed;
 use self::text::{Row, clean, truncate, width};
 use crate::app::dialogs::{Dialog, DialogRest};
 use crate::app::pointer::Target;
-use crate::app::scroll::{Anchor, Found};
+use crate::app::scroll::Found;
 use crate::app::{AppState, Focus};
 use crate::theme::Role;
 
@@ -104,7 +104,7 @@ impl Caches {
             &mut self.cells,
             &mut self.highlights,
         );
-        self.below = new_below(state, areas.conversation).map_or(Rect::default(), |(_, mark)| mark);
+        self.below = new_below(state, &self.pane).map_or(Rect::default(), |(_, mark)| mark);
         self.listed = panel::lay_out(state, areas.panel, areas.strip);
         let detail = self.lay_out_detail(state);
         let dialog = self.lay_out_dialog(state, whole);
@@ -334,7 +334,7 @@ fn draw(state: &AppState, caches: &Caches, whole: Rect, buf: &mut Buffer) -> Opt
         panel::draw_detail(rows, detail.scroll, areas.conversation, buf);
     } else {
         caches.pane.draw(state, &caches.cells, buf);
-        if let Some((text, mark)) = new_below(state, areas.conversation) {
+        if let Some((text, mark)) = new_below(state, &caches.pane) {
             let style = theme.style(Role::Chosen);
             buf.set_stringn(mark.x, mark.y, text, usize::from(mark.width), style);
         }
@@ -381,8 +381,9 @@ fn draw(state: &AppState, caches: &Caches, whole: Rect, buf: &mut Buffer) -> Opt
 }
 
 /// How much came since the person scrolled up, and where it is said.
-fn new_below(state: &AppState, area: Rect) -> Option<(String, Rect)> {
-    if state.scroll.anchor == Anchor::Follow || area.height == 0 {
+fn new_below(state: &AppState, pane: &Pane) -> Option<(String, Rect)> {
+    let area = pane.area;
+    if pane.follows || area.height == 0 {
         return None;
     }
     let text = match state.scroll.unseen(state.transcript.len()) {

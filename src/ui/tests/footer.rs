@@ -14,13 +14,13 @@ fn hint(key: &str, words: &str) -> (String, String) {
 }
 
 #[test]
-fn the_footer_says_what_ctrl_c_will_do() {
+fn the_footer_says_what_the_next_press_will_do() {
     let mut screen = App::working().on(120, 30);
-    assert_eq!(first_hints(&mut screen, 1), [hint("Ctrl+C", "interrupt")]);
+    assert_eq!(first_hints(&mut screen, 1), [hint("Esc", "interrupt")]);
     screen.press("ctrl+c");
     assert_eq!(
         first_hints(&mut screen, 1),
-        [hint("Ctrl+C", "stop with force")]
+        [hint("Esc", "stop with force")]
     );
     screen.ends(Ending::Interrupted);
     screen.types("draft");
