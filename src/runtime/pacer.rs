@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 /// The least time between two frames that only show output.
-const BETWEEN_FRAMES: Duration = Duration::from_millis(8);
+const BETWEEN_FRAMES: Duration = Duration::from_millis(16);
 
 #[derive(Debug, Default)]
 pub struct Pacer {

@@ -59,6 +59,10 @@ fn slash(text: &str) -> Result<Option<Draft>, String> {
     let Some(behind) = text.strip_prefix('/') else {
         return Ok(None);
     };
+    // Several lines, perhaps pasted, are a text: nobody means to run the first of them.
+    if behind.contains('\n') {
+        return Ok(None);
+    }
     let (name, arguments) = behind
         .split_once(char::is_whitespace)
         .unwrap_or((behind, ""));

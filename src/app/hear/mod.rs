@@ -298,7 +298,7 @@ impl AppState {
             Ending::Done => "done",
             Ending::Interrupted | Ending::MaxTurns | Ending::Failed { .. } => "stopped",
         });
-        if stopped && !makes_way && !self.queue.is_empty() {
+        if summary.ending == Ending::Interrupted && !makes_way && !self.queue.is_empty() {
             // Control goes back to the person, and so does what waited.
             effects.push(Effect::Send(Command::TakeBack));
         }
