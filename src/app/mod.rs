@@ -378,6 +378,7 @@ pub fn update(state: &mut AppState, msg: Msg) -> Vec<Effect> {
 
 impl AppState {
     fn press(&mut self, key: KeyEvent) -> Vec<Effect> {
+        self.flash = None;
         if self.types_escape(key) {
             return self.composer.key(key, self.now);
         }

@@ -110,14 +110,13 @@ impl Shell {
                 self.tell(Msg::JobDone(result)).await;
             }
             Heard::Agent(heard) => self.hear_agent(heard).await,
-            Heard::Written(Ok(())) => {}
             Heard::Written(Err(_)) => self.exit = Some(Exit::Gone),
             Heard::Coloured(answer) => {
                 self.pacer.want(Urgency::Soon);
                 self.caches.highlights.ready(answer.key, answer.colours);
             }
             Heard::Time if self.stage == Stage::Away(Reason::Stopped) => self.continued().await,
-            Heard::Time => {}
+            Heard::Written(Ok(())) | Heard::Time => {}
         }
     }
 

@@ -72,7 +72,7 @@ fn activity(state: &AppState) -> Option<Doing> {
             let left = until.saturating_duration_since(state.now).as_secs() + 1;
             let problem = clean(problem);
             (
-                format!("! {problem} · try {} in {left}s", attempt + 1),
+                format!("! try {} in {left}s · {problem}", attempt + 1),
                 Role::Warning,
             )
         }

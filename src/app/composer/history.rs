@@ -156,7 +156,11 @@ impl HistorySearch {
 
 fn matches(entry: Option<&str>, query: &str) -> bool {
     let entry = entry.unwrap_or_default();
-    let head = &entry[..entry.floor_char_boundary(LOOKED_AT)];
+    let mut end = entry.len().min(LOOKED_AT);
+    while !entry.is_char_boundary(end) {
+        end -= 1;
+    }
+    let head = &entry[..end];
     query.is_empty() || !find_all(head, query).is_empty()
 }
 

@@ -6,6 +6,7 @@ use super::DialogRest;
 pub struct HelpDialog {
     pub offset: usize,
     furthest: usize,
+    visible: usize,
 }
 
 impl HelpDialog {
@@ -14,8 +15,14 @@ impl HelpDialog {
         self.offset = self.offset.saturating_add_signed(rows).min(self.furthest);
     }
 
+    /// As far as there is in view, but for a line; down, or up if negative.
+    pub fn page(&mut self, direction: i64) {
+        let rows = i64::try_from(self.visible.saturating_sub(1).max(1)).unwrap_or(1);
+        self.scroll(rows * direction);
+    }
+
     pub fn settle(&mut self, rest: DialogRest) {
-        self.furthest = rest.furthest;
+        (self.furthest, self.visible) = (rest.furthest, rest.visible);
         self.offset = self.offset.min(rest.furthest);
     }
 }

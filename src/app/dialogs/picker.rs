@@ -111,6 +111,13 @@ impl Picker {
             .filter(|(_, item)| passes(item))
             .map(|(index, _)| index)
             .collect();
+        // What is called so comes before what is only about it.
+        let first = words.first().map_or("", String::as_str);
+        self.shown.sort_by_key(|index| {
+            let label = self.items[*index].label.to_lowercase();
+            let name = label.trim_start_matches('/');
+            (!name.starts_with(first), !name.contains(first))
+        });
         self.chosen = 0;
     }
 }

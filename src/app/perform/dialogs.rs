@@ -88,8 +88,8 @@ impl AppState {
                 match action {
                     Action::LineDown | Action::Next => help.scroll(1),
                     Action::LineUp | Action::Previous => help.scroll(-1),
-                    Action::PageDown | Action::HalfPageDown => help.scroll(10),
-                    Action::PageUp | Action::HalfPageUp => help.scroll(-10),
+                    Action::PageDown | Action::HalfPageDown => help.page(1),
+                    Action::PageUp | Action::HalfPageUp => help.page(-1),
                     Action::Top => help.scroll(i64::MIN / 2),
                     Action::Bottom => help.scroll(i64::MAX / 2),
                     Action::Back | Action::Help => return self.close_dialog(),
@@ -145,11 +145,13 @@ impl AppState {
             Dialog::Permission(permission) => !over && !permission.is_empty(),
             Dialog::Pause(_) | Dialog::ByHand(_) | Dialog::Picker(_) | Dialog::Help(_) => true,
         });
-        let mut effects = effects;
-        if over {
-            effects.extend(self.climb(Rung::Interrupt));
+        if !over {
+            return effects;
         }
-        effects
+        // First the turn stops, then the call is denied: the other way round the model could go on in between.
+        let mut stop = self.climb(Rung::Interrupt);
+        stop.extend(effects);
+        stop
     }
 
     pub(super) fn close_dialog(&mut self) -> Vec<Effect> {

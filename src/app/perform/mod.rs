@@ -196,6 +196,7 @@ impl AppState {
             Rung::Draft => {
                 self.quit_armed = None;
                 self.composer.clear(self.now);
+                self.flash("cleared; ↑ brings it back");
             }
             Rung::ArmQuit => self.quit_armed = Some(self.now + QUIT_WINDOW),
             Rung::Quit => return vec![Effect::Quit(ExitReason::Asked)],

@@ -34,7 +34,13 @@ impl Call {
 }
 
 pub(super) fn read(file: &str) -> Call {
-    Call::new("Read", json!({ "file_path": file }))
+    Call::new("Read", json!({ "file_path": named(file) }))
+}
+
+/// A file as it is called: people may name it with the mark that completes it.
+fn named(file: &str) -> &str {
+    file.strip_prefix('@')
+        .map_or(file, |file| file.trim_matches('"'))
 }
 
 pub(super) fn find(glob: &str) -> Call {
@@ -71,7 +77,7 @@ pub(super) fn run(command: &str) -> Call {
 }
 
 pub(super) fn edit(file: &str, old: &str, new: &str) -> Call {
-    let input = json!({ "file_path": file, "old_string": old, "new_string": new });
+    let input = json!({ "file_path": named(file), "old_string": old, "new_string": new });
     Call::new("Edit", input)
 }
 

@@ -10,7 +10,7 @@ use crate::app::preview::Preview;
 use crate::protocol::{CallOutcome, FileDiff, Phase};
 use crate::theme::{Role, Theme};
 use crate::ui::diff::{self, Options};
-use crate::ui::text::{Indent, Row, chop, clean, strip_ansi, truncate, width, wrap};
+use crate::ui::text::{Indent, Row, chop, clean, overwritten, strip_ansi, truncate, width, wrap};
 
 /// A subject of which less would be left is not cut for the words behind it.
 const SHORTEST_SUBJECT: usize = 10;
@@ -26,7 +26,7 @@ const FAILED_LINES: usize = 5;
 const OPENED_LINES: usize = 200;
 
 pub fn rows(call: &Call, open: bool, state: &AppState, brush: &mut Brush) -> Vec<Row> {
-    let mut rows = vec![head(call, brush)];
+    let mut rows = vec![head(call, state, brush)];
     match &call.state {
         State::Arriving(partial) => {
             let preview = Preview::of(&call.tool, partial);
@@ -54,14 +54,14 @@ pub fn rows(call: &Call, open: bool, state: &AppState, brush: &mut Brush) -> Vec
 }
 
 /// The one line that is always there.
-fn head(call: &Call, brush: &Brush) -> Row {
+fn head(call: &Call, state: &AppState, brush: &Brush) -> Row {
     let theme = brush.theme;
     let mark = Span::styled(format!("{} ", glyph(call)), theme.style(state_role(call)));
     let name = match call.by {
         Author::Model => Span::styled(shown_name(&call.tool), theme.style(Role::Strong)),
         Author::Person => Span::styled("!", theme.style(Role::Accent)),
     };
-    let subject = call.subject();
+    let subject = shown_subject(call, state);
     let first = subject.lines().next().unwrap_or_default();
     let room =
         usize::from(brush.width).saturating_sub(usize::from(MARGIN) + width(&name.content) + 1);
@@ -84,6 +84,19 @@ fn head(call: &Call, brush: &Brush) -> Row {
     Row {
         gutter: MARGIN,
         ..Row::new(line)
+    }
+}
+
+/// What a call is about; files of the workspace by their place in it.
+pub fn shown_subject(call: &Call, state: &AppState) -> String {
+    let subject = call.subject();
+    let inside = subject
+        .strip_prefix(&state.session.workspace)
+        .and_then(|rest| rest.strip_prefix('/'))
+        .filter(|rest| !rest.is_empty());
+    match inside {
+        Some(inside) => inside.to_owned(),
+        None => subject,
     }
 }
 
@@ -241,7 +254,8 @@ pub fn output(text: &str, most: usize, brush: &Brush) -> Vec<Row> {
     let text = strip_ansi(text);
     let mut rows = Vec::new();
     for line in text.lines().take(most) {
-        let line = Line::from(Span::styled(clean(line).into_owned(), style));
+        let line = clean(overwritten(line)).into_owned();
+        let line = Line::from(Span::styled(line, style));
         rows.extend(chop(line, brush.width, &indent));
     }
     let more = text.lines().count().saturating_sub(most);

@@ -1,7 +1,7 @@
 //! Cuts markdown into segments that can be laid out one by one.
 //!
 //! Works line by line and never takes a border back, which is what makes streaming cheap. A border is set only where
-//! CommonMark starts a new block at the top level for sure: at headings and fences that are not indented, and at a line
+//! `CommonMark` starts a new block at the top level for sure: at headings and fences that are not indented, and at a line
 //! that is not indented after a blank one, unless it may go on with a list. Everything else stays together, up to a size
 //! that keeps the layout of an open segment affordable.
 
@@ -148,7 +148,13 @@ impl Splitter {
         }
         self.searched = source.len();
         let too_long = self.fence().is_none() && source.len() - self.at > TOO_LARGE;
-        too_long.then(|| source.floor_char_boundary(self.at + TOO_LARGE))
+        too_long.then(|| {
+            let mut end = self.at + TOO_LARGE;
+            while !source.is_char_boundary(end) {
+                end -= 1;
+            }
+            end
+        })
     }
 
     fn read(&mut self, source: &str, range: Range<usize>, done: &mut Vec<Segment>) {

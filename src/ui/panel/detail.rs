@@ -11,7 +11,7 @@ use crate::app::call::{Call, State};
 use crate::theme::Role;
 use crate::ui::cells::{Brush, change_rows, outcome_words, phase_words, seconds};
 use crate::ui::conversation::draw_row;
-use crate::ui::text::{Indent, Row, chop, clean, reveal, strip_ansi};
+use crate::ui::text::{Indent, Row, chop, clean, overwritten, reveal, strip_ansi};
 
 /// More lines of output than this are in the file that the result names.
 const MOST_LINES: usize = 5_000;
@@ -142,7 +142,8 @@ fn lines(text: &str, brush: &Brush) -> Vec<Row> {
     let style = brush.theme.style(Role::Text);
     let mut rows = Vec::new();
     for line in text.lines().take(MOST_LINES) {
-        let line = Line::from(Span::styled(clean(line).into_owned(), style));
+        let line = clean(overwritten(line)).into_owned();
+        let line = Line::from(Span::styled(line, style));
         rows.extend(chop(line, brush.width, &Indent::default()));
     }
     let more = text.lines().count().saturating_sub(MOST_LINES);

@@ -10,8 +10,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::cells::{glyph, outcome_words, phase_words, seconds, state_role};
-use super::text::{clean, strip_ansi, truncate, truncate_middle, width};
+use super::cells::{glyph, outcome_words, phase_words, seconds, shown_subject, state_role};
+use super::text::{clean, overwritten, strip_ansi, truncate, truncate_middle, width};
 use crate::app::call::{Author, Call, State};
 use crate::app::{AppState, Focus};
 use crate::protocol::Phase;
@@ -211,7 +211,7 @@ fn first_line(state: &AppState, lines: &[ListLine], height: usize) -> usize {
 
 fn last_line(call: &Call) -> String {
     let line = call.last_line().unwrap_or_default();
-    clean(&strip_ansi(line)).trim().to_owned()
+    clean(overwritten(&strip_ansi(line))).trim().to_owned()
 }
 
 /// Where the strip has room left, it says what a call printed last.
@@ -235,7 +235,7 @@ fn draw_call(call: &Call, state: &AppState, chosen: bool, area: Rect, buf: &mut 
     };
     let used = 2 + width(&name) + 1 + width(&time) + 1;
     let room = usize::from(area.width).saturating_sub(used);
-    let subject = call.subject();
+    let subject = shown_subject(call, state);
     let first = clean(subject.lines().next().unwrap_or_default()).into_owned();
     let shown = if first.contains('/') && !first.contains(' ') {
         truncate_middle(&first, room)

@@ -5,6 +5,12 @@
 
 use std::borrow::Cow;
 
+/// What a line shows in the end: a program that goes back to its start writes over it.
+pub fn overwritten(line: &str) -> &str {
+    let line = line.trim_end_matches('\r');
+    line.rsplit('\r').next().unwrap_or(line)
+}
+
 /// `text` without its CSI, OSC, DCS and two-character escape sequences, in the 7-bit and the 8-bit form.
 pub fn strip_ansi(text: &str) -> Cow<'_, str> {
     let Some(first) = next_introducer(text, 0) else {

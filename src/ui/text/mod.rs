@@ -12,7 +12,7 @@ mod visible;
 mod width;
 mod wrap;
 
-pub use ansi::strip_ansi;
+pub use ansi::{overwritten, strip_ansi};
 pub use clean::{Cleaner, TAB, clean, clean_line, reveal};
 pub use row::Row;
 pub use truncate::{truncate, truncate_middle};

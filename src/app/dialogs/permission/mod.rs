@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crossterm::event::KeyEvent;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tui_textarea::{CursorMove, TextArea};
 
 use self::arming::Arming;
@@ -239,8 +239,8 @@ impl PermissionDialog {
         match self.sitting.stage {
             Stage::Asking => self.sitting.arming.press(now),
             Stage::Hunks => false,
-            Stage::Rule => self.sitting.rule.input(key),
-            Stage::Reason => self.sitting.reason.input(key),
+            Stage::Rule => edit(&mut self.sitting.rule, key),
+            Stage::Reason => edit(&mut self.sitting.reason, key),
         };
     }
 
@@ -272,10 +272,10 @@ impl PermissionDialog {
 
     /// Carries an action out; `None` if it is not one of this dialog.
     pub fn perform(&mut self, action: Action, now: Instant) -> Option<Verdict> {
+        self.sitting.notice = None;
         if self.moves(action) {
             return Some(Verdict::Stays);
         }
-        self.sitting.notice = None;
         if action == Action::DenyAndInterrupt {
             return Some(self.leave(now));
         }
@@ -286,6 +286,14 @@ impl PermissionDialog {
             Stage::Hunks => self.pick(action, now),
         }
     }
+}
+
+/// Ctrl+U empties the line up to the caret, as in the input.
+fn edit(field: &mut TextArea<'static>, key: KeyEvent) -> bool {
+    if key.code == KeyCode::Char('u') && key.modifiers == KeyModifiers::CONTROL {
+        return field.delete_line_by_head();
+    }
+    field.input(key)
 }
 
 fn field_with(text: &str) -> TextArea<'static> {
