@@ -79,9 +79,13 @@ const RUNS_ANYTHING: [&str; 11] = [
     "api", "config", "dlx", "exec", "execute", "eval", "run", "shell", "ssh", "tool", "x",
 ];
 
+/// Programs whose first argument is only a group of what they do.
+const GROUPED: [&str; 4] = ["aws", "az", "gcloud", "gh"];
+
 /// Programs for which a rule with a wildcard would allow anything, or what cannot be taken back: only the exact command.
 const ONLY_EXACT: &[&str] = &[
     ".",
+    "Rscript",
     "agent-tui",
     "ash",
     "at",
@@ -109,6 +113,7 @@ const ONLY_EXACT: &[&str] = &[
     "exec",
     "expect",
     "export",
+    "fd",
     "find",
     "fish",
     "flock",
@@ -116,6 +121,9 @@ const ONLY_EXACT: &[&str] = &[
     "gdb",
     "install",
     "ionice",
+    "ipython",
+    "java",
+    "julia",
     "kill",
     "killall",
     "ksh",
@@ -123,17 +131,26 @@ const ONLY_EXACT: &[&str] = &[
     "lua",
     "mawk",
     "mv",
+    "mysql",
     "nawk",
     "nc",
     "ncat",
+    "nix-shell",
     "node",
+    "nodejs",
     "npx",
+    "nsenter",
+    "nvim",
+    "osascript",
     "parallel",
     "perl",
     "php",
+    "pkexec",
     "pkill",
     "pnpx",
+    "psql",
     "pwsh",
+    "pypy",
     "python",
     "python2",
     "python3",
@@ -142,20 +159,31 @@ const ONLY_EXACT: &[&str] = &[
     "rmdir",
     "rsync",
     "ruby",
+    "runuser",
     "scp",
     "screen",
+    "script",
     "sed",
     "setsid",
+    "sftp",
     "sh",
+    "shred",
     "socat",
     "source",
+    "sqlite3",
     "ssh",
     "strace",
     "su",
     "sudo",
     "tcsh",
+    "tee",
     "tmux",
+    "truncate",
+    "ts-node",
+    "tsx",
+    "unshare",
     "uvx",
+    "vi",
     "vim",
     "watch",
     "wget",
@@ -218,8 +246,11 @@ fn prefix(part: &Part) -> Option<String> {
     let unwrapped = unwrap(&part.words);
     let (program, arguments) = unwrapped.words.split_first()?;
     let name = base_name(&program.text);
-    let dangerous =
-        ONLY_EXACT.contains(&name) || name.starts_with("python") || name.starts_with("mkfs");
+    let dangerous = [name, without_version(name)]
+        .iter()
+        .any(|name| ONLY_EXACT.contains(name))
+        || name.starts_with("python")
+        || name.starts_with("mkfs");
     if dangerous || unwrapped.fed || !is_plain(program) {
         return None;
     }
@@ -232,9 +263,18 @@ fn prefix(part: &Part) -> Option<String> {
             words.push(&script.raw);
         } else if name != "cargo" && RUNS_ANYTHING.contains(&subcommand.raw.as_str()) {
             return None;
+        } else if GROUPED.contains(&name) {
+            let what = arguments.get(1).filter(|word| is_plain(word))?;
+            words.push(&what.raw);
         }
     }
     Some(words.join(" "))
+}
+
+/// `python` for `python3.12`.
+fn without_version(name: &str) -> &str {
+    let bare = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+    bare.trim_end_matches('-')
 }
 
 /// The whole command, where no letter of it means more in a rule.
@@ -344,6 +384,9 @@ mod tests {
         for (command, rule) in [
             ("cargo test --lib parser", "Bash(cargo test:*)"),
             ("pytest -k slow", "Bash(pytest:*)"),
+            ("gh pr view 12 --json title", "Bash(gh pr view:*)"),
+            ("aws s3 ls s3://bucket", "Bash(aws s3 ls:*)"),
+            ("gcc-12 -c x.c", "Bash(gcc-12:*)"),
             ("npm run build -- --watch", "Bash(npm run build:*)"),
             ("git push origin main", "Bash(git push:*)"),
             ("./gradlew test", "Bash(./gradlew test:*)"),
@@ -369,6 +412,15 @@ mod tests {
             "git -C sub push",
             "make -j4",
             "gh api user",
+            "gh pr",
+            "nodejs build.js",
+            "perl5.36 -c x.pl",
+            "ruby3.2 x.rb",
+            "lua5.4 x.lua",
+            "php8 x.php",
+            "emacs-29.1 x",
+            "tee out",
+            "sqlite3 app.db",
         ] {
             assert_eq!(for_command(command), format!("Bash({command})"));
         }
