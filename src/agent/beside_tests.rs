@@ -209,6 +209,49 @@ async fn what_waits_since_an_interrupt_goes_out_before_what_is_written_later() {
 }
 
 #[tokio::test]
+async fn every_choice_of_a_mode_is_answered_with_the_mode_in_force() {
+    let mut rig = Rig::new([]);
+    rig.send(Command::SetMode(Mode::Plan));
+    let told = rig.hear(|event| match event {
+        AgentEvent::ModeIs(mode) => Some(mode),
+        _ => None,
+    });
+    assert_eq!(told.await, Mode::Plan);
+    assert_eq!(rig.context.mode(), Mode::Plan);
+}
+
+#[tokio::test]
+async fn to_send_what_waits_stops_nothing_when_nothing_waits() {
+    let mut rig = Rig::new([vec![call("c", "Bash", json!({"command": "touch x"}))]]);
+    rig.submit("go");
+    asked(&mut rig).await;
+    rig.send(Command::SendQueue);
+    rig.send(Command::Answer("c".into(), Answer::Allow));
+    assert_eq!(rig.finished().await, Ending::Done);
+}
+
+#[tokio::test]
+async fn what_waits_at_the_end_of_a_run_that_was_not_done_waits_on() {
+    let limits = Limits {
+        max_turns: Some(1),
+        ..Limits::default()
+    };
+    let touch = call("c", "Bash", json!({"command": "touch x"}));
+    let mut rig = Rig::limited([vec![touch]], limits);
+    rig.submit("go");
+    asked(&mut rig).await;
+    rig.submit("later");
+    rig.send(Command::Answer("c".into(), Answer::Allow));
+    assert_eq!(rig.finished().await, Ending::MaxTurns);
+    rig.send(Command::TakeBack);
+    let taken = rig.hear(|event| match event {
+        AgentEvent::TakenBack(messages) => Some(messages),
+        _ => None,
+    });
+    assert_eq!(taken.await, [vec![Block::text("later")]]);
+}
+
+#[tokio::test]
 async fn a_limit_pauses_the_loop_until_the_person_says_more() {
     let read = |id: &str| vec![call(id, "Bash", json!({"command": format!("echo {id}")}))];
     let limits = Limits {

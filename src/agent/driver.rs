@@ -39,7 +39,7 @@ pub struct Agent {
     session: CancellationToken,
     /// What the person wrote while a turn was running.
     pub(super) queued: VecDeque<Vec<Block>>,
-    /// Whether what waits goes out by itself once the turn is over: not after an interrupt.
+    /// Whether what waits goes out by itself once the turn is over: only when it is done, or has stopped to make way.
     pub(super) send_queue: bool,
     /// Nobody can send commands any more.
     pub(super) deserted: bool,
@@ -193,6 +193,8 @@ impl Agent {
             }
         };
         exchange.token.cancel();
+        // What follows a failure would fail, too: the person decides.
+        self.send_queue &= matches!(ending, Ending::Done | Ending::Interrupted);
         self.finish(&exchange.turn, ending).await;
     }
 

@@ -51,6 +51,8 @@ impl Agent {
         let executor = &mut exchange.executor;
         match command {
             Command::Submit(prompt) => self.queued.push_back(prompt),
+            // It has gone out with a request meanwhile, or was taken back.
+            Command::SendQueue if self.queued.is_empty() => {}
             Command::SendQueue => {
                 executor.interrupt(&mut self.journal);
                 return exchange.turn.handle(Fact::Interrupted);
@@ -84,7 +86,10 @@ impl Agent {
     /// Does what concerns no turn, and gives back what may concern one.
     fn obey_anytime(&mut self, command: Command) -> Option<Command> {
         match command {
-            Command::SetMode(mode) => self.context.set_mode(mode),
+            Command::SetMode(mode) => {
+                self.context.set_mode(mode);
+                self.journal.tell_agent(AgentEvent::ModeIs(mode));
+            }
             Command::TakeBack => {
                 let queued = self.queued.drain(..).collect();
                 self.journal.tell_agent(AgentEvent::TakenBack(queued));

@@ -209,8 +209,8 @@ impl Printer {
                         .line(lines::init(&opened, &self.run.cwd, self.run.mode).to_string());
                 }
             }
-            // Nobody is there to take messages back or to run commands beside the turn.
-            AgentEvent::TakenBack(_) | AgentEvent::Aside(..) => {}
+            // Nobody is there to choose a mode, to take messages back or to run commands beside the turn.
+            AgentEvent::ModeIs(_) | AgentEvent::TakenBack(_) | AgentEvent::Aside(..) => {}
             AgentEvent::Notice(text) => say(&format!("note: {text}")),
             AgentEvent::Turn(_, TurnEvent::Finished(summary)) => {
                 return Some(self.finish(&summary));

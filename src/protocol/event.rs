@@ -16,6 +16,8 @@ pub enum AgentEvent {
     Opened(SessionOpened),
     /// Something a person should know, in one line.
     Notice(String),
+    /// The mode in force from now on: the answer to every [`SetMode`](super::Command::SetMode).
+    ModeIs(Mode),
     /// The messages that waited are the person's again.
     TakenBack(Vec<Vec<Block>>),
     /// A call that the person makes, beside the turns.

@@ -30,6 +30,10 @@ impl AppState {
                 self.notice(NoticeKind::Warning, text);
                 Vec::new()
             }
+            AgentEvent::ModeIs(mode) => {
+                self.session.mode = mode;
+                Vec::new()
+            }
             AgentEvent::TakenBack(messages) => {
                 self.taken_back(&messages);
                 Vec::new()
@@ -298,7 +302,7 @@ impl AppState {
             Ending::Done => "done",
             Ending::Interrupted | Ending::MaxTurns | Ending::Failed { .. } => "stopped",
         });
-        if summary.ending == Ending::Interrupted && !makes_way && !self.queue.is_empty() {
+        if stopped && !makes_way && !self.queue.is_empty() {
             // Control goes back to the person, and so does what waited.
             effects.push(Effect::Send(Command::TakeBack));
         }

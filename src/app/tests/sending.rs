@@ -124,6 +124,25 @@ fn an_interrupt_gives_back_what_waits() {
 }
 
 #[test]
+fn a_failure_gives_back_what_waits_too() {
+    let mut app = App::working();
+    app.types("later");
+    app.press("enter");
+    let failed = Ending::Failed {
+        problem: "no way".to_owned(),
+        hint: None,
+    };
+    assert_eq!(app.ends(failed), [Effect::Send(Command::TakeBack)]);
+}
+
+#[test]
+fn the_mode_shown_is_the_one_that_the_agent_tells() {
+    let mut app = App::new();
+    app.told(AgentEvent::ModeIs(Mode::Plan));
+    assert_eq!(app.state.session.mode, Mode::Plan);
+}
+
+#[test]
 fn the_words_of_another_turn_are_not_heard() {
     let mut app = App::working();
     app.turn.0 += 7;
