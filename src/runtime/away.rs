@@ -39,7 +39,7 @@ impl Shell {
     /// Takes the terminal back, whatever it shows now.
     pub(super) async fn step_in(&mut self) {
         // Its modes may have changed while we could not know.
-        terminal::leave();
+        self.leave();
         if terminal::enter().is_err() {
             self.exit = Some(super::Exit::Gone);
             return;
@@ -48,6 +48,14 @@ impl Shell {
         self.stage = Stage::Shown;
         self.screen.repaint();
         self.resized().await;
+    }
+
+    /// Gives the terminal back; below a print its screen is the normal one already.
+    pub(super) fn leave(&self) {
+        match self.stage {
+            Stage::Away(Reason::Printed) => terminal::leave_normal(),
+            Stage::Shown | Stage::Away(Reason::Stopped | Reason::Editor) => terminal::leave(),
+        }
     }
 
     pub(super) async fn suspend(&mut self) {

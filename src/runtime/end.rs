@@ -28,7 +28,7 @@ impl Shell {
         self.keep_draft();
         self.finish_frame().await;
         let shown = self.stage == Stage::Shown;
-        terminal::leave();
+        self.leave();
         match exit {
             Exit::Asked | Exit::Ended(_) if shown => terminal::say(&self.last_words()),
             Exit::Lost => {
@@ -59,12 +59,7 @@ impl Shell {
         let Some(session) = self.state.session.id.as_ref().filter(|_| said) else {
             return String::new();
         };
-        let text = plain::conversation(&self.state, self.state.width);
-        let lines: Vec<&str> = text.trim_matches('\n').lines().collect();
-        let last = &lines[lines.len().saturating_sub(LAST_LINES)..];
-        format!(
-            "{}\n\ngo on with: agent-tui --resume {session}\n",
-            last.join("\n")
-        )
+        let last = plain::last_lines(&self.state, self.state.width, LAST_LINES);
+        format!("{last}\n\ngo on with: agent-tui --resume {session}\n")
     }
 }

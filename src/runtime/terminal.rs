@@ -63,12 +63,22 @@ pub fn enter() -> io::Result<()> {
 
 /// Gives the terminal back. Does nothing if it was given back already.
 pub fn leave() {
-    let Some(before) = modes().take() else {
-        return;
-    };
-    say(SCREEN_OFF);
+    if let Some(before) = modes().take() {
+        say(SCREEN_OFF);
+        restore(&before);
+    }
+}
+
+/// The same where the normal screen is shown already.
+pub fn leave_normal() {
+    if let Some(before) = modes().take() {
+        restore(&before);
+    }
+}
+
+fn restore(before: &Termios) {
     // Not after what is still to be written: a terminal that does not read would keep us here.
-    let _ = tcsetattr(io::stdin(), OptionalActions::Now, &before);
+    let _ = tcsetattr(io::stdin(), OptionalActions::Now, before);
 }
 
 /// Writes to the terminal past the writing thread, if it reads at all.

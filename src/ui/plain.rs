@@ -3,28 +3,68 @@
 use super::cells::{self, Brush};
 use super::highlight::Highlights;
 use crate::app::AppState;
+use crate::app::transcript::Entry;
 use crate::theme::Theme;
 
 /// All of it, as it is shown but without styles, wrapped to a width.
 pub fn conversation(state: &AppState, width: u16) -> String {
-    let theme = Theme::plain();
-    let mut code = Highlights::default();
-    let mut text = String::new();
-    for entry in state.transcript.entries() {
+    let mut plain = Plain::new(state, width);
+    let entries = state.transcript.entries().iter();
+    entries.map(|entry| plain.entry(entry)).collect()
+}
+
+/// The last lines of it; what comes before them is not laid out.
+pub fn last_lines(state: &AppState, width: u16, most: usize) -> String {
+    let mut plain = Plain::new(state, width);
+    let mut texts = Vec::new();
+    let mut count = 0;
+    for entry in state.transcript.entries().iter().rev() {
+        let text = plain.entry(entry);
+        count += text.lines().count();
+        texts.push(text);
+        if count > most {
+            break;
+        }
+    }
+    texts.reverse();
+    let text = texts.concat();
+    let lines: Vec<&str> = text.trim_matches('\n').lines().collect();
+    lines[lines.len().saturating_sub(most)..].join("\n")
+}
+
+struct Plain<'a> {
+    state: &'a AppState,
+    width: u16,
+    theme: Theme,
+    code: Highlights,
+}
+
+impl<'a> Plain<'a> {
+    fn new(state: &'a AppState, width: u16) -> Self {
+        Self {
+            state,
+            width,
+            theme: Theme::plain(),
+            code: Highlights::default(),
+        }
+    }
+
+    fn entry(&mut self, entry: &Entry) -> String {
         let margin = cells::margin(&entry.cell);
         let mut brush = Brush {
-            width: width.saturating_sub(margin),
-            theme: &theme,
-            code: &mut code,
+            width: self.width.saturating_sub(margin),
+            theme: &self.theme,
+            code: &mut self.code,
         };
-        if !cells::hugs(entry, state) {
+        let mut text = String::new();
+        if !cells::hugs(entry, self.state) {
             text.push('\n');
         }
-        for row in cells::rows(entry, state, &mut brush) {
+        for row in cells::rows(entry, self.state, &mut brush) {
             let line = format!("{:1$}{2}", "", usize::from(margin), row.line);
             text.push_str(line.trim_end());
             text.push('\n');
         }
+        text
     }
-    text
 }
