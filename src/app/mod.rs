@@ -44,7 +44,7 @@ use self::select::Selection;
 use self::session::SessionInfo;
 use self::transcript::{Cell, CellId, Transcript};
 use crate::keymap::{Context, Key, Keymap, Resolved};
-use crate::protocol::{AgentEvent, Command, TurnId};
+use crate::protocol::{AgentEvent, Command, Mode, TurnId};
 use crate::theme::{Depth, Theme};
 
 /// Facts that reach the application.
@@ -62,6 +62,11 @@ pub enum Msg {
     Agent(AgentEvent),
     /// The agent's task has ended, which it never does by itself.
     AgentLost,
+    /// Another conversation could not be opened; the one before comes back.
+    Refused {
+        problem: String,
+        hint: Option<String>,
+    },
     /// An [`Effect::Start`] has come back.
     JobDone(JobResult),
     /// The layout has carried out the scrolling.
@@ -99,6 +104,8 @@ pub struct Opening {
     pub session: OpeningSession,
     /// Another model than the one so far.
     pub model: Option<String>,
+    /// The mode to go on in; `None` for the one that the settings say.
+    pub mode: Option<Mode>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -367,6 +374,10 @@ pub fn update(state: &mut AppState, msg: Msg) -> Vec<Effect> {
         }
         Msg::Agent(event) => state.hear(event),
         Msg::AgentLost => vec![Effect::Quit(ExitReason::Lost)],
+        Msg::Refused { problem, hint } => {
+            state.explain(problem, hint);
+            Vec::new()
+        }
         Msg::JobDone(result) => state.job_done(result),
         Msg::LaidOut(found) => {
             state.settle(&found);

@@ -39,6 +39,11 @@ impl SessionInfo {
         };
     }
 
+    /// The mode in force; `None` while no conversation has been open yet.
+    pub fn known_mode(&self) -> Option<Mode> {
+        (!self.provider.is_empty()).then_some(self.mode)
+    }
+
     /// Counts what a response used.
     pub fn count(&mut self, usage: Usage) {
         self.used.add(usage);

@@ -139,7 +139,11 @@ impl AppState {
         self.focus = Focus::Composer;
         self.session.id = None;
         self.transcript.push(Cell::Welcome);
-        vec![Effect::Open(Opening { session, model })]
+        vec![Effect::Open(Opening {
+            session,
+            model,
+            mode: self.session.known_mode(),
+        })]
     }
 
     fn model(&mut self, name: &str) -> Vec<Effect> {

@@ -140,6 +140,13 @@ impl Transcript {
         }
     }
 
+    /// Takes out all but the welcome, in order.
+    pub fn take_newer(&mut self) -> Vec<Cell> {
+        let is_newer = |entry: &mut Entry| entry.cell != Cell::Welcome;
+        let newer = self.entries.extract_if(.., is_newer);
+        newer.map(|entry| entry.cell).collect()
+    }
+
     pub fn clear(&mut self) {
         self.entries.clear();
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::FutureExt;
 
 use super::UsageError;
-use super::args::Args;
+use super::args::{Args, ModeName};
 use super::launch::{setup, threads};
 use super::place::Place;
 use crate::agent;
@@ -62,15 +62,26 @@ fn opened(args: &Args, opening: Option<Opening>) -> Args {
     let mut args = args.clone();
     // Which one is chosen on the screen.
     args.resume = args.resume.filter(Option::is_some);
-    let Some(Opening { session, model }) = opening else {
+    let Some(Opening {
+        session,
+        model,
+        mode,
+    }) = opening
+    else {
         return args;
     };
-    args.resume = match session {
+    let id = match session {
         OpeningSession::Id(id) => Some(Some(id)),
-        OpeningSession::New | OpeningSession::Same => None,
+        OpeningSession::New => Some(None),
+        // None was open yet: the one that the arguments say.
+        OpeningSession::Same => None,
     };
-    (args.go_on, args.fork) = (false, false);
+    if let Some(id) = id {
+        args.resume = id.map(Some);
+        (args.go_on, args.fork) = (false, false);
+    }
     args.model = model.or(args.model);
+    args.permission_mode = mode.map(ModeName).or(args.permission_mode);
     args
 }
 

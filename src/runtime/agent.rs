@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use crate::agent::AgentHandle;
 use crate::app::{Opening, OpeningSession};
-use crate::protocol::{AgentEvent, Command, SessionId};
+use crate::protocol::{AgentEvent, Block, Command, Mode, SessionId};
 
 /// How many events are taken at once; as many as may wait.
 const EVENTS: usize = 1024;
@@ -33,10 +33,14 @@ pub struct Agent {
     link: Link,
     /// What waits for it.
     commands: Vec<Command>,
-    /// The conversation that was open last.
-    session: Option<SessionId>,
+    /// The conversation that was open last, and the model that the person had chosen for it.
+    last: Option<(SessionId, Option<String>)>,
+    /// The conversation that is being opened; `None` once it is, and for the one that the command line describes.
+    opening: Option<OpeningSession>,
     /// The model that the person has chosen since the start.
     model: Option<String>,
+    /// The mode that the last opening asked for.
+    mode: Option<Mode>,
 }
 
 enum Link {
@@ -58,8 +62,10 @@ impl Agent {
             launcher,
             link: Link::Ended,
             commands: Vec::new(),
-            session: None,
+            last: None,
+            opening: None,
             model: None,
+            mode: None,
         }
     }
 
@@ -116,23 +122,35 @@ impl Agent {
     fn note_session(&mut self, events: &[AgentEvent]) {
         for event in events {
             if let AgentEvent::Opened(opened) = event {
-                self.session = Some(opened.session.clone());
+                self.last = Some((opened.session.clone(), self.model.clone()));
+                self.opening = None;
             }
         }
     }
 
     /// Ends the conversation, and then opens another. What the old one still says is not heard.
     pub fn open(&mut self, mut opening: Opening) {
-        let old = std::mem::replace(&mut self.link, Link::Ended);
-        self.commands.clear();
+        // What waits was meant for the other one, but for the mode, which is the person's.
+        self.commands
+            .retain(|command| matches!(command, Command::SetMode(_)));
         if opening.session == OpeningSession::Same {
-            opening.session = match &self.session {
-                Some(session) => OpeningSession::Id(session.0.clone()),
-                None => OpeningSession::New,
-            };
+            let last = self.last.as_ref();
+            let last = last.map(|(session, _)| OpeningSession::Id(session.0.clone()));
+            opening.session = self
+                .opening
+                .clone()
+                .or(last)
+                .unwrap_or(OpeningSession::Same);
         }
         opening.model = opening.model.or_else(|| self.model.clone());
+        self.launch(opening);
+    }
+
+    fn launch(&mut self, opening: Opening) {
+        let old = std::mem::replace(&mut self.link, Link::Ended);
+        self.opening = Some(opening.session.clone());
         self.model.clone_from(&opening.model);
+        self.mode = opening.mode;
         let launch = (self.launcher)(Some(opening));
         self.link = Link::Starting(tokio::spawn(async move {
             old.end(&mut Vec::new()).await;
@@ -140,19 +158,18 @@ impl Agent {
         }));
     }
 
-    /// The conversation that was open before another one could not be opened.
+    /// The conversation that was open before another one could not be opened. What waits goes to it.
     pub fn go_back(&mut self) -> bool {
-        let there = self.session.is_some();
-        if there {
-            self.model = None;
-            self.open(Opening {
-                session: OpeningSession::Same,
-                model: None,
-            });
-            // Once is enough: one that cannot be gone back to is lost.
-            self.session = None;
-        }
-        there
+        // Once is enough: one that cannot be gone back to is lost.
+        let Some((session, model)) = self.last.take() else {
+            return false;
+        };
+        self.launch(Opening {
+            session: OpeningSession::Id(session.0),
+            model,
+            mode: self.mode,
+        });
+        true
     }
 
     /// Stops what runs, and returns what was said meanwhile.
@@ -160,6 +177,15 @@ impl Agent {
         let link = std::mem::replace(&mut self.link, Link::Ended);
         let mut said = Vec::new();
         link.end(&mut said).await;
+        // What it never got is the person's again, too.
+        let waiting = self.commands.drain(..);
+        let unsent: Vec<Vec<Block>> = waiting
+            .filter_map(|command| match command {
+                Command::Submit(message) => Some(message),
+                _ => None,
+            })
+            .collect();
+        said.push(AgentEvent::TakenBack(unsent));
         said
     }
 }
@@ -181,6 +207,8 @@ impl Link {
             session,
             groups,
         } = agent;
+        // Whoever writes it down must have it before the end.
+        let _ = commands.send(Command::TakeBack);
         let _ = commands.send(Command::Interrupt);
         let _ = commands.send(Command::Interrupt);
         drop(commands);
@@ -188,5 +216,138 @@ impl Link {
         let _ = timeout(LAST_GRACE, gone).await;
         session.cancel();
         groups.end().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use futures_util::FutureExt;
+    use tokio::sync::mpsc;
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::protocol::SessionOpened;
+
+    type Openings = Arc<Mutex<Vec<Option<Opening>>>>;
+    type Commands = Arc<Mutex<Vec<Command>>>;
+
+    fn refusal() -> Refusal {
+        Refusal {
+            problem: "no".to_owned(),
+            hint: None,
+        }
+    }
+
+    /// An agent that refuses the model `bad` and the session `bad`, and keeps what it was asked to open.
+    fn agent() -> (Agent, Openings, Commands) {
+        let (openings, heard) = (Openings::default(), Commands::default());
+        let (seen, kept) = (openings.clone(), heard.clone());
+        let launcher: Launcher = Box::new(move |opening| {
+            seen.lock().expect("unpoisoned").push(opening.clone());
+            let (commands, mut inbox) = mpsc::unbounded_channel();
+            let (outbox, events) = mpsc::channel(EVENTS);
+            let refused = opening.as_ref().is_some_and(|opening| {
+                opening.model.as_deref() == Some("bad") || opening.session == id("bad")
+            });
+            let session = match opening.map(|opening| opening.session) {
+                Some(OpeningSession::Id(id)) => id,
+                Some(OpeningSession::New) => "new".to_owned(),
+                Some(OpeningSession::Same) | None => "first".to_owned(),
+            };
+            let kept = kept.clone();
+            async move {
+                if refused {
+                    return Err(refusal());
+                }
+                let opened = AgentEvent::Opened(SessionOpened {
+                    session: SessionId(session),
+                    provider: "script".to_owned(),
+                    model: "m".to_owned(),
+                    mode: Mode::Default,
+                    tools: Vec::new(),
+                    branch: None,
+                    context_window: None,
+                    price: None,
+                    history: Vec::new(),
+                });
+                let _ = outbox.send(opened).await;
+                tokio::spawn(async move {
+                    while let Some(command) = inbox.recv().await {
+                        kept.lock().expect("unpoisoned").push(command);
+                    }
+                    drop(outbox);
+                });
+                Ok(AgentHandle {
+                    commands,
+                    events,
+                    session: CancellationToken::new(),
+                    groups: crate::tools::bash::groups::Groups::default(),
+                })
+            }
+            .boxed()
+        });
+        let mut agent = Agent::new(launcher);
+        agent.start();
+        (agent, openings, heard)
+    }
+
+    fn id(session: &str) -> OpeningSession {
+        OpeningSession::Id(session.to_owned())
+    }
+
+    fn opening(session: OpeningSession, model: Option<&str>) -> Opening {
+        Opening {
+            session,
+            model: model.map(str::to_owned),
+            mode: Some(Mode::Plan),
+        }
+    }
+
+    async fn opened(agent: &mut Agent) -> String {
+        match agent.next().await {
+            Heard::Events(events) => match &events[0] {
+                AgentEvent::Opened(opened) => opened.session.0.clone(),
+                other => panic!("{other:?}"),
+            },
+            Heard::Refused(refusal) => refusal.problem,
+            Heard::Lost => "lost".to_owned(),
+        }
+    }
+
+    #[tokio::test]
+    async fn after_a_refusal_the_last_conversation_comes_back_with_its_model_and_what_waits() {
+        let (mut agent, openings, heard) = agent();
+        assert_eq!(opened(&mut agent).await, "first");
+        agent.open(opening(OpeningSession::Same, Some("good")));
+        assert_eq!(opened(&mut agent).await, "first");
+        agent.open(opening(OpeningSession::Same, Some("bad")));
+        let message = Command::Submit(vec![Block::text("hello")]);
+        agent.send(message.clone());
+        assert_eq!(opened(&mut agent).await, "no");
+        assert!(agent.go_back());
+        assert_eq!(opened(&mut agent).await, "first");
+        let last = openings.lock().expect("unpoisoned").last().cloned();
+        assert_eq!(last, Some(Some(opening(id("first"), Some("good")))));
+        agent.end().await;
+        assert!(heard.lock().expect("unpoisoned").contains(&message));
+    }
+
+    #[tokio::test]
+    async fn another_model_right_after_a_new_conversation_is_for_the_new_one() {
+        let (mut agent, ..) = agent();
+        assert_eq!(opened(&mut agent).await, "first");
+        agent.open(opening(OpeningSession::New, None));
+        agent.open(opening(OpeningSession::Same, Some("good")));
+        assert_eq!(opened(&mut agent).await, "new");
+    }
+
+    #[tokio::test]
+    async fn one_that_cannot_be_gone_back_to_is_lost() {
+        let (mut agent, ..) = agent();
+        agent.open(opening(id("bad"), None));
+        assert_eq!(opened(&mut agent).await, "no");
+        assert!(!agent.go_back());
     }
 }

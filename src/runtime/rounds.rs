@@ -13,7 +13,7 @@ use super::away::{LOOK_AGAIN, Reason};
 use super::input::{Event, Reply};
 use super::pacer::Urgency;
 use super::signals::Signal;
-use super::{Exit, Shell, Stage, colours, panic};
+use super::{Exit, Refusal, Shell, Stage, colours, panic};
 use crate::app::job::JobResult;
 use crate::app::pointer::Pointer;
 use crate::app::{Msg, Settings};
@@ -181,8 +181,8 @@ impl Shell {
             }
             AgentHeard::Lost => self.tell(Msg::AgentLost).await,
             AgentHeard::Refused(refusal) if self.agent.go_back() => {
-                self.tell(Msg::JobDone(JobResult::Failed(refusal.problem)))
-                    .await;
+                let Refusal { problem, hint } = refusal;
+                self.tell(Msg::Refused { problem, hint }).await;
             }
             AgentHeard::Refused(refusal) => self.exit = Some(Exit::Refused(refusal)),
         }

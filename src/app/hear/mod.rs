@@ -55,13 +55,30 @@ impl AppState {
         let mut opened = opened;
         let history = std::mem::take(&mut opened.history);
         self.session.opened(opened);
-        if !history.is_empty() {
-            self.recall(history);
+        if history.is_empty() {
+            return;
+        }
+        // What was said while it was not there yet comes after it.
+        let newer = self.transcript.take_newer();
+        self.recall(history);
+        for cell in newer {
+            self.transcript.push(cell);
+        }
+    }
+
+    /// Says what went wrong, and what to do about it.
+    pub(in crate::app) fn explain(&mut self, problem: String, hint: Option<String>) {
+        self.notice(NoticeKind::Error, problem);
+        if let Some(hint) = hint {
+            self.notice(NoticeKind::Hint, hint);
         }
     }
 
     fn taken_back(&mut self, messages: &[Vec<Block>]) {
         self.queue.clear();
+        if messages.is_empty() {
+            return;
+        }
         let texts: Vec<String> = messages.iter().map(|blocks| text_of(blocks)).collect();
         self.composer.take_back(&texts.join("\n\n"), self.now);
     }
@@ -251,9 +268,10 @@ impl AppState {
 
     fn finished(&mut self, summary: &TurnSummary) -> Vec<Effect> {
         let stopped = summary.ending != Ending::Done;
-        let makes_way = self
-            .work()
-            .is_some_and(|work| work.stage == Stage::MakingWay);
+        let makes_way = summary.ending == Ending::Interrupted
+            && self
+                .work()
+                .is_some_and(|work| work.stage == Stage::MakingWay);
         self.stop_writing(if stopped {
             Progress::Cut
         } else {
@@ -291,12 +309,7 @@ impl AppState {
                 self.notice(NoticeKind::Error, "the run reached its most turns");
                 self.notice(NoticeKind::Hint, "say `go on` to let it work on");
             }
-            Ending::Failed { problem, hint } => {
-                self.notice(NoticeKind::Error, problem.clone());
-                if let Some(hint) = hint {
-                    self.notice(NoticeKind::Hint, hint.clone());
-                }
-            }
+            Ending::Failed { problem, hint } => self.explain(problem.clone(), hint.clone()),
         }
         let mut effects = self.call_person(match &summary.ending {
             Ending::Done => "done",

@@ -6,7 +6,7 @@ use crate::app::rig::{App, change};
 use crate::app::slash::COMMANDS;
 use crate::app::transcript::Cell;
 use crate::app::{Effect, ExitReason, Msg, Opening, OpeningSession};
-use crate::protocol::{Command, Ending};
+use crate::protocol::{Command, Ending, Mode};
 
 /// What a command does, beside what every draft that is sent does.
 fn run(app: &mut App, command: &str) -> Vec<Effect> {
@@ -63,6 +63,7 @@ fn clear_begins_a_new_conversation_but_not_in_the_middle_of_a_turn() {
     let opening = Opening {
         session: OpeningSession::New,
         model: None,
+        mode: Some(Mode::Default),
     };
     assert_eq!(run(&mut app, "/clear"), [Effect::Open(opening)]);
     assert_eq!(app.state.transcript.len(), 1);
@@ -70,11 +71,13 @@ fn clear_begins_a_new_conversation_but_not_in_the_middle_of_a_turn() {
 }
 
 #[test]
-fn another_model_goes_on_with_the_same_conversation() {
+fn another_model_goes_on_with_the_same_conversation_in_the_same_mode() {
     let mut app = App::new();
+    app.press("shift+tab shift+tab");
     let opening = Opening {
         session: OpeningSession::Same,
         model: Some("other".to_owned()),
+        mode: Some(Mode::Plan),
     };
     assert_eq!(run(&mut app, "/model other"), [Effect::Open(opening)]);
 }
@@ -85,6 +88,7 @@ fn an_earlier_conversation_is_chosen_from_a_list_or_by_its_id() {
         Effect::Open(Opening {
             session: OpeningSession::Id(id.to_owned()),
             model: None,
+            mode: Some(Mode::Default),
         })
     };
     let mut app = App::new();
