@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::call::{CallKey, Calls};
+use super::call::{Author, CallKey, Calls};
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolPanel {
@@ -31,10 +31,17 @@ pub struct Stream {
 }
 
 impl ToolPanel {
-    /// Another turn begins; the calls of the one before are in the conversation.
-    pub fn start_turn(&mut self) {
+    /// Another turn begins; the calls of the one before are in the conversation. What the person runs beside the turns
+    /// stays as long as it runs.
+    pub fn start_turn(&mut self, known: &Calls) {
         let detail = self.detail.take();
+        let mut calls = std::mem::take(&mut self.calls);
+        calls.retain(|key| {
+            let call = known.get(*key);
+            call.by == Author::Person && !call.is_over()
+        });
         *self = Self {
+            calls,
             detail,
             ..Self::default()
         };

@@ -227,3 +227,18 @@ fn a_command_of_the_person_goes_on_when_the_turn_ends() {
     let call = app.state.calls.get(app.state.panel.calls[0]);
     assert!(!call.is_over());
 }
+
+#[test]
+fn a_command_of_the_person_stays_in_the_panel_when_a_turn_begins() {
+    let mut app = App::new();
+    app.aside("person_1", "sleep 5");
+    app.taken_up("hello");
+    assert_eq!(app.state.panel.calls.len(), 1);
+    app.ends(Ending::Done);
+    // Ctrl+C is for what runs; it does not quit.
+    assert_eq!(app.commands("ctrl+c"), [Command::Interrupt]);
+    let result = ToolResult::text("person_1".into(), "");
+    app.aside_is("person_1", completed(result, CallOutcome::Succeeded, None));
+    app.taken_up("next");
+    assert_eq!(app.state.panel.calls, []);
+}
