@@ -124,12 +124,26 @@ impl AppState {
         Vec::new()
     }
 
-    /// Another conversation, or the same with another model. Not while a turn runs: it would be cut off unasked.
+    /// Another conversation, or the same with another model. Not while something runs: it would be cut off unasked.
     fn reopen(&mut self, session: OpeningSession, model: Option<String>) -> Vec<Effect> {
         if self.is_working() {
             self.flash("a turn runs; interrupt it first");
             return Vec::new();
         }
+        if self.running_aside().is_some() {
+            self.flash("a command runs; interrupt it first");
+            return Vec::new();
+        }
+        // What waited was not sent: it is the person's again.
+        let waited = std::mem::take(&mut self.queue);
+        if !waited.is_empty() {
+            self.composer.take_back(&waited.join("\n\n"), self.now);
+        }
+        self.expected = 0;
+        self.end_preview();
+        self.dialogs.clear();
+        self.flash = None;
+        self.quit_armed = None;
         self.transcript.clear();
         self.calls.clear();
         self.panel = ToolPanel::default();

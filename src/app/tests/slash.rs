@@ -181,3 +181,30 @@ fn settings_are_replaced_whole_when_the_look_changes() {
     assert!(!Arc::ptr_eq(&before, &app.state.settings));
     assert_eq!(app.state.settings.theme_epoch, before.theme_epoch + 1);
 }
+
+#[test]
+fn another_conversation_does_not_cut_off_a_command_of_the_person() {
+    let mut app = App::new();
+    app.aside("person_1", "sleep 5");
+    for command in ["/clear", "/model other", "/resume abc"] {
+        assert_eq!(run(&mut app, command), [], "{command}");
+        assert_eq!(flash(&app), Some("a command runs; interrupt it first"));
+    }
+}
+
+#[test]
+fn another_conversation_knows_nothing_of_what_waited_in_the_one_before() {
+    let mut app = App::working();
+    app.types("later");
+    app.press("enter");
+    app.press("esc");
+    app.ends(Ending::Interrupted);
+    run(&mut app, "/clear");
+    assert!(app.state.queue.is_empty());
+    assert_eq!(app.draft(), "later");
+    app.press("ctrl+c");
+    app.taken_up("from elsewhere");
+    let last = app.state.transcript.last().map(|entry| entry.cell.clone());
+    let text = "from elsewhere".to_owned();
+    assert_eq!(last, Some(Cell::User { text, images: 0 }));
+}
