@@ -295,14 +295,21 @@ impl Composer {
 
     /// Puts messages that were not sent after all before the draft.
     pub fn take_back(&mut self, text: &str, now: Instant) {
+        self.take_back_with_images(text, &[], now);
+    }
+
+    /// The same with their images, where their labels stand. Says how many could not be put back.
+    pub fn take_back_with_images(&mut self, text: &str, images: &[&Block], now: Instant) -> usize {
         let before = self.editor.revision();
-        let mut text = self.fit(text);
+        let (text, lost) = self.tokens.put_back(&token::clean(text), images);
+        let mut text = self.fold_longest(text);
         if !self.is_empty() {
             text.push('\n');
         }
         self.editor.replace(Place::START..Place::START, &text);
         self.editor.go(self.editor.end());
         self.settle(before, Cause::Other, now);
+        lost
     }
 
     pub fn toggle_vim(&mut self) {

@@ -106,6 +106,26 @@ impl Tokens {
         restored
     }
 
+    /// Puts images back where their labels stand in a text that was sent. Says how many found no place.
+    pub fn put_back(&self, text: &str, images: &[&Block]) -> (String, usize) {
+        let mut whole = text.to_owned();
+        let mut lost = 0;
+        for image in images {
+            let found = (FIRST..).zip(&self.all).find(|(_, token)| {
+                matches!(&token.content, Content::Image { block, .. } if block == *image)
+                    && whole.contains(&token.label)
+            });
+            let letter = found.and_then(|(code, token)| Some((char::from_u32(code)?, token)));
+            match letter {
+                Some((letter, token)) => {
+                    whole = whole.replacen(&token.label, &letter.to_string(), 1);
+                }
+                None => lost += 1,
+            }
+        }
+        (whole, lost)
+    }
+
     fn free(&self) -> Option<char> {
         let index = u32::try_from(self.all.len()).ok()?;
         char::from_u32(FIRST + index).filter(|letter| is_token(*letter))

@@ -80,7 +80,21 @@ impl AppState {
             return;
         }
         let texts: Vec<String> = messages.iter().map(|blocks| text_of(blocks)).collect();
-        self.composer.take_back(&texts.join("\n\n"), self.now);
+        let blocks = messages.iter().flatten();
+        let images: Vec<&Block> = blocks
+            .filter(|block| matches!(block, Block::Image(_)))
+            .collect();
+        let text = texts.join("\n\n");
+        let lost = self
+            .composer
+            .take_back_with_images(&text, &images, self.now);
+        match lost {
+            0 => {}
+            1 => self.flash("an image could not be put back; attach it again"),
+            lost => self.flash(format!(
+                "{lost} images could not be put back; attach them again"
+            )),
+        }
     }
 
     fn hear_aside(&mut self, id: CallId, aside: Aside) {

@@ -200,3 +200,43 @@ fn images_that_were_sent_are_counted() {
     let text = "what is it?".to_owned();
     assert_eq!(shown, Some(Cell::User { text, images: 1 }));
 }
+
+#[test]
+fn nothing_taken_back_leaves_the_draft_alone() {
+    let mut app = App::typed("draft");
+    app.told(AgentEvent::TakenBack(Vec::new()));
+    assert_eq!(app.draft(), "draft");
+}
+
+#[test]
+fn an_image_that_waited_comes_back_with_its_message() {
+    let mut app = App::working();
+    app.update(Msg::Pasted("/tmp/a.png".to_owned()));
+    let image = Block::Image(Image::base64("image/png", "AAAA"));
+    app.update(Msg::JobDone(JobResult::Attached {
+        path: "/tmp/a.png".into(),
+        result: Ok(image.clone()),
+    }));
+    let sent = app.commands("enter");
+    let [Command::Submit(blocks)] = sent.as_slice() else {
+        panic!("{sent:?}");
+    };
+    assert!(blocks.contains(&image));
+    app.told(AgentEvent::TakenBack(vec![blocks.clone()]));
+    assert_eq!(app.state.flash, None);
+    assert_eq!(app.commands("enter"), sent);
+}
+
+#[test]
+fn an_image_that_cannot_come_back_is_told_of() {
+    let mut app = App::working();
+    let image = Block::Image(Image::base64("image/png", "AAAA"));
+    let message = vec![image, Block::text("what is it?")];
+    app.told(AgentEvent::TakenBack(vec![message]));
+    assert_eq!(app.draft(), "what is it?");
+    let flash = app.state.flash.as_ref().map(|flash| flash.text.as_str());
+    assert_eq!(
+        flash,
+        Some("an image could not be put back; attach it again")
+    );
+}
