@@ -372,7 +372,7 @@ pub fn change() -> FileDiff {
     }
 }
 
-fn opened(history: Vec<Message>) -> SessionOpened {
+pub fn opened(history: Vec<Message>) -> SessionOpened {
     SessionOpened {
         session: SessionId("session".to_owned()),
         provider: "builtin".to_owned(),

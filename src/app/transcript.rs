@@ -140,11 +140,11 @@ impl Transcript {
         }
     }
 
-    /// Takes out all but the welcome, in order.
-    pub fn take_newer(&mut self) -> Vec<Cell> {
-        let is_newer = |entry: &mut Entry| entry.cell != Cell::Welcome;
-        let newer = self.entries.extract_if(.., is_newer);
-        newer.map(|entry| entry.cell).collect()
+    /// Takes all out but the welcome.
+    pub fn take_after_welcome(&mut self) -> Vec<Entry> {
+        let is_welcome = |entry: &Entry| entry.cell == Cell::Welcome;
+        let from = self.entries.iter().take_while(|it| is_welcome(it)).count();
+        self.entries.split_off(from)
     }
 
     pub fn clear(&mut self) {

@@ -58,11 +58,16 @@ impl AppState {
         if history.is_empty() {
             return;
         }
-        // What was said while it was not there yet comes after it.
-        let newer = self.transcript.take_newer();
+        // What was said while the agent still started stands behind the conversation that it goes on with.
+        let since = self.transcript.take_after_welcome();
         self.recall(history);
-        for cell in newer {
-            self.transcript.push(cell);
+        if !since.is_empty() {
+            self.selection = None;
+            self.end_search();
+        }
+        for entry in since {
+            let id = self.transcript.push(entry.cell);
+            self.transcript.change(id, |it| it.open = entry.open);
         }
     }
 

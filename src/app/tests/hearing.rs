@@ -3,7 +3,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::app::call::State;
-use crate::app::rig::{App, millis};
+use crate::app::rig::{App, millis, opened};
 use crate::app::transcript::{Answer, Cell, NoticeKind, Summary, SummaryEnding};
 use crate::app::{Activity, Effect, Msg, Stage};
 use crate::protocol::{
@@ -270,4 +270,20 @@ fn an_idle_screen_sleeps() {
     app.ends(Ending::Done);
     app.after(Duration::from_secs(1));
     assert_eq!(app.state.wake_at(), None);
+}
+
+#[test]
+fn what_is_said_while_the_agent_starts_stands_behind_the_recalled_conversation() {
+    let mut app = App::starting();
+    app.types("and now?");
+    app.press("enter");
+    app.told(AgentEvent::Opened(opened(vec![Message::user("read it")])));
+    app.taken_up("and now?");
+    app.says("Now this.");
+    assert_eq!(
+        cells(&app),
+        ["user: read it", "user: and now?", "Writing: Now this."]
+    );
+    let entries = app.state.transcript.entries();
+    assert!(entries.is_sorted_by_key(|entry| entry.id));
 }
