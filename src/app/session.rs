@@ -18,15 +18,27 @@ pub struct SessionInfo {
     /// How much of the context the last request filled.
     pub context: Option<u64>,
     pub cost: f64,
+    /// The conversation that was counted so far: opened again, with another model say, it is counted on.
+    pub counted: Option<SessionId>,
     /// Something that needs the person's eye as long as it lasts.
     pub workspace: String,
 }
 
 impl SessionInfo {
     pub fn opened(&mut self, opened: SessionOpened) {
-        let workspace = std::mem::take(&mut self.workspace);
+        let before = std::mem::take(self);
+        let counts = if before.counted.as_ref() == Some(&opened.session) {
+            (before.used, before.context, before.cost)
+        } else {
+            Default::default()
+        };
+        let (used, context, cost) = counts;
         *self = Self {
-            id: Some(opened.session),
+            id: Some(opened.session.clone()),
+            counted: Some(opened.session),
+            used,
+            context,
+            cost,
             provider: opened.provider,
             model: opened.model,
             mode: opened.mode,
@@ -34,8 +46,7 @@ impl SessionInfo {
             branch: opened.branch,
             context_window: opened.context_window,
             price: opened.price,
-            workspace,
-            ..Self::default()
+            workspace: before.workspace,
         };
     }
 

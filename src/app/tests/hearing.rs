@@ -287,3 +287,27 @@ fn what_is_said_while_the_agent_starts_stands_behind_the_recalled_conversation()
     let entries = app.state.transcript.entries();
     assert!(entries.is_sorted_by_key(|entry| entry.id));
 }
+
+#[test]
+fn the_same_conversation_opened_again_is_counted_on() {
+    let mut app = App::working();
+    app.hear(TurnEvent::Answered {
+        message: Message::user(""),
+        stop_reason: Some(StopReason::EndTurn),
+        usage: Usage {
+            input_tokens: Some(20_000),
+            ..Usage::default()
+        },
+    });
+    app.ends(Ending::Done);
+    app.types("/model other");
+    app.press("enter");
+    app.told(AgentEvent::Opened(opened(Vec::new())));
+    assert_eq!(app.state.session.used.input_tokens, Some(20_000));
+    assert_eq!(app.state.session.context_percent(), Some(10));
+    let mut other = opened(Vec::new());
+    other.session.0 = "another".to_owned();
+    app.told(AgentEvent::Opened(other));
+    assert_eq!(app.state.session.used, Usage::default());
+    assert_eq!(app.state.session.context, None);
+}
