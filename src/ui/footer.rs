@@ -81,6 +81,8 @@ fn ladder(state: &AppState) -> Vec<(String, String)> {
         Rung::Draft => "clear",
         Rung::Quit => "again to quit",
         Rung::ArmQuit => "twice to quit",
+        // Elsewhere Esc lets go, too, and is told already.
+        Rung::Selection if hints.is_empty() => "let go of the selection",
         Rung::Dialog | Rung::Selection | Rung::Focus | Rung::Nothing => return hints,
     };
     let chord = [CTRL_C_WORKING, CTRL_C].into_iter().find_map(key_of);

@@ -1,3 +1,4 @@
+use crate::app::pointer::PointerKind;
 use crate::app::rig::{App, millis};
 use crate::keymap::{Action, Keymap, Resolved};
 use crate::protocol::{Ending, TurnEvent};
@@ -104,4 +105,16 @@ fn no_key_of_the_footer_is_dead() {
             );
         }
     }
+}
+
+#[test]
+fn with_a_selection_while_a_turn_runs_the_footer_says_that_it_goes_first() {
+    let mut screen = App::working().on(120, 30);
+    screen.point(PointerKind::Pressed { times: 2 }, "failing");
+    assert_eq!(
+        first_hints(&mut screen, 1),
+        [hint("Esc", "let go of the selection")]
+    );
+    assert_eq!(screen.commands("ctrl+c"), []);
+    assert_eq!(first_hints(&mut screen, 1), [hint("Esc", "interrupt")]);
 }
