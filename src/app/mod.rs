@@ -360,6 +360,14 @@ impl AppState {
 
 /// Takes a fact, changes the state, and returns what is to be done about it.
 pub fn update(state: &mut AppState, msg: Msg) -> Vec<Effect> {
+    let effects = take(state, msg);
+    if !state.dialogs.is_empty() {
+        state.drop_click();
+    }
+    effects
+}
+
+fn take(state: &mut AppState, msg: Msg) -> Vec<Effect> {
     match msg {
         Msg::Key(key) => state.press(key),
         Msg::Pasted(text) => state.paste(text),

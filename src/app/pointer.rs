@@ -1,7 +1,7 @@
 //! The mouse: where it points has been found out by the layout.
 
 use super::scroll::Motion;
-use super::select::{Reach, Selection, Spot};
+use super::select::{Hold, Reach, Selection, Spot};
 use super::{AppState, Copied, Effect, Focus};
 
 /// How many rows a notch of the wheel is.
@@ -102,6 +102,14 @@ impl AppState {
         if let (Target::Conversation(spot), Some(selection)) = (target, &mut self.selection) {
             selection.head = spot;
         }
+    }
+
+    /// A dialog has come under a pressed button: what was pressed is no longer meant.
+    pub(super) fn drop_click(&mut self) {
+        self.selection = self
+            .selection
+            .take()
+            .filter(|selection| selection.hold == Hold::Loose || !selection.is_click());
     }
 
     /// What was selected with the mouse is copied when the button is let go, as terminals do it.

@@ -2,7 +2,7 @@ use ratatui::layout::Position;
 use serde_json::json;
 
 use crate::app::pointer::PointerKind;
-use crate::app::rig::{App, change, numbered};
+use crate::app::rig::{App, change, numbered, request};
 use crate::app::{Copied, Effect};
 use crate::protocol::Ending;
 use crate::ui::rig::Screen;
@@ -180,4 +180,13 @@ fn a_resize_lets_the_selection_go() {
     drag(&mut screen, "alpha", "beta");
     screen.resize(50, 20);
     assert_eq!(screen.selected(), "");
+}
+
+#[test]
+fn a_dialog_that_opens_under_the_mouse_leaves_no_selection() {
+    let mut screen = App::working().on(80, 24);
+    screen.point(PointerKind::Pressed { times: 1 }, "failing");
+    assert!(screen.state.selection.is_some());
+    screen.asks(request("a", "Bash"));
+    assert_eq!(screen.state.selection, None);
 }
