@@ -250,7 +250,10 @@ impl AppState {
         self.stop_writing(Progress::Cut);
         let until = self.now + wait;
         self.panel.response_ended(self.now);
-        if let Some(work) = self.work_mut() {
+        // One that stops already goes on stopping.
+        if let Some(work) = self.work_mut()
+            && matches!(work.stage, Stage::Running | Stage::Retrying { .. })
+        {
             work.stage = Stage::Retrying {
                 problem,
                 attempt,

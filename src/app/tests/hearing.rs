@@ -311,3 +311,16 @@ fn the_same_conversation_opened_again_is_counted_on() {
     assert_eq!(app.state.session.used, Usage::default());
     assert_eq!(app.state.session.context, None);
 }
+
+#[test]
+fn a_turn_that_stops_does_not_go_back_to_trying() {
+    let mut app = App::working();
+    app.press("esc");
+    app.hear(TurnEvent::Retrying {
+        problem: "overloaded".to_owned(),
+        attempt: 1,
+        wait: millis(4000),
+    });
+    let stage = app.state.work().map(|work| &work.stage);
+    assert_eq!(stage, Some(&Stage::Stopping));
+}
