@@ -150,6 +150,15 @@ impl Call {
         }
     }
 
+    /// It runs again: what its first run printed, and when, is void.
+    pub fn begin_anew(&mut self) {
+        self.output.clear();
+        self.decided_by = None;
+        self.times.begun = None;
+        self.times.asked = None;
+        self.times.running = None;
+    }
+
     /// Appends what the call printed. What is kept is bounded, and starts at the beginning of a line where it can.
     pub fn print(&mut self, text: &str) {
         self.output.push_str(text);

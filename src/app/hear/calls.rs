@@ -70,6 +70,9 @@ impl AppState {
                 call.state = State::Queued;
             }
             ToolState::Executing { phase } => {
+                if phase == Phase::Validating && call.times.begun.is_some() {
+                    call.begin_anew();
+                }
                 let times = &mut call.times;
                 times.begun.get_or_insert(now);
                 match phase {

@@ -1,9 +1,9 @@
 use serde_json::json;
 
 use crate::app::panel::Detail;
-use crate::app::rig::{App, completed};
+use crate::app::rig::{App, completed, millis};
 use crate::app::{Copied, Effect, Focus};
-use crate::protocol::{CallOutcome, Command, Ending, ToolResult};
+use crate::protocol::{CallOutcome, Command, Ending, Phase, ToolResult};
 
 /// One call is over, one runs, one waits for its turn.
 fn three_calls() -> App {
@@ -241,4 +241,25 @@ fn a_command_of_the_person_stays_in_the_panel_when_a_turn_begins() {
     app.aside_is("person_1", completed(result, CallOutcome::Succeeded, None));
     app.taken_up("next");
     assert_eq!(app.state.panel.calls, []);
+}
+
+#[test]
+fn a_call_that_runs_again_begins_anew() {
+    let mut app = App::working();
+    app.tool("a", "Bash")
+        .queued(json!({"command": "cargo test"}))
+        .executing(Phase::Validating)
+        .waits()
+        .takes(1000)
+        .running()
+        .prints("first run\n")
+        .takes(1000)
+        .executing(Phase::Validating)
+        .takes(10)
+        .running()
+        .takes(50);
+    let call = app.state.calls.get(app.state.panel.calls[0]);
+    assert_eq!(call.output, "");
+    assert_eq!(call.times.asked, None);
+    assert_eq!(call.elapsed(app.state.now), Some(millis(50)));
 }
