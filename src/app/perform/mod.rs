@@ -60,7 +60,7 @@ impl AppState {
             Action::Copy => return self.copy(),
             Action::Open | Action::Choose => self.open(),
             Action::CancelCall => return self.cancel_call(),
-            Action::RunAgain => return self.on_call(|call| Command::RunAgain(call.id.clone())),
+            Action::RunAgain => return self.run_again(),
             Action::Background => return self.background(),
             Action::AnswerByHand => self.answer_by_hand(),
             Action::LineDown

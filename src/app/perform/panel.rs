@@ -1,6 +1,6 @@
 //! What can be done with the calls of the panel.
 
-use crate::app::call::{Call, State};
+use crate::app::call::{Author, Call, State};
 use crate::app::dialogs::Dialog;
 use crate::app::dialogs::by_hand::ByHandDialog;
 use crate::app::panel::Detail;
@@ -60,9 +60,16 @@ impl AppState {
         }
     }
 
-    pub(super) fn on_call(&mut self, command: impl FnOnce(&Call) -> Command) -> Vec<Effect> {
-        match self.panel.target() {
-            Some(key) => vec![Effect::Send(command(self.calls.get(key)))],
+    /// Only what runs or is over can run again: a call that still waits has nothing behind it.
+    pub(super) fn run_again(&mut self) -> Vec<Effect> {
+        match self.panel.target().map(|key| self.calls.get(key)) {
+            Some(call) if call.is_over() || runs(call) => {
+                vec![Effect::Send(Command::RunAgain(call.id.clone()))]
+            }
+            Some(_) => {
+                self.flash("this call has not run yet");
+                Vec::new()
+            }
             None => Vec::new(),
         }
     }
@@ -73,6 +80,10 @@ impl AppState {
                 self.flash("this call is over already");
                 Vec::new()
             }
+            Some(call) if is_arriving(call) => {
+                self.flash("the model is still writing this call");
+                Vec::new()
+            }
             Some(call) => vec![Effect::Send(Command::Cancel(call.id.clone()))],
             None => Vec::new(),
         }
@@ -80,9 +91,7 @@ impl AppState {
 
     /// The chosen command, or from the input the one that runs, goes to the background.
     pub(super) fn background(&mut self) -> Vec<Effect> {
-        let runs = |call: &Call| {
-            call.tool == "Bash" && matches!(call.state, State::Executing(Phase::Running))
-        };
+        let runs = |call: &Call| call.tool == "Bash" && runs(call);
         let target = match self.focus {
             Focus::Panel => self.panel.target(),
             Focus::Composer | Focus::Conversation => {
@@ -107,8 +116,24 @@ impl AppState {
             self.flash("this call has its result already");
             return;
         }
+        if call.by == Author::Person {
+            self.flash("this is your own command; the model waits for no result");
+            return;
+        }
+        if is_arriving(call) {
+            self.flash("the model is still writing this call");
+            return;
+        }
         let about = format!("{} {}", call.tool, call.subject());
         let dialog = ByHandDialog::new(call.id.clone(), about);
         self.dialogs.push(Dialog::ByHand(Box::new(dialog)));
     }
+}
+
+fn runs(call: &Call) -> bool {
+    matches!(call.state, State::Executing(Phase::Running))
+}
+
+fn is_arriving(call: &Call) -> bool {
+    matches!(call.state, State::Arriving(_))
 }

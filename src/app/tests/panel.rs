@@ -263,3 +263,25 @@ fn a_call_that_runs_again_begins_anew() {
     assert_eq!(call.times.asked, None);
     assert_eq!(call.elapsed(app.state.now), Some(millis(50)));
 }
+
+#[test]
+fn what_cannot_be_done_with_a_call_is_said() {
+    let mut app = three_calls();
+    app.tool("d", "Write").arrives();
+    app.press("ctrl+t");
+    for key in ["x", "i"] {
+        assert_eq!(app.press(key), []);
+        assert_eq!(flash(&app), Some("the model is still writing this call"));
+        app.state.flash = None;
+    }
+    for key in ["r", "k r"] {
+        assert_eq!(app.press(key), []);
+        assert_eq!(flash(&app), Some("this call has not run yet"));
+        app.state.flash = None;
+    }
+    app.aside("person_1", "sleep 5");
+    app.press("G i");
+    let why = "this is your own command; the model waits for no result";
+    assert_eq!(flash(&app), Some(why));
+    assert!(app.state.dialogs.is_empty());
+}
