@@ -351,6 +351,8 @@ impl AppState {
             if matches!(work.stage, Stage::Retrying { .. }) && is_free {
                 contexts.insert(0, Context::Retry);
             }
+        }
+        if self.turn_rung().is_some() {
             contexts.push(Context::Working);
         }
         contexts.push(Context::Global);

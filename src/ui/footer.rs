@@ -158,7 +158,7 @@ fn featured(state: &AppState, contexts: &[Context]) -> &'static [Action] {
         ) => &[],
         Some(Context::Composer | Context::ComposerEmpty | Context::Working | Context::Global)
         | None => {
-            if state.is_working() && state.focus == Focus::Composer {
+            if contexts.contains(&Context::Working) && state.focus == Focus::Composer {
                 &[
                     Action::Send,
                     Action::TogglePanel,

@@ -37,6 +37,7 @@ impl AppState {
                 self.toggle_diff_style();
                 return Vec::new();
             }
+            Action::NextMode if self.is_asked() => return self.next_mode(),
             _ => {}
         }
         let now = self.now;
@@ -98,6 +99,10 @@ impl AppState {
                 Vec::new()
             }
         }
+    }
+
+    fn is_asked(&self) -> bool {
+        matches!(self.dialogs.last(), Some(Dialog::Permission(_)))
     }
 
     pub(in crate::app) fn ask_permission(&mut self, request: PermissionRequest) {

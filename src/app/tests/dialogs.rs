@@ -3,7 +3,7 @@ use crate::app::job::{Job, JobResult};
 use crate::app::rig::{App, millis, request};
 use crate::app::{Effect, Msg, Stage};
 use crate::keymap::Context;
-use crate::protocol::{Answer, Command, Ending, TurnEvent};
+use crate::protocol::{Answer, Command, Ending, Mode, TurnEvent};
 use crate::theme::{Depth, Theme};
 
 /// All of the request is in view, and the pause is over.
@@ -259,4 +259,12 @@ fn help_opens_on_an_empty_line_and_closes_again() {
     let mut app = App::typed("why");
     app.press("?");
     assert_eq!(app.draft(), "why?");
+}
+
+#[test]
+fn the_mode_can_be_changed_while_a_call_waits_for_permission() {
+    let mut app = App::asked("Bash");
+    let mode = Mode::AcceptEdits;
+    assert_eq!(app.commands("shift+tab"), [Command::SetMode(mode)]);
+    assert_eq!(app.state.dialogs.len(), 1);
 }

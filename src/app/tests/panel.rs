@@ -285,3 +285,13 @@ fn what_cannot_be_done_with_a_call_is_said() {
     assert_eq!(flash(&app), Some(why));
     assert!(app.state.dialogs.is_empty());
 }
+
+#[test]
+fn a_command_of_the_person_goes_to_the_background_when_no_turn_runs() {
+    let mut app = App::new();
+    app.aside("person_1", "sleep 5");
+    assert_eq!(
+        app.press("ctrl+b"),
+        [Effect::Send(Command::Background("person_1".into()))]
+    );
+}
