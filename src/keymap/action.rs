@@ -85,7 +85,6 @@ actions! {
     Previous: "previous", "previous", "Go to the one before.";
     Open: "open", "open", "Open it, or fold it again.";
     Choose: "choose", "choose", "Take the chosen one.";
-    ToggleChoice: "toggle-choice", "tick", "Tick the answer, or take the tick away.";
 
     CancelCall: "cancel-call", "cancel", "Cancel this call; the others go on.";
     RunAgain: "run-again", "run again", "Run this call again.";

@@ -87,7 +87,6 @@ impl AppState {
             | Action::HistoryNext
             | Action::SearchHistory
             | Action::OpenEditor
-            | Action::ToggleChoice
             | Action::AllowOnce
             | Action::AllowForSession
             | Action::AllowAlways

@@ -2,7 +2,7 @@ use crate::app::dialogs::{Dialog, DialogRest};
 use crate::app::job::{Job, JobResult};
 use crate::app::rig::{App, millis, request};
 use crate::app::{Effect, Msg, Stage};
-use crate::keymap::Context;
+use crate::keymap::{Context, Keymap};
 use crate::protocol::{Answer, Command, Ending, Mode, TurnEvent};
 use crate::theme::{Depth, Theme};
 
@@ -267,4 +267,18 @@ fn the_mode_can_be_changed_while_a_call_waits_for_permission() {
     let mode = Mode::AcceptEdits;
     assert_eq!(app.commands("shift+tab"), [Command::SetMode(mode)]);
     assert_eq!(app.state.dialogs.len(), 1);
+}
+
+/// The help lists them as what they do.
+#[test]
+fn every_key_of_the_pause_does_something() {
+    let keymap = Keymap::builtin();
+    for (chord, action) in keymap.hints(Context::Question) {
+        let mut app = App::working();
+        let why = "the same call three times".to_owned();
+        app.hear(TurnEvent::Paused { why });
+        app.after(millis(300));
+        assert_ne!(app.press(&chord.to_string()), [], "{chord} {action:?}");
+        assert!(app.state.dialogs.is_empty());
+    }
 }
