@@ -1,15 +1,19 @@
 //! The tool calls that the screen knows, each from the first letter of its input to its delivery.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use super::diff::Diff;
 use super::preview::Partial;
 use crate::protocol::{CallId, CallOutcome, FileDiff, Phase, ResultBlock, ToolResult};
 
 /// More of a running call's output than this is not kept: the whole of it is on disk.
 const KEPT_OUTPUT: usize = 64 * 1024;
+
+/// When the files before and after all changes are longer than this together, the oldest are only told of.
+const KEPT_CHANGES: usize = 16 * 1024 * 1024;
 
 /// A call's place in [`Calls`]; ids come from the model and may repeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -54,6 +58,8 @@ pub struct Completed {
     pub text: String,
     pub images: usize,
     pub shown: Option<FileDiff>,
+    /// What is left of a change that is no longer shown.
+    pub told: Option<String>,
     pub ran: Duration,
 }
 
@@ -72,13 +78,15 @@ pub struct Times {
 /// All calls of the session, oldest first.
 #[derive(Debug, Default)]
 pub struct Calls {
-    calls: Vec<Call>,
+    all: Vec<Call>,
     latest: HashMap<CallId, CallKey>,
+    /// Those that show a change, with how long its files are.
+    changes: VecDeque<(CallKey, usize)>,
 }
 
 impl Calls {
     pub fn get(&self, key: CallKey) -> &Call {
-        &self.calls[key.0]
+        &self.all[key.0]
     }
 
     /// The newest call of that id.
@@ -87,17 +95,17 @@ impl Calls {
     }
 
     pub fn len(&self) -> usize {
-        self.calls.len()
+        self.all.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.calls.is_empty()
+        self.all.is_empty()
     }
 
     pub fn add(&mut self, id: CallId, tool: String, by: Author, now: Instant) -> CallKey {
-        let key = CallKey(self.calls.len());
+        let key = CallKey(self.all.len());
         self.latest.insert(id.clone(), key);
-        self.calls.push(Call {
+        self.all.push(Call {
             id,
             tool,
             by,
@@ -120,13 +128,32 @@ impl Calls {
 
     /// Changes a call; its revision goes up.
     pub fn change(&mut self, key: CallKey, change: impl FnOnce(&mut Call)) {
-        let call = &mut self.calls[key.0];
+        let call = &mut self.all[key.0];
         call.revision += 1;
         change(call);
     }
 
+    /// A call has come to its result. The changes that are kept are bounded: the oldest become words.
+    pub fn bound_changes(&mut self, newest: CallKey) {
+        let completed = self.get(newest).completed();
+        let Some(change) = completed.and_then(|completed| completed.shown.as_ref()) else {
+            return;
+        };
+        let before = change.before.as_ref().map_or(0, |before| before.len());
+        self.changes
+            .push_back((newest, before + change.after.len()));
+        let mut kept: usize = self.changes.iter().map(|(_, size)| size).sum();
+        while kept > KEPT_CHANGES
+            && self.changes.len() > 1
+            && let Some((oldest, size)) = self.changes.pop_front()
+        {
+            kept -= size;
+            self.change(oldest, Call::tell_change);
+        }
+    }
+
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (CallKey, &Call)> {
-        self.calls
+        self.all
             .iter()
             .enumerate()
             .map(|(index, call)| (CallKey(index), call))
@@ -147,6 +174,20 @@ impl Call {
         match &self.state {
             State::Completed(completed) | State::Yielded(completed) => Some(completed),
             State::Arriving(_) | State::Queued | State::Executing(_) => None,
+        }
+    }
+
+    /// Keeps of its change only how large it was.
+    fn tell_change(&mut self) {
+        let (State::Completed(completed) | State::Yielded(completed)) = &mut self.state else {
+            return;
+        };
+        if let Some(change) = completed.shown.take() {
+            let counts = Diff::new(&change).counts();
+            completed.told = Some(format!(
+                "{} +{} −{}, too long ago to be shown",
+                change.path, counts.added, counts.removed
+            ));
         }
     }
 
@@ -224,6 +265,7 @@ impl Completed {
             text: without_tag(&result.as_text()).to_owned(),
             images,
             shown,
+            told: None,
             ran,
         }
     }

@@ -201,7 +201,7 @@ impl AppState {
             .iter()
             .filter(|(_, call)| {
                 let completed = call.completed();
-                completed.is_some_and(|completed| completed.shown.is_some())
+                completed.is_some_and(|it| it.shown.is_some() || it.told.is_some())
             })
             .map(|(key, _)| key)
             .collect();

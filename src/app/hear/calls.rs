@@ -62,6 +62,7 @@ impl AppState {
             return;
         }
         let now = self.now;
+        let is_result = matches!(state, ToolState::Completed { .. });
         let mut waits_no_more = None;
         self.calls.change(key, |call| match state {
             ToolState::Queued { input } => {
@@ -115,6 +116,9 @@ impl AppState {
                 };
             }
         });
+        if is_result {
+            self.calls.bound_changes(key);
+        }
         if let Some(id) = waits_no_more {
             self.withdraw(&id);
         }

@@ -214,6 +214,9 @@ fn result(completed: &Completed, open: bool, state: &AppState, brush: &mut Brush
         let fold = (!open).then_some(FOLDED_DIFF);
         return change_rows(change, fold, state, brush);
     }
+    if let Some(told) = &completed.told {
+        return output(told, 1, brush);
+    }
     if open {
         return output(&completed.text, OPENED_LINES, brush);
     }

@@ -30,6 +30,10 @@ pub fn detail_rows(call: &Call, state: &AppState, brush: &mut Brush) -> Vec<Row>
                 rows.extend(change_rows(change, None, state, brush));
                 rows.push(Row::default());
             }
+            if let Some(told) = &completed.told {
+                rows.extend(lines(told, brush));
+                rows.push(Row::default());
+            }
             rows.extend(lines(&completed.text, brush));
         }
         None => rows.extend(lines(&call.output, brush)),

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::app::pointer::{PointerKind, Target};
 use crate::app::rig::{App, change};
 use crate::app::{Copied, DiffStyle, Effect, Focus, Msg};
-use crate::protocol::{Ending, TurnEvent};
+use crate::protocol::{Ending, FileDiff, TurnEvent};
 use crate::ui::rig::Screen;
 
 fn worked() -> App {
@@ -178,4 +178,26 @@ fn output_cannot_steer_the_terminal() {
         screen.press("esc esc");
         app = screen.app;
     }
+}
+
+#[test]
+fn of_changes_long_ago_only_their_size_is_kept() {
+    let mut screen = App::working().on(80, 24);
+    for (call, path) in [("a", "a.txt"), ("b", "b.txt")] {
+        let change = FileDiff {
+            path: path.to_owned(),
+            before: None,
+            after: "x".repeat(9 << 20).into(),
+        };
+        screen.tool(call, "Write").running().changes(change);
+    }
+    let shown: Vec<bool> = screen
+        .state
+        .calls
+        .iter()
+        .filter_map(|(_, call)| Some(call.completed()?.shown.is_some()))
+        .collect();
+    assert_eq!(shown, [false, true]);
+    let told = screen.lines_with("a.txt");
+    assert_eq!(told, ["  │ a.txt +1 −0, too long ago to be shown"]);
 }
