@@ -56,6 +56,8 @@ pub enum State {
 pub struct Completed {
     pub outcome: CallOutcome,
     pub text: String,
+    /// How many lines the text has; counted once, because it may be long and stands in every frame.
+    pub lines: usize,
     pub images: usize,
     pub shown: Option<FileDiff>,
     /// What is left of a change that is no longer shown.
@@ -260,9 +262,11 @@ impl Completed {
             .iter()
             .filter(|block| matches!(block, ResultBlock::Image(_)))
             .count();
+        let text = without_tag(&result.as_text()).to_owned();
         Self {
             outcome,
-            text: without_tag(&result.as_text()).to_owned(),
+            lines: text.lines().count(),
+            text,
             images,
             shown,
             told: None,

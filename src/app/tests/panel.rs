@@ -295,3 +295,10 @@ fn a_command_of_the_person_goes_to_the_background_when_no_turn_runs() {
         [Effect::Send(Command::Background("person_1".into()))]
     );
 }
+
+#[test]
+fn the_lines_of_a_result_are_counted_once() {
+    let app = three_calls();
+    let call = app.state.calls.get(app.state.panel.calls[0]);
+    assert_eq!(call.completed().map(|it| it.lines), Some(3));
+}

@@ -191,15 +191,12 @@ pub fn phase_words(phase: Phase) -> &'static str {
 pub fn outcome_words(tool: &str, completed: &Completed) -> String {
     let ran = seconds(completed.ran);
     match &completed.outcome {
-        CallOutcome::Succeeded => {
-            let lines = completed.text.lines().count();
-            match (tool, lines) {
-                _ if completed.images > 0 => format!("image · {ran}"),
-                ("Edit" | "Write" | "MultiEdit", _) | (_, 0) => ran,
-                (_, 1) => format!("1 line · {ran}"),
-                (_, lines) => format!("{lines} lines · {ran}"),
-            }
-        }
+        CallOutcome::Succeeded => match (tool, completed.lines) {
+            _ if completed.images > 0 => format!("image · {ran}"),
+            ("Edit" | "Write" | "MultiEdit", _) | (_, 0) => ran,
+            (_, 1) => format!("1 line · {ran}"),
+            (_, lines) => format!("{lines} lines · {ran}"),
+        },
         CallOutcome::Failed => format!("failed · {ran}"),
         CallOutcome::Denied => "denied".to_owned(),
         CallOutcome::Skipped { why } => format!("skipped ({})", clean(why)),
