@@ -226,6 +226,8 @@ pub struct AppState {
     pub flash: Option<Flash>,
     /// How it looked before a theme was tried on.
     theme_before: Option<Theme>,
+    /// A theme that was named and may be one of the person's own, which are being read.
+    theme_wanted: Option<String>,
     /// The first key of a sequence.
     pending: Option<Key>,
 }
@@ -267,6 +269,7 @@ impl AppState {
             quit_armed: None,
             flash: None,
             theme_before: None,
+            theme_wanted: None,
             pending: None,
         }
     }
@@ -535,10 +538,7 @@ impl AppState {
                 self.flash(problem);
                 Vec::new()
             }
-            JobResult::Themes(themes) => {
-                self.offer_themes(themes);
-                Vec::new()
-            }
+            JobResult::Themes(themes) => self.themes_listed(themes),
             JobResult::Sessions(sessions) => {
                 self.offer_sessions(sessions);
                 Vec::new()

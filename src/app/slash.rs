@@ -13,7 +13,7 @@ use super::session::SessionInfo;
 use super::transcript::{Cell, NoticeKind};
 use super::{AppState, Effect, ExitReason, Focus, Opening, OpeningSession};
 use crate::protocol::Block;
-use crate::theme::Theme;
+use crate::theme::{AUTO, Theme};
 
 /// One command, as completion and help show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,15 +173,40 @@ impl AppState {
     }
 
     fn theme(&mut self, name: &str) -> Vec<Effect> {
+        self.theme_wanted = None;
         if name.is_empty() {
             return vec![Effect::Start(Job::ListThemes)];
         }
-        let Some(theme) = Theme::builtin(name) else {
-            self.flash(format!("there is no theme `{name}`; /theme shows them"));
+        if name == AUTO {
+            self.flash("from the next start on the theme follows the terminal");
+            return vec![Effect::Start(Job::KeepTheme(name.to_owned()))];
+        }
+        if let Some(theme) = Theme::builtin(name) {
+            return self.wear(theme);
+        }
+        self.theme_wanted = Some(name.to_owned());
+        vec![Effect::Start(Job::ListThemes)]
+    }
+
+    /// All themes are known now: takes the one that was named, or lets the person choose.
+    pub(super) fn themes_listed(&mut self, themes: Vec<Theme>) -> Vec<Effect> {
+        let Some(name) = self.theme_wanted.take() else {
+            self.offer_themes(themes);
             return Vec::new();
         };
+        if let Some(theme) = themes.into_iter().find(|theme| theme.name == name) {
+            return self.wear(theme);
+        }
+        self.flash(format!("there is no theme `{name}`; /theme shows them"));
+        Vec::new()
+    }
+
+    /// Looks like this from now on, and after the next start.
+    fn wear(&mut self, theme: Theme) -> Vec<Effect> {
+        let keep = Job::KeepTheme(theme.name.clone());
+        self.theme_before = None;
         self.use_theme(theme);
-        vec![Effect::Start(Job::KeepTheme(name.to_owned()))]
+        vec![Effect::Start(keep)]
     }
 
     fn list_tools(&mut self) {
@@ -243,7 +268,7 @@ impl AppState {
         self.notice(NoticeKind::Info, text);
     }
 
-    pub(super) fn offer_themes(&mut self, themes: Vec<Theme>) {
+    fn offer_themes(&mut self, themes: Vec<Theme>) {
         let now = self.settings.theme.name.clone();
         let items = themes.into_iter().map(|theme| Item {
             label: theme.name.clone(),
@@ -281,12 +306,7 @@ impl AppState {
         match item.choice {
             Choice::Do(action) => self.perform(action),
             Choice::Slash(name) => self.slash(name, ""),
-            Choice::Theme(theme) => {
-                let keep = Job::KeepTheme(theme.name.clone());
-                self.theme_before = None;
-                self.use_theme(*theme);
-                vec![Effect::Start(keep)]
-            }
+            Choice::Theme(theme) => self.wear(*theme),
             Choice::Session(id) => self.reopen(OpeningSession::Id(id), None),
             Choice::Nothing => Vec::new(),
         }

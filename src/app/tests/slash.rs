@@ -7,6 +7,7 @@ use crate::app::slash::COMMANDS;
 use crate::app::transcript::Cell;
 use crate::app::{Effect, ExitReason, Msg, Opening, OpeningSession};
 use crate::protocol::{Command, Ending, Mode};
+use crate::theme::Theme;
 
 /// What a command does, beside what every draft that is sent does.
 fn run(app: &mut App, command: &str) -> Vec<Effect> {
@@ -148,7 +149,9 @@ fn a_theme_can_be_named_and_a_wrong_name_is_told() {
     let keep = Job::KeepTheme("light".to_owned());
     assert_eq!(run(&mut app, "/theme light"), [Effect::Start(keep)]);
     assert_eq!(app.state.settings.theme.name, "light");
-    assert_eq!(run(&mut app, "/theme lihgt"), []);
+    let list = || [Effect::Start(Job::ListThemes)];
+    assert_eq!(run(&mut app, "/theme lihgt"), list());
+    app.update(Msg::JobDone(JobResult::Themes(Vec::new())));
     assert_eq!(
         flash(&app),
         Some("there is no theme `lihgt`; /theme shows them")
@@ -207,4 +210,27 @@ fn another_conversation_knows_nothing_of_what_waited_in_the_one_before() {
     let last = app.state.transcript.last().map(|entry| entry.cell.clone());
     let text = "from elsewhere".to_owned();
     assert_eq!(last, Some(Cell::User { text, images: 0 }));
+}
+
+#[test]
+fn a_theme_of_the_persons_own_can_be_named() {
+    let mut app = App::new();
+    let list = Effect::Start(Job::ListThemes);
+    assert_eq!(run(&mut app, "/theme mine"), [list]);
+    let mut mine = Theme::plain();
+    mine.name = "mine".to_owned();
+    let themes = vec![Theme::plain(), mine];
+    let effects = app.update(Msg::JobDone(JobResult::Themes(themes)));
+    let keep = Job::KeepTheme("mine".to_owned());
+    assert_eq!(effects, [Effect::Start(keep)]);
+    assert_eq!(app.state.settings.theme.name, "mine");
+    assert!(app.state.dialogs.is_empty());
+}
+
+#[test]
+fn the_theme_can_follow_the_terminal_again() {
+    let mut app = App::new();
+    let keep = Job::KeepTheme("auto".to_owned());
+    assert_eq!(run(&mut app, "/theme auto"), [Effect::Start(keep)]);
+    assert!(app.state.flash.is_some());
 }
