@@ -45,7 +45,34 @@ pub fn find_all(text: &str, query: &str) -> Vec<std::ops::Range<usize>> {
         let found = text.match_indices(query);
         return found.map(|(at, hit)| at..at + hit.len()).collect();
     }
+    if query.is_ascii() && !text.contains(KELVIN) {
+        return find_ascii(text, query);
+    }
     find_in_any_case(text, query)
+}
+
+/// The one letter beyond ASCII that is a letter of ASCII in lower case, by itself.
+const KELVIN: char = '\u{212a}';
+
+/// The same for a word of ASCII, as quick as a long conversation needs it.
+fn find_ascii(text: &str, query: &str) -> Vec<std::ops::Range<usize>> {
+    let (text, query) = (text.as_bytes(), query.as_bytes());
+    let mut found = Vec::new();
+    let (low, high) = (query[0], query[0].to_ascii_uppercase());
+    let mut from = 0;
+    while let Some(at) = memchr::memchr2(low, high, &text[from..]) {
+        let start = from + at;
+        let end = start + query.len();
+        match text.get(start..end) {
+            Some(there) if there.eq_ignore_ascii_case(query) => {
+                found.push(start..end);
+                from = end;
+            }
+            Some(_) => from = start + 1,
+            None => break,
+        }
+    }
+    found
 }
 
 /// Compares letter by letter, because lower-casing a text may change its length.
@@ -187,5 +214,29 @@ fn searchable<'a>(entry: &'a Entry, calls: &Calls) -> Cow<'a, str> {
             text.into()
         }
         Cell::Thinking { .. } | Cell::Welcome | Cell::Summary(_) => "".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{prop_assert_eq, proptest};
+
+    use super::{find_all, find_in_any_case};
+
+    proptest! {
+        #[test]
+        fn the_quick_way_finds_what_the_slow_one_does(
+            text in "[aAbBkK\u{212a}iI\u{130}ß日 ]{0,40}",
+            query in "[abki ]{1,3}",
+        ) {
+            prop_assert_eq!(find_all(&text, &query), find_in_any_case(&text, &query));
+        }
+    }
+
+    #[test]
+    fn a_word_is_found_in_any_case_where_it_stands() {
+        assert_eq!(find_all("日 Error, error", "error"), [4..9, 11..16]);
+        assert_eq!(find_all("Error, error, Error", "Error"), [0..5, 14..19]);
+        assert!(find_all("err", "error").is_empty());
     }
 }
