@@ -1,6 +1,7 @@
 //! What the person runs beside the turns: commands typed directly, calls made once more.
 //!
-//! An aside goes through the same steps as a call of the model, but on the person's word. It runs whether a turn does or not,
+//! An aside goes through the same steps as a call of the model, but on the person's word; only one that the
+//! person has not permitted whole before is asked about. It runs whether a turn does or not,
 //! and the model hears of it with the next message.
 
 use std::collections::{HashMap, VecDeque};
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -19,7 +20,7 @@ use crate::executor::permission::Authority;
 use crate::executor::pipeline::{Done, Line, Report};
 use crate::executor::{Context, Happened, Witness, guard};
 use crate::protocol::{
-    AgentEvent, Aside, Block, CallId, CallOutcome, ToolCall, ToolResult, ToolState,
+    AgentEvent, Answer, Aside, Block, CallId, CallOutcome, ToolCall, ToolResult, ToolState,
 };
 use crate::session::Record;
 use crate::tools::ContextChange;
@@ -37,7 +38,7 @@ pub struct Asides {
     session: CancellationToken,
     started: u64,
     running: HashMap<CallId, Running>,
-    past: VecDeque<ToolCall>,
+    past: VecDeque<Past>,
     /// What the model is to be told.
     said: Vec<Block>,
     reports: mpsc::Receiver<Report>,
@@ -49,6 +50,16 @@ struct Running {
     begun: Instant,
     cancel: CancellationToken,
     background: CancellationToken,
+    /// What it asks the person is answered here.
+    reply: Option<oneshot::Sender<Answer>>,
+    permitted: bool,
+}
+
+/// A call that is over.
+pub struct Past {
+    pub call: ToolCall,
+    /// Whether it was permitted, and whole.
+    pub permitted: bool,
 }
 
 impl Asides {
@@ -107,8 +118,18 @@ impl Asides {
                 begun: Instant::now(),
                 cancel,
                 background,
+                reply: None,
+                permitted: false,
             },
         );
+    }
+
+    pub fn answer(&mut self, id: &CallId, answer: Answer) {
+        let running = self.running.get_mut(id);
+        if let Some(reply) = running.and_then(|running| running.reply.take()) {
+            // One that was stopped meanwhile does not listen any more.
+            let _ = reply.send(answer);
+        }
     }
 
     pub fn is_running(&self, id: &CallId) -> bool {
@@ -116,8 +137,8 @@ impl Asides {
     }
 
     /// An aside that is over.
-    pub fn past(&self, id: &CallId) -> Option<&ToolCall> {
-        self.past.iter().find(|call| call.id == *id)
+    pub fn past(&self, id: &CallId) -> Option<&Past> {
+        self.past.iter().find(|past| past.call.id == *id)
     }
 
     pub fn cancel(&self, id: &CallId) {
@@ -163,8 +184,20 @@ impl Asides {
                 let _ = written.send(());
             }
             Report::Notice(text) => journal.notice(text),
-            // The person has decided already.
-            Report::Asked(..) | Report::Decided(..) | Report::Permitted(..) => {}
+            Report::Asked(request, reply) => {
+                if let Some(running) = self.running.get_mut(&request.call) {
+                    running.reply = Some(reply);
+                    let id = request.call.clone();
+                    journal.tell_agent(AgentEvent::Aside(id, Aside::Asked(request)));
+                }
+            }
+            Report::Permitted(id, permit) => {
+                if let Some(running) = self.running.get_mut(&id) {
+                    running.permitted = permit.part.is_none();
+                }
+            }
+            // What comes of it is told by the states.
+            Report::Decided(..) => {}
             Report::Finished(id, done) => self.finish(&id, done, journal),
         }
     }
@@ -182,9 +215,15 @@ impl Asides {
     }
 
     fn finish(&mut self, id: &CallId, done: Done, journal: &mut Journal) {
-        let Some(Running { call, begun, .. }) = self.running.remove(id) else {
+        let Some(running) = self.running.remove(id) else {
             return;
         };
+        let Running {
+            call,
+            begun,
+            permitted,
+            ..
+        } = running;
         let (result, outcome) = judged(id, done.outcome);
         let moved = done.changes.into_iter().next_back();
         if let Some(ContextChange::Cwd(cwd)) = &moved
@@ -205,7 +244,7 @@ impl Asides {
             shown: done.shown,
         };
         journal.tell_agent(AgentEvent::Aside(id.clone(), Aside::State(completed)));
-        self.past.push_back(call);
+        self.past.push_back(Past { call, permitted });
         self.past.drain(..self.past.len().saturating_sub(MOST_PAST));
     }
 

@@ -163,6 +163,48 @@ async fn a_call_that_is_over_runs_once_more_for_the_person() {
     assert_eq!(notice.await, "there is no such call to run again");
 }
 
+async fn aside_asked(rig: &mut Rig) -> String {
+    rig.hear(|event| match event {
+        AgentEvent::Aside(id, Aside::Asked(_)) => Some(id.0),
+        _ => None,
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_call_that_was_denied_asks_again_before_it_runs_once_more() {
+    let mut rig = Rig::new([vec![call("c", "Bash", json!({"command": "touch x"}))]]);
+    rig.submit("go");
+    asked(&mut rig).await;
+    let deny = Answer::Deny { reason: None };
+    rig.send(Command::Answer("c".into(), deny.clone()));
+    rig.finished().await;
+    rig.send(Command::RunAgain("c".into()));
+    assert_eq!(aside_asked(&mut rig).await, "person_1");
+    rig.send(Command::Answer("person_1".into(), deny));
+    assert_eq!(rig.aside_over().await.2, CallOutcome::Denied);
+    rig.send(Command::RunAgain("person_1".into()));
+    assert_eq!(aside_asked(&mut rig).await, "person_2");
+    rig.send(Command::Answer("person_2".into(), Answer::Allow));
+    assert_eq!(rig.aside_over().await.2, CallOutcome::Succeeded);
+    rig.send(Command::RunAgain("person_2".into()));
+    let (id, _, outcome) = rig.aside_over().await;
+    assert_eq!((id.as_str(), outcome), ("person_3", CallOutcome::Succeeded));
+}
+
+#[tokio::test]
+async fn a_change_that_was_allowed_in_part_asks_again_before_it_runs_once_more() {
+    let input = json!({"file_path": "x", "content": "one\ntwo\n"});
+    let mut rig = Rig::new([vec![call("c", "Write", input)]]);
+    rig.submit("go");
+    asked(&mut rig).await;
+    let after = "one\n".to_owned();
+    rig.send(Command::Answer("c".into(), Answer::AllowPart { after }));
+    rig.finished().await;
+    rig.send(Command::RunAgain("c".into()));
+    assert_eq!(aside_asked(&mut rig).await, "person_1");
+}
+
 #[tokio::test]
 async fn a_command_of_the_person_can_go_on_in_the_background() {
     let mut rig = Rig::new([]);

@@ -1,6 +1,6 @@
 //! The agent's task: waits for the stream, the running calls and the person, and does what [`Turn`] says.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -16,7 +16,7 @@ use super::turn::{Fact, Next, Turn};
 use crate::executor::{Context, Executor, Policy, pipeline::Report};
 use crate::protocol::event::SessionOpened;
 use crate::protocol::{
-    AgentEvent, Block, Command, Ending, Message, Origin, ToolDefinition, TurnEvent,
+    AgentEvent, Block, CallId, Command, Ending, Message, Origin, ToolDefinition, TurnEvent,
 };
 use crate::provider::{
     Batch, Provider, ProviderError, Request, ResponseStream, StreamEvent, retry,
@@ -41,6 +41,8 @@ pub struct Agent {
     pub(super) queued: VecDeque<Vec<Block>>,
     /// Whether what waits goes out by itself once the turn is over: only when it is done, or has stopped to make way.
     pub(super) send_queue: bool,
+    /// The model's calls that were permitted, and whole: they run once more unasked.
+    pub(super) permitted: HashSet<CallId>,
     /// Nobody can send commands any more.
     pub(super) deserted: bool,
 }
@@ -120,6 +122,7 @@ impl Agent {
             session,
             queued: VecDeque::new(),
             send_queue: true,
+            permitted: HashSet::new(),
             deserted: false,
         }
     }
@@ -235,7 +238,11 @@ impl Agent {
                     .journal
                     .tell(TurnEvent::ToolInput { call: id, fragment }),
                 Next::Keep(block) => self.journal.record(Record::Block { block }),
-                Next::Execute(call) => exchange.executor.add(call, &mut self.journal),
+                Next::Execute(call) => {
+                    // Ids come from the model, and may come again.
+                    self.permitted.remove(&call.id);
+                    exchange.executor.add(call, &mut self.journal);
+                }
                 Next::Drain => {
                     exchange.waiting = Waiting::Results;
                     self.journal.tell(TurnEvent::Streamed);
@@ -369,6 +376,11 @@ impl Agent {
                 Vec::new()
             }
             Came::Report(report) => {
+                if let Report::Permitted(id, permit) = &report
+                    && permit.part.is_none()
+                {
+                    self.permitted.insert(id.clone());
+                }
                 exchange.executor.handle(report, &mut self.journal);
                 Vec::new()
             }

@@ -99,6 +99,9 @@ impl Agent {
                 self.asides
                     .start("Bash", input, Authority::Typed, &mut self.journal);
             }
+            Command::Answer(id, answer) if self.asides.is_running(&id) => {
+                self.asides.answer(&id, answer);
+            }
             Command::Cancel(id) if self.asides.is_running(&id) => self.asides.cancel(&id),
             Command::Background(id) if self.asides.is_running(&id) => self.asides.background(&id),
             other => return Some(other),
@@ -113,15 +116,23 @@ impl Agent {
         exchange.turn.handle(Fact::Interrupted)
     }
 
-    /// Makes a call once more that has its result already.
+    /// Makes a call once more that has its result already. One that was denied, or allowed in part only, is asked about.
     fn run_again(&mut self, id: &CallId, call: Option<ToolCall>) {
-        let call = call
-            .or_else(|| self.asides.past(id).cloned())
-            .or_else(|| self.call_of_history(id));
+        let (call, permitted) = match self.asides.past(id) {
+            Some(past) => (Some(past.call.clone()), past.permitted),
+            None => (
+                call.or_else(|| self.call_of_history(id)),
+                self.permitted.contains(id),
+            ),
+        };
+        let by = if permitted {
+            Authority::Person
+        } else {
+            Authority::Model
+        };
         match call {
             Some(ToolCall { name, input, .. }) => {
-                self.asides
-                    .start(&name, input, Authority::Person, &mut self.journal);
+                self.asides.start(&name, input, by, &mut self.journal);
             }
             None => self
                 .journal

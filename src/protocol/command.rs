@@ -17,7 +17,8 @@ pub enum Command {
     Cancel(CallId),
     /// Give a call's result by hand instead of waiting for it.
     AnswerByHand(CallId, String),
-    /// Stop a running call and start it anew; a call that has its result already runs once more, on the person's behalf.
+    /// Stop a running call and start it anew; a call that has its result already runs once more, on the person's behalf: asked
+    /// about, unless it was permitted whole.
     RunAgain(CallId),
     /// Let a running command go on in the background; the model goes on with what it is told about it.
     Background(CallId),

@@ -27,7 +27,12 @@ pub enum AgentEvent {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Aside {
-    Started { tool: String, input: Value },
+    Started {
+        tool: String,
+        input: Value,
+    },
+    /// It was not permitted before, or not whole, and waits for the person.
+    Asked(PermissionRequest),
     State(ToolState),
 }
 

@@ -38,10 +38,7 @@ impl AppState {
                 self.taken_back(&messages);
                 Vec::new()
             }
-            AgentEvent::Aside(id, aside) => {
-                self.hear_aside(id, aside);
-                Vec::new()
-            }
+            AgentEvent::Aside(id, aside) => self.hear_aside(id, aside),
             AgentEvent::Turn(turn, event) => self.hear_turn(turn, event),
         }
     }
@@ -102,7 +99,7 @@ impl AppState {
         }
     }
 
-    fn hear_aside(&mut self, id: CallId, aside: Aside) {
+    fn hear_aside(&mut self, id: CallId, aside: Aside) -> Vec<Effect> {
         match aside {
             Aside::Started { tool, input } => {
                 let key = self.calls.add(id, tool, Author::Person, self.now);
@@ -115,12 +112,14 @@ impl AppState {
                 self.transcript.change(cell, |entry| entry.open = true);
                 self.panel.add(key);
             }
+            Aside::Asked(request) => return self.asked(request),
             Aside::State(state) => {
                 if let Some(key) = self.calls.find(&id) {
                     self.advance(key, state);
                 }
             }
         }
+        Vec::new()
     }
 
     fn hear_turn(&mut self, turn: TurnId, event: TurnEvent) -> Vec<Effect> {

@@ -1,6 +1,6 @@
 //! What the keys do in a dialog.
 
-use crate::app::call::Call;
+use crate::app::call::{Author, Call};
 use crate::app::dialogs::Dialog;
 use crate::app::dialogs::permission::{PermissionDialog, Stage, Verdict};
 use crate::app::dialogs::picker::{Choice, Item, Picker};
@@ -129,10 +129,21 @@ impl AppState {
         });
     }
 
-    /// The turn is over: nobody waits for these answers any more.
+    /// The turn is over: nobody waits for these answers any more, but the calls that the person makes.
     pub(in crate::app) fn close_turn_dialogs(&mut self) {
-        self.dialogs
-            .retain(|dialog| !matches!(dialog, Dialog::Permission(_) | Dialog::Pause(_)));
+        let (calls, now) = (&self.calls, self.now);
+        let is_aside = |id: &CallId| {
+            let key = calls.find(id);
+            key.is_some_and(|key| calls.get(key).by == Author::Person)
+        };
+        self.dialogs.retain_mut(|dialog| match dialog {
+            Dialog::Permission(permission) => {
+                permission.keep_only(is_aside, now);
+                !permission.is_empty()
+            }
+            Dialog::Pause(_) => false,
+            Dialog::ByHand(_) | Dialog::Picker(_) | Dialog::Help(_) => true,
+        });
     }
 
     pub(super) fn obey_verdict(&mut self, verdict: Option<Verdict>) -> Vec<Effect> {

@@ -1,12 +1,15 @@
 //! What can be done with the calls of the panel.
 
-use crate::app::call::{Author, Call, State};
+use crate::app::call::{Author, Call, CallKey, State};
 use crate::app::dialogs::Dialog;
 use crate::app::dialogs::by_hand::ByHandDialog;
 use crate::app::panel::Detail;
 use crate::app::{AppState, Effect, Focus};
 use crate::keymap::Action;
 use crate::protocol::{Command, Phase};
+
+/// How many calls of earlier turns the panel shows when there are none of this one.
+const SHOWN_AGAIN: usize = 20;
 
 impl AppState {
     pub(super) fn toggle_panel(&mut self) {
@@ -18,6 +21,13 @@ impl AppState {
     }
 
     pub(in crate::app) fn focus_panel(&mut self) {
+        if self.panel.calls.is_empty() {
+            // Nothing has been called in this turn yet; what was before can still be looked at.
+            let known = self.calls.len();
+            self.panel.calls = (known.saturating_sub(SHOWN_AGAIN)..known)
+                .map(CallKey)
+                .collect();
+        }
         if self.panel.calls.is_empty() {
             self.flash("no tool has been called yet");
             return;

@@ -3,7 +3,9 @@ use crate::app::job::{Job, JobResult};
 use crate::app::rig::{App, millis, request};
 use crate::app::{Effect, Msg, Stage};
 use crate::keymap::{Context, Keymap};
-use crate::protocol::{Answer, Command, Ending, Mode, TurnEvent};
+use crate::protocol::{
+    AgentEvent, Answer, Aside, CallId, Command, Ending, Mode, Phase, ToolState, TurnEvent,
+};
 use crate::theme::{Depth, Theme};
 
 /// All of the request is in view, and the pause is over.
@@ -281,4 +283,22 @@ fn every_key_of_the_pause_does_something() {
         assert_ne!(app.press(&chord.to_string()), [], "{chord} {action:?}");
         assert!(app.state.dialogs.is_empty());
     }
+}
+
+#[test]
+fn what_a_call_of_the_person_asks_outlives_the_turn() {
+    let mut app = App::working();
+    app.asks(request("a", "Bash"));
+    app.aside("person_1", "touch x");
+    let id: CallId = "person_1".into();
+    let asked = Aside::Asked(request("person_1", "Bash"));
+    app.told(AgentEvent::Aside(id.clone(), asked));
+    app.ends(Ending::Done);
+    let Some(Dialog::Permission(dialog)) = app.state.dialogs.last() else {
+        panic!("it still asks");
+    };
+    assert_eq!(dialog.current().map(|request| &request.call), Some(&id));
+    let phase = Phase::Running;
+    app.aside_is("person_1", ToolState::Executing { phase });
+    assert!(app.state.dialogs.is_empty());
 }

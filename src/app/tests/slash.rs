@@ -2,11 +2,11 @@ use std::sync::Arc;
 
 use crate::app::dialogs::Dialog;
 use crate::app::job::{Job, JobResult, SessionRow};
-use crate::app::rig::{App, change};
+use crate::app::rig::{App, change, opened};
 use crate::app::slash::COMMANDS;
-use crate::app::transcript::Cell;
+use crate::app::transcript::{Cell, Entry};
 use crate::app::{Effect, ExitReason, Msg, Opening, OpeningSession};
-use crate::protocol::{Command, Ending, Mode};
+use crate::protocol::{AgentEvent, Block, Command, Ending, Message, Mode};
 use crate::theme::Theme;
 
 /// What a command does, beside what every draft that is sent does.
@@ -233,4 +233,32 @@ fn the_theme_can_follow_the_terminal_again() {
     let keep = Job::KeepTheme("auto".to_owned());
     assert_eq!(run(&mut app, "/theme auto"), [Effect::Start(keep)]);
     assert!(app.state.flash.is_some());
+}
+
+#[test]
+fn a_refusal_is_said_with_its_hint_below_the_conversation_that_comes_back() {
+    let mut app = App::new();
+    run(&mut app, "/resume nonsense");
+    app.update(Msg::Refused {
+        problem: "there is no such session".to_owned(),
+        hint: Some("see `agent-tui sessions`".to_owned()),
+    });
+    app.types("hello");
+    app.press("enter");
+    let history = vec![Message::from_user(vec![Block::text("before")])];
+    app.told(AgentEvent::Opened(opened(history)));
+    let said = |entry: &Entry| match &entry.cell {
+        Cell::User { text, .. } | Cell::Notice { text, .. } => text.clone(),
+        other => format!("{other:?}"),
+    };
+    let entries = app.state.transcript.entries();
+    let texts: Vec<String> = entries.iter().map(said).collect();
+    let expected = [
+        "Welcome",
+        "before",
+        "there is no such session",
+        "see `agent-tui sessions`",
+        "hello",
+    ];
+    assert_eq!(texts, expected);
 }

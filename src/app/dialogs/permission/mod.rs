@@ -225,6 +225,15 @@ impl PermissionDialog {
         true
     }
 
+    /// Asks nothing more but about these calls.
+    pub fn keep_only(&mut self, kept: impl Fn(&CallId) -> bool, now: Instant) {
+        let first = self.waiting.front().map(|request| request.call.clone());
+        self.waiting.retain(|request| kept(&request.call));
+        if self.waiting.front().map(|request| &request.call) != first.as_ref() {
+            self.sit_down(now);
+        }
+    }
+
     fn sit_down(&mut self, now: Instant) {
         self.sitting = Sitting::new(self.waiting.front(), now);
     }
