@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::call::{Author, CallKey, Calls, State};
+use super::call::{Author, CallKey, Calls};
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolPanel {
@@ -81,10 +81,10 @@ impl ToolPanel {
 
     /// Chooses the call that a person most likely wants when the panel gets the keys: the one that runs.
     pub fn choose_running(&mut self, calls: &Calls) {
-        let executes = |key: &CallKey| matches!(calls.get(*key).state, State::Executing(_));
-        let is_open = |key: &CallKey| !calls.get(*key).is_over();
-        let running = self.calls.iter().rposition(executes);
-        let running = running.or_else(|| self.calls.iter().rposition(is_open));
+        let running = self
+            .calls
+            .iter()
+            .rposition(|key| !calls.get(*key).is_over());
         self.chosen = running.unwrap_or(self.calls.len().saturating_sub(1));
     }
 }

@@ -237,7 +237,7 @@ fn a_persons_key_replaces_the_built_in_one_and_is_the_one_shown() {
         [
             (
                 Action::Newline,
-                ["enter", "shift+enter", "alt+enter", "ctrl+j"]
+                ["enter", "ctrl+j", "alt+enter", "shift+enter"]
                     .map(chord)
                     .to_vec()
             ),

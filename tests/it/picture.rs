@@ -15,7 +15,7 @@ const CELL_HEIGHT: f32 = 18.0;
 const GROUND: &str = "#16181d";
 const TEXT: &str = "#d8dbe2";
 
-const SCRIPT: &str = r##"
+const SCRIPT: &str = r#"
 [[turn]]
 step = [
   { text = "I'll look at the parser and its tests first." },
@@ -35,7 +35,7 @@ step = [
   { text = "Now the tests." },
   { call = "Bash", input = { command = "cargo test parse", description = "Run the parser's tests" } },
 ]
-"##;
+"#;
 
 const PARSER: &str = "use crate::Rule;\n\n/// Reads one line of a file of rules.\npub fn parse(line: &str) -> Rule {\n    \
                       Rule::new(line.trim())\n}\n";

@@ -111,7 +111,7 @@ fn esc_denies_and_interrupts() {
         let mut app = App::asked("Bash");
         app.asks(request("second", "Bash"));
         read(&mut app);
-        assert_eq!(app.commands(keys), [deny("call"), Command::Interrupt]);
+        assert_eq!(app.commands(keys), [Command::Interrupt, deny("call")]);
         assert!(app.state.dialogs.is_empty());
         assert_eq!(
             app.state.work().map(|work| &work.stage),

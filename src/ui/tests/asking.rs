@@ -26,7 +26,7 @@ fn what_cannot_be_read_cannot_be_allowed_but_can_be_left() {
         }
         let effects = screen.press("esc");
         let deny = answer("call", Answer::Deny { reason: None });
-        assert_eq!(effects, [deny, Effect::Send(Command::Interrupt)]);
+        assert_eq!(effects, [Effect::Send(Command::Interrupt), deny]);
     }
 }
 

@@ -345,7 +345,7 @@ pub fn script(program: &Program, toml: &str) -> String {
 }
 
 fn watch(mut output: Box<dyn Read + Send>, seen: &Seen) {
-    let mut buffer = [0; 65_536];
+    let mut buffer = vec![0; 65_536];
     loop {
         // A terminal whose programs have all ended is an error to read.
         let count = output.read(&mut buffer).unwrap_or(0);
