@@ -152,6 +152,10 @@ struct Shell {
     /// Bytes that go to the terminal with the next frame, but are not part of it.
     aside: Vec<u8>,
     last_tick: Option<Instant>,
+    /// The agent is not listened to until then.
+    deaf_until: Option<Instant>,
+    /// How many of its events no frame has shown yet.
+    unseen: usize,
     exit: Option<Exit>,
 }
 
@@ -199,6 +203,8 @@ impl Shell {
             stage: Stage::Shown,
             aside: terminal::questions().as_bytes().to_vec(),
             last_tick: None,
+            deaf_until: None,
+            unseen: 0,
             exit: None,
         })
     }

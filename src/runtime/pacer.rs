@@ -3,12 +3,20 @@
 use std::time::{Duration, Instant};
 
 /// The least time between two frames that only show output.
-const BETWEEN_FRAMES: Duration = Duration::from_millis(16);
+const BETWEEN_FRAMES: Duration = Duration::from_millis(8);
+/// The same in a long stream, where more would only cost: sixty frames a second look smooth.
+const IN_A_STREAM: Duration = Duration::from_millis(16);
+/// So many frames of output in a row are a stream.
+const STREAM: u32 = 8;
+/// Frames further apart than this are not in a row.
+const GAP: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Default)]
 pub struct Pacer {
     wanted: Option<Urgency>,
     drawn: Option<Instant>,
+    /// How many frames in a row showed only output.
+    row: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,21 +45,36 @@ impl Pacer {
     pub fn deadline(&self) -> Option<Instant> {
         match self.wanted {
             None | Some(Urgency::Now) => None,
-            Some(Urgency::Soon) => self.drawn.map(|drawn| drawn + BETWEEN_FRAMES),
+            Some(Urgency::Soon) => self.next_output(),
         }
     }
 
-    pub fn drew(&mut self, now: Instant) {
-        *self = Self {
-            wanted: None,
-            drawn: Some(now),
+    /// Before this, output is not drawn.
+    pub fn next_output(&self) -> Option<Instant> {
+        let between = if self.row < STREAM {
+            BETWEEN_FRAMES
+        } else {
+            IN_A_STREAM
         };
+        self.drawn.map(|drawn| drawn + between)
+    }
+
+    pub fn drew(&mut self, now: Instant) {
+        let goes_on = self.drawn.is_some_and(|drawn| now < drawn + GAP);
+        self.row = match self.wanted {
+            Some(Urgency::Soon) if goes_on => self.row.saturating_add(1),
+            Some(Urgency::Soon) => 1,
+            // A key among them does not end a stream.
+            Some(Urgency::Now) | None => self.row,
+        };
+        self.wanted = None;
+        self.drawn = Some(now);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{BETWEEN_FRAMES, Pacer, Urgency};
+    use super::{BETWEEN_FRAMES, GAP, Pacer, STREAM, Urgency};
     use std::time::{Duration, Instant};
 
     #[test]
@@ -84,6 +107,23 @@ mod tests {
         let soon = now + Duration::from_millis(7);
         assert!(!pacer.is_due(soon));
         assert_eq!(pacer.deadline(), Some(now + BETWEEN_FRAMES));
+    }
+
+    #[test]
+    fn a_long_stream_is_drawn_half_as_often_until_it_ends() {
+        let mut pacer = Pacer::default();
+        let mut now = Instant::now();
+        for _ in 0..STREAM {
+            pacer.want(Urgency::Soon);
+            pacer.drew(now);
+            now += BETWEEN_FRAMES;
+        }
+        pacer.want(Urgency::Soon);
+        assert!(!pacer.is_due(now) && pacer.is_due(now + BETWEEN_FRAMES));
+        let later = now + GAP;
+        pacer.drew(later);
+        pacer.want(Urgency::Soon);
+        assert!(pacer.is_due(later + BETWEEN_FRAMES));
     }
 
     #[test]

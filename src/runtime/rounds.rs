@@ -25,6 +25,9 @@ const SHORTEST_TICK: Duration = Duration::from_millis(8);
 /// How much is taken in before a frame is drawn in between.
 const MOST_IN_A_ROUND: usize = 64;
 
+/// So many events between two frames are more than a trickle.
+const FLOOD: usize = 256;
+
 /// Something has come.
 enum Heard {
     Signal(Signal),
@@ -41,11 +44,11 @@ impl Shell {
         loop {
             // Asked before the clock goes on: what is due is told in relation to it.
             let tick = self.tick_at();
-            let heard = self.wait(self.deadline(tick)).await;
+            let heard = self.wait(self.deadline(tick), self.listens()).await;
             self.state.now = Instant::now();
             self.take(heard).await;
             for _ in 0..MOST_IN_A_ROUND {
-                match self.wait(None).now_or_never() {
+                match self.wait(None, self.listens()).now_or_never() {
                     Some(heard) => self.take(heard).await,
                     None => break,
                 }
@@ -61,7 +64,7 @@ impl Shell {
     }
 
     /// The next thing to do, at the latest at the deadline. Cancel-safe: what is not taken comes again.
-    async fn wait(&mut self, deadline: Option<Instant>) -> Heard {
+    async fn wait(&mut self, deadline: Option<Instant>, listens: bool) -> Heard {
         let time = async {
             match deadline {
                 Some(at) => sleep_until(at.into()).await,
@@ -74,7 +77,7 @@ impl Shell {
             events = self.input.events.recv() => Heard::Input(events.unwrap_or(vec![Event::Gone])),
             Some(result) = self.jobs.results.recv() => Heard::Job(result),
             written = self.writer.done() => Heard::Written(written),
-            heard = self.agent.next() => Heard::Agent(heard),
+            heard = self.agent.next(), if listens => Heard::Agent(heard),
             answer = self.colours.answer() => Heard::Coloured(answer),
             () = time => Heard::Time,
         }
@@ -91,7 +94,13 @@ impl Shell {
         let frame = self.pacer.deadline().filter(|_| self.may_draw());
         let stopped = self.stage == Stage::Away(Reason::Stopped);
         let look = stopped.then(|| self.state.now + LOOK_AGAIN);
-        [frame, tick, look].into_iter().flatten().min()
+        let listen = self.deaf_until.filter(|_| !self.listens());
+        [frame, tick, look, listen].into_iter().flatten().min()
+    }
+
+    /// Whether it is time to hear the agent again.
+    fn listens(&self) -> bool {
+        self.deaf_until.is_none_or(|until| until <= self.state.now)
     }
 
     async fn take(&mut self, heard: Heard) {
@@ -172,6 +181,7 @@ impl Shell {
         self.pacer.want(Urgency::Soon);
         match heard {
             AgentHeard::Events(events) => {
+                self.unseen += events.len();
                 for event in events {
                     if let AgentEvent::Opened(opened) = &event {
                         panic::session_is(&opened.session.0);
@@ -209,11 +219,19 @@ impl Shell {
             bytes = self.frame().await.unwrap_or_default();
             bytes.extend(self.title.change(&self.state).unwrap_or_default());
             self.pacer.drew(self.state.now);
+            self.rest();
         }
         bytes.append(&mut self.aside);
         if !bytes.is_empty() {
             self.writer.write(bytes);
         }
+    }
+
+    /// Of text that trickles in, the next piece is not heard before the next frame: it would only wake the program up.
+    /// A flood is: it would stand in the way of what writes it.
+    fn rest(&mut self) {
+        let trickles = (1..FLOOD).contains(&std::mem::take(&mut self.unseen));
+        self.deaf_until = self.pacer.next_output().filter(|_| trickles);
     }
 
     async fn frame(&mut self) -> Option<Vec<u8>> {

@@ -72,7 +72,6 @@ impl Screen {
     }
 }
 
-/// Sends every cell that looks different, and those that the change of a neighbour has touched.
 fn change(before: &Buffer, after: &Buffer, encoder: &mut Encoder) {
     let columns = usize::from(after.area.width).max(1);
     let rows = before
@@ -80,21 +79,25 @@ fn change(before: &Buffer, after: &Buffer, encoder: &mut Encoder) {
         .chunks(columns)
         .zip(after.content.chunks(columns));
     for (y, (before, after)) in (0..).zip(rows) {
-        let (mut x, mut touched) = (0, 0);
-        while let Some(cell) = after.get(x) {
-            let end = x + width(cell);
-            if x < touched || *cell != before[x] {
-                encoder.put(Position::new(column(x), y), cell);
-                let last = before
-                    .iter()
-                    .take(end)
-                    .enumerate()
-                    .skip(x.saturating_sub(1));
-                let reach = last.map(|(x, cell)| x + width(cell)).max();
-                touched = touched.max(reach.unwrap_or(0));
-            }
-            x = end;
+        if before != after {
+            change_row(before, after, y, encoder);
         }
+    }
+}
+
+/// Sends every cell that looks different, and those that the change of a neighbour has touched.
+fn change_row(before: &[Cell], after: &[Cell], y: u16, encoder: &mut Encoder) {
+    let (mut x, mut touched) = (0, 0);
+    while let Some(cell) = after.get(x) {
+        let end = x + width(cell);
+        if x < touched || *cell != before[x] {
+            encoder.put(Position::new(column(x), y), cell);
+            let first = x.saturating_sub(1);
+            let under = (first..end).zip(&before[first..]);
+            let reach = under.map(|(x, cell)| x + width(cell)).max();
+            touched = touched.max(reach.unwrap_or(0));
+        }
+        x = end;
     }
 }
 
