@@ -104,7 +104,7 @@ impl Screen {
             theme_epoch: 0,
             diff_style: DiffStyle::Auto,
         };
-        let mut state = AppState::new(Arc::new(settings), "/work", Instant::now());
+        let mut state = AppState::new(Arc::new(settings), "/project", Instant::now());
         update(&mut state, Msg::Resized { width, height });
         let backend = TestBackend::new(width, height);
         Self {
