@@ -5,6 +5,7 @@
 //!
 //! | machine (pure) | driver (I/O) | takes → returns |
 //! |---|---|---|
+//! | [`app::update`]: the screen | [`runtime`] | `Msg` → `Vec<Effect>` |
 //! | [`agent::turn::Turn`]: one exchange with the model | [`agent::driver`] | `Fact` → `Vec<Next>` |
 //! | [`executor::Machine`]: the tool calls of a response | [`executor::driver`] | `Input` → `Vec<Step>` |
 //!
