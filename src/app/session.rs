@@ -20,7 +20,7 @@ pub struct SessionInfo {
     pub cost: f64,
     /// The conversation that was counted so far: opened again, with another model say, it is counted on.
     pub counted: Option<SessionId>,
-    /// Something that needs the person's eye as long as it lasts.
+    /// The directory it works in, for people.
     pub workspace: String,
 }
 

@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 use super::{Brush, MARGIN, diff_style, indented, seconds};
 use crate::app::AppState;
 use crate::app::call::{Author, Call, Completed, State};
-use crate::app::diff::Diff;
+use crate::app::diff::{CONTEXT, Diff};
 use crate::app::preview::Preview;
 use crate::protocol::{CallOutcome, FileDiff, Phase};
 use crate::theme::{Role, Theme};
@@ -14,8 +14,6 @@ use crate::ui::text::{Indent, Row, chop, clean, overwritten, strip_ansi, truncat
 
 /// A subject of which less would be left is not cut for the words behind it.
 const SHORTEST_SUBJECT: usize = 10;
-/// How many unchanged lines are shown around a change.
-const CONTEXT: usize = 3;
 /// How many rows of a change are shown before it is folded.
 const FOLDED_DIFF: usize = 16;
 /// How many rows of a change that is still being written.

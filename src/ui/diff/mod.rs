@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use ratatui::text::{Line, Span};
 
+use crate::app::WIDE_ENOUGH_FOR_TWO;
 use crate::app::diff::{Diff, Edit, Endings, Hunk, Kind};
 use crate::theme::{Role, Theme};
 use crate::ui::highlight::{CodeColours, Highlighted};
@@ -36,12 +37,9 @@ pub enum Style {
 }
 
 impl Style {
-    /// From this width on two columns of code have room.
-    pub const SIDE_BY_SIDE: u16 = 140;
-
     /// What suits a width.
     pub fn fitting(width: u16) -> Self {
-        if width >= Self::SIDE_BY_SIDE {
+        if width >= WIDE_ENOUGH_FOR_TWO {
             Style::SideBySide
         } else {
             Style::Unified
