@@ -55,9 +55,10 @@ pub fn rows(call: &Call, open: bool, state: &AppState, brush: &mut Brush) -> Vec
 fn head(call: &Call, state: &AppState, brush: &Brush) -> Row {
     let theme = brush.theme;
     let mark = Span::styled(format!("{} ", glyph(call)), theme.style(state_role(call)));
-    let name = match call.by {
-        Author::Model => Span::styled(shown_name(&call.tool), theme.style(Role::Strong)),
-        Author::Person => Span::styled("!", theme.style(Role::Accent)),
+    let name = if is_own_command(call) {
+        Span::styled("!", theme.style(Role::Accent))
+    } else {
+        Span::styled(shown_name(&call.tool), theme.style(Role::Strong))
     };
     let subject = shown_subject(call, state);
     let first = subject.lines().next().unwrap_or_default();
@@ -83,6 +84,11 @@ fn head(call: &Call, state: &AppState, brush: &Brush) -> Row {
         gutter: MARGIN,
         ..Row::new(line)
     }
+}
+
+/// A command that the person ran with `!`; other calls that she makes once more keep their names.
+pub fn is_own_command(call: &Call) -> bool {
+    call.by == Author::Person && call.tool == "Bash"
 }
 
 /// What a call is about; files of the workspace by their place in it.

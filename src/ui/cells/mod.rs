@@ -7,7 +7,9 @@ mod thinking;
 mod user;
 mod welcome;
 
-pub use call::{change_rows, glyph, outcome_words, phase_words, shown_subject, state_role};
+pub use call::{
+    change_rows, glyph, is_own_command, outcome_words, phase_words, shown_subject, state_role,
+};
 
 use std::time::Duration;
 

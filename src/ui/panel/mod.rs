@@ -10,9 +10,11 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::cells::{glyph, outcome_words, phase_words, seconds, shown_subject, state_role};
+use super::cells::{
+    glyph, is_own_command, outcome_words, phase_words, seconds, shown_subject, state_role,
+};
 use super::text::{clean, overwritten, strip_ansi, truncate, truncate_middle, width};
-use crate::app::call::{Author, Call, State};
+use crate::app::call::{Call, State};
 use crate::app::{AppState, Focus};
 use crate::protocol::Phase;
 use crate::theme::{Role, Theme};
@@ -229,9 +231,10 @@ fn draw_last_line(call: &Call, state: &AppState, free: Rect, buf: &mut Buffer) {
 fn draw_call(call: &Call, state: &AppState, chosen: bool, area: Rect, buf: &mut Buffer) -> Rect {
     let theme = &state.settings.theme;
     let time = time_words(call, state);
-    let name = match call.by {
-        Author::Model => truncate(&clean(&call.tool), 18),
-        Author::Person => "!".to_owned(),
+    let name = if is_own_command(call) {
+        "!".to_owned()
+    } else {
+        truncate(&clean(&call.tool), 18)
     };
     let used = 2 + width(&name) + 1 + width(&time) + 1;
     let room = usize::from(area.width).saturating_sub(used);
