@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::runtime::{Builder, Runtime};
+
 use super::args::Args;
 use super::place::Place;
 use super::{UsageError, prompt, session};
@@ -31,7 +33,7 @@ const MAX_OUTPUT_TOKENS: u32 = 32_000;
 /// `agent-tui -p`.
 pub fn headless(args: &Args) -> Result<u8, UsageError> {
     let prompt = prompt::read(args)?;
-    let runtime = threads()?;
+    let runtime = engine()?;
     let code = runtime.block_on(async {
         let place = Place::find(args)?;
         let run = headless::Run {
@@ -50,10 +52,19 @@ pub fn headless(args: &Args) -> Result<u8, UsageError> {
     code
 }
 
-/// What everything runs on that may wait.
-pub fn threads() -> Result<tokio::runtime::Runtime, UsageError> {
-    let mut builder = tokio::runtime::Builder::new_multi_thread();
-    let built = builder.worker_threads(2).enable_all().build();
+/// What the agent and its calls run on. One thread takes turns at all that waits, because waking another one for each
+/// piece of an answer costs more than the piece; what works long or waits for a disk gets a thread of its own.
+pub(super) fn engine() -> Result<Runtime, UsageError> {
+    started(Builder::new_multi_thread().worker_threads(1))
+}
+
+/// What the screen runs on: the thread that the program began with.
+pub(super) fn this_thread() -> Result<Runtime, UsageError> {
+    started(&mut Builder::new_current_thread())
+}
+
+fn started(builder: &mut Builder) -> Result<Runtime, UsageError> {
+    let built = builder.enable_all().build();
     built.map_err(|error| UsageError::new(format!("the program cannot start its threads: {error}")))
 }
 

@@ -3,10 +3,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt;
+use tokio::runtime::Handle;
 
 use super::UsageError;
 use super::args::{Args, ModeName};
-use super::launch::{setup, threads};
+use super::launch::{engine, setup, this_thread};
 use super::place::Place;
 use crate::agent;
 use crate::app::{Opening, OpeningSession};
@@ -19,26 +20,28 @@ pub fn run(args: &Args) -> Result<u8, UsageError> {
             .hint("give it a request with -p: `agent-tui -p \"search TODO in *.rs\"`; see `agent-tui --help`")
     })?;
     let place = Place::find(args)?;
-    let threads = threads()?;
+    let (engine, screen) = (engine()?, this_thread()?);
     let launch = Launch {
         dirs: place.dirs.clone(),
         workspace: place.workspace.clone(),
         theme: args.theme.clone().or_else(|| place.settings.theme.clone()),
         prompt: args.prompt.clone(),
         choose_session: args.resume == Some(None),
-        launcher: launcher(args, place),
+        launcher: launcher(args, place, engine.handle().clone()),
     };
-    let exit = threads.block_on(runtime::run(launch));
+    let exit = screen.block_on(runtime::run(launch));
     // A tool that does not listen must not keep the program alive.
-    threads.shutdown_background();
+    engine.shutdown_background();
+    screen.shutdown_background();
     match exit {
         Ok(Exit::Refused(refusal)) | Err(refusal) => Err(explain(refusal)),
         Ok(exit) => Ok(exit.code()),
     }
 }
 
-/// Sets an agent up as the arguments say, but for what is to be opened instead.
-fn launcher(args: &Args, place: Place) -> Launcher {
+/// Sets an agent up as the arguments say, but for what is to be opened instead. It lives on the engine: what it does
+/// must not hold the screen up.
+fn launcher(args: &Args, place: Place, engine: Handle) -> Launcher {
     let args = Arc::new(args.clone());
     let first = Mutex::new(Some(place));
     Box::new(move |opening| {
@@ -54,7 +57,14 @@ fn launcher(args: &Args, place: Place) -> Launcher {
             problem: error.problem,
             hint: error.hint,
         };
-        launch.map(move |agent| agent.map_err(refused)).boxed()
+        let engine = engine.clone();
+        async move {
+            match engine.spawn(launch).await {
+                Ok(agent) => agent.map_err(refused),
+                Err(error) => std::panic::resume_unwind(error.into_panic()),
+            }
+        }
+        .boxed()
     })
 }
 

@@ -49,10 +49,10 @@ impl Line {
             Authority::Permitted(permit) => return Ok(Permit::clone(permit)),
             Authority::Person => self.decision(call, tool),
             // Rules and modes are for what the model wants; without them only the built-in list denies.
-            Authority::Typed => where_waiting_is_allowed(|| {
+            Authority::Typed => {
                 let (rules, mode) = (Rules::default(), Mode::Default);
                 decide(&asked(call, tool), &rules, mode, &self.context.world())
-            }),
+            }
         };
         if verdict.decision == Decision::Deny {
             return Err(denied(call, denied_text(call, &verdict.reason)));
@@ -114,7 +114,7 @@ impl Line {
     fn decision(&self, call: &ToolCall, tool: &dyn AnyTool) -> Verdict {
         let context = &self.context;
         let Stance { mode, rules } = context.stance();
-        where_waiting_is_allowed(|| decide(&asked(call, tool), &rules, mode, &context.world()))
+        decide(&asked(call, tool), &rules, mode, &context.world())
     }
 
     fn rule_to_offer(
@@ -128,8 +128,7 @@ impl Line {
             return None;
         }
         let Stance { mode, rules } = context.stance();
-        let rule =
-            where_waiting_is_allowed(|| offer(&asked(call, tool), &rules, mode, &context.world()))?;
+        let rule = offer(&asked(call, tool), &rules, mode, &context.world())?;
         Some(RuleOffer {
             rule,
             file: context.rules_file(),
@@ -278,14 +277,5 @@ fn by_person(decision: Decision, reason: String) -> Verdict {
         decision,
         reason,
         cause: Cause::Person,
-    }
-}
-
-/// Following links may wait for a disk that does not answer. The other tasks of this thread move on meanwhile; no other
-/// thread has to be woken for it, which costs more than most decisions.
-fn where_waiting_is_allowed<T>(work: impl FnOnce() -> T) -> T {
-    match tokio::runtime::Handle::current().runtime_flavor() {
-        tokio::runtime::RuntimeFlavor::MultiThread => tokio::task::block_in_place(work),
-        _ => work(),
     }
 }
