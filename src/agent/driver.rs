@@ -60,6 +60,7 @@ enum Came {
     Opened(Result<Box<dyn ResponseStream>, ProviderError>),
     Batch(Batch),
     TimeToTry,
+    TimeToTell,
     Report(Report),
     Aside(Report),
     Command(Option<Command>),
@@ -358,8 +359,10 @@ impl Agent {
             report = exchange.executor.next() => Came::Report(report),
             report = self.asides.next() => Came::Aside(report),
             command = self.inbox.recv(), if !self.deserted => Came::Command(command),
+            () = at(self.journal.deltas_due()) => Came::TimeToTell,
         };
         match came {
+            Came::TimeToTell => Vec::new(),
             Came::Opened(Ok(stream)) => {
                 exchange.waiting = Waiting::Stream(stream);
                 Vec::new()
@@ -425,6 +428,13 @@ impl Waiting {
                 Came::TimeToTry
             }
         }
+    }
+}
+
+async fn at(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => std::future::pending().await,
     }
 }
 

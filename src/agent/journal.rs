@@ -14,6 +14,9 @@ use crate::protocol::{
 };
 use crate::session::{Log, Record};
 
+/// Pieces of an answer that come faster than this are told, and written, together: no screen shows them one by one.
+const BETWEEN_DELTAS: Duration = Duration::from_millis(8);
+
 /// The log, and the events that wait to be told.
 pub struct Journal {
     log: Log,
@@ -24,6 +27,8 @@ pub struct Journal {
     denials: Vec<Denial>,
     /// Deltas of one kind that came together are one record and one event.
     deltas: Option<Deltas>,
+    /// When the last ones were told.
+    told_deltas: Option<Instant>,
     /// The log could not be written; said once, until it works again.
     unsaved: bool,
 }
@@ -43,6 +48,7 @@ impl Journal {
             calls: HashMap::new(),
             denials: Vec::new(),
             deltas: None,
+            told_deltas: None,
             unsaved: false,
         }
     }
@@ -122,8 +128,17 @@ impl Journal {
 
     /// The next event to tell; everything that it shows is in the log.
     pub fn next_event(&mut self) -> Option<AgentEvent> {
-        self.flush_deltas();
+        if self.deltas_due().is_some_and(|due| due <= Instant::now()) {
+            self.flush_deltas();
+        }
         self.waiting.pop_front()
+    }
+
+    /// When the deltas that wait are to be told.
+    pub fn deltas_due(&self) -> Option<Instant> {
+        self.deltas.as_ref()?;
+        let last = self.told_deltas.unwrap_or(self.since);
+        Some(last + BETWEEN_DELTAS)
     }
 
     /// Brings the log to the disk, on a thread where waiting does no harm.
@@ -146,6 +161,7 @@ impl Journal {
                 TurnEvent::Thinking(text),
             ),
         };
+        self.told_deltas = Some(Instant::now());
         self.write(record);
         self.waiting.push_back(AgentEvent::Turn(self.turn, event));
     }
