@@ -17,6 +17,8 @@ pub struct Screen {
     shown: Buffer,
     /// Where the next frame is painted.
     next: Buffer,
+    /// Which rows the next frame changes.
+    changed: Vec<bool>,
     size: Size,
 }
 
@@ -26,6 +28,7 @@ impl Screen {
             encoder: Encoder::new(size),
             shown: Buffer::default(),
             next: Buffer::default(),
+            changed: Vec::new(),
             size,
         }
     }
@@ -62,27 +65,30 @@ impl Screen {
             encoder.begin_anew();
             self.shown = Buffer::empty(area);
         }
-        if let Some(shift) = Shift::find(&self.shown, &self.next, moves) {
+        compare(&self.shown, &self.next, &mut self.changed);
+        if let Some(shift) = Shift::find(&self.shown, &self.next, moves, &self.changed) {
             encoder.shift(shift);
             shift::apply(&mut self.shown, shift);
+            compare(&self.shown, &self.next, &mut self.changed);
         }
-        change(&self.shown, &self.next, encoder);
+        for (y, _) in (0..).zip(&self.changed).filter(|(_, changed)| **changed) {
+            change_row(row(&self.shown, y), row(&self.next, y), y, encoder);
+        }
         std::mem::swap(&mut self.shown, &mut self.next);
         encoder.finish(spare, caret)
     }
 }
 
-fn change(before: &Buffer, after: &Buffer, encoder: &mut Encoder) {
-    let columns = usize::from(after.area.width).max(1);
-    let rows = before
-        .content
-        .chunks(columns)
-        .zip(after.content.chunks(columns));
-    for (y, (before, after)) in (0..).zip(rows) {
-        if before != after {
-            change_row(before, after, y, encoder);
-        }
-    }
+/// Notes which rows look different. Comparing is most of what a frame costs: it is done once.
+fn compare(before: &Buffer, after: &Buffer, changed: &mut Vec<bool>) {
+    changed.clear();
+    changed.extend((0..after.area.height).map(|y| row(before, y) != row(after, y)));
+}
+
+fn row(buffer: &Buffer, y: u16) -> &[Cell] {
+    let columns = usize::from(buffer.area.width);
+    let start = usize::from(y) * columns;
+    &buffer.content[start..start + columns]
 }
 
 /// Sends every cell that looks different, and those that the change of a neighbour has touched.

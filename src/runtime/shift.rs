@@ -19,21 +19,21 @@ pub struct Shift {
 
 impl Shift {
     /// The move that saves most, of rows in a part of the screen. What is beside that part moves along, and is painted anew
-    /// where it has to be.
-    pub fn find(before: &Buffer, after: &Buffer, part: Rect) -> Option<Self> {
+    /// where it has to be. `changed` tells which rows of the screen do not look as before.
+    pub fn find(before: &Buffer, after: &Buffer, part: Rect, changed: &[bool]) -> Option<Self> {
         let part = part.intersection(before.area).intersection(after.area);
-        let changed = (part.top()..part.bottom())
-            .filter(|y| cells(before, part, *y) != cells(after, part, *y))
-            .count();
-        if changed <= LEAST_SAVED {
+        let rows = usize::from(part.top())..usize::from(part.bottom());
+        let changed = changed.get(rows)?;
+        if changed.iter().filter(|changed| **changed).count() <= LEAST_SAVED {
             return None;
         }
+        let looks = Looks::of(before, after, part);
         let furthest = FURTHEST.min(part.height / 2);
         let steps = (1..=furthest).flat_map(|step| {
             let step = i16::try_from(step).unwrap_or(i16::MAX);
             [step, -step]
         });
-        let runs = steps.filter_map(|up| longest_run(before, after, part, up));
+        let runs = steps.filter_map(|up| longest_run(&looks, part, changed, up));
         let best = runs.max_by_key(|run| run.saved)?;
         (best.saved > LEAST_SAVED).then_some(best.shift)
     }
@@ -45,20 +45,59 @@ struct Run {
     saved: usize,
 }
 
+/// What each row of a part looks like, as a number: equal for rows that look the same. Every row is compared with every
+/// other one, and numbers are compared faster than cells.
+struct Looks {
+    before: Vec<usize>,
+    after: Vec<usize>,
+}
+
+impl Looks {
+    fn of(before: &Buffer, after: &Buffer, part: Rect) -> Self {
+        let mut known = Vec::new();
+        let mut number = |buffer| {
+            let rows = (part.top()..part.bottom()).map(|y| cells(buffer, part, y));
+            rows.map(|row| look(row, &mut known)).collect()
+        };
+        Self {
+            before: number(before),
+            after: number(after),
+        }
+    }
+}
+
+fn look<'b>(row: &'b [Cell], known: &mut Vec<(usize, &'b [Cell])>) -> usize {
+    let sum = letters(row);
+    let same = |(other, cells): &(usize, &[Cell])| *other == sum && *cells == row;
+    known.iter().position(same).unwrap_or_else(|| {
+        known.push((sum, row));
+        known.len() - 1
+    })
+}
+
+/// Differs for most rows that look different.
+fn letters(row: &[Cell]) -> usize {
+    let first = |cell: &Cell| usize::from(cell.symbol().as_bytes().first().copied().unwrap_or(0));
+    row.iter().fold(0, |sum: usize, cell| {
+        sum.wrapping_mul(31).wrapping_add(first(cell))
+    })
+}
+
 /// The rows that are, `up` rows further down, what they were.
-fn longest_run(before: &Buffer, after: &Buffer, part: Rect, up: i16) -> Option<Run> {
+fn longest_run(looks: &Looks, part: Rect, changed: &[bool], up: i16) -> Option<Run> {
     let mut best: Option<Run> = None;
     let (mut first, mut saved) = (None, 0);
     for y in part.top()..=part.bottom() {
         let from = y
             .checked_add_signed(up)
             .filter(|from| part.top() <= *from && *from < part.bottom());
-        let same = from
-            .filter(|_| y < part.bottom())
-            .is_some_and(|from| cells(after, part, y) == cells(before, part, from));
+        let same = from.filter(|_| y < part.bottom()).is_some_and(|from| {
+            let row = |y: u16| usize::from(y - part.top());
+            looks.after[row(y)] == looks.before[row(from)]
+        });
         if same {
             first.get_or_insert(y);
-            saved += usize::from(cells(after, part, y) != cells(before, part, y));
+            saved += usize::from(changed[usize::from(y - part.top())]);
             continue;
         }
         if let Some(first) = first.take()
@@ -113,12 +152,22 @@ mod tests {
         Buffer::with_lines(lines.iter().copied())
     }
 
+    fn find(before: &Buffer, after: &Buffer, part: Rect) -> Option<Shift> {
+        let columns = usize::from(before.area.width);
+        let rows = before
+            .content
+            .chunks(columns)
+            .zip(after.content.chunks(columns));
+        let changed: Vec<bool> = rows.map(|(before, after)| before != after).collect();
+        Shift::find(before, after, part, &changed)
+    }
+
     const BEFORE: [&str; 8] = ["title", "a", "b", "c", "d", "e", "f", "input"];
 
     #[test]
     fn a_conversation_that_goes_on_moves_up() {
         let after = screen(&["title", "b", "c", "d", "e", "f", "g", "input"]);
-        let shift = Shift::find(&screen(&BEFORE), &after, after.area);
+        let shift = find(&screen(&BEFORE), &after, after.area);
         let expected = Shift {
             top: 1,
             bottom: 7,
@@ -136,7 +185,7 @@ mod tests {
     #[test]
     fn one_that_is_scrolled_back_moves_down() {
         let after = screen(&["title", "y", "z", "a", "b", "c", "d", "input"]);
-        let shift = Shift::find(&screen(&BEFORE), &after, after.area);
+        let shift = find(&screen(&BEFORE), &after, after.area);
         let expected = Shift {
             top: 1,
             bottom: 7,
@@ -154,9 +203,9 @@ mod tests {
     #[test]
     fn what_stays_or_changes_altogether_does_not_move() {
         let other = screen(&["title", "1", "2", "3", "4", "5", "6", "input"]);
-        assert_eq!(Shift::find(&screen(&BEFORE), &other, other.area), None);
+        assert_eq!(find(&screen(&BEFORE), &other, other.area), None);
         let same = screen(&BEFORE);
-        assert_eq!(Shift::find(&same, &same, same.area), None);
+        assert_eq!(find(&same, &same, same.area), None);
     }
 
     #[test]
@@ -164,7 +213,7 @@ mod tests {
         let before = screen(&["a|x", "b|x", "c|x", "d|x", "e|x", "f|x"]);
         let after = screen(&["b|x", "c|y", "d|x", "e|z", "f|x", "g|x"]);
         let part = Rect::new(0, 0, 1, 6);
-        let shift = Shift::find(&before, &after, part).map(|shift| shift.up);
+        let shift = find(&before, &after, part).map(|shift| shift.up);
         assert_eq!(shift, Some(1));
     }
 }
