@@ -19,6 +19,7 @@ use crate::executor::machine::{End, Outcome};
 use crate::executor::permission::Authority;
 use crate::executor::pipeline::{Done, Line, Report};
 use crate::executor::{Context, Happened, Witness, guard};
+use crate::permissions::Decision;
 use crate::protocol::{
     AgentEvent, Answer, Aside, Block, CallId, CallOutcome, ToolCall, ToolResult, ToolState,
 };
@@ -196,8 +197,10 @@ impl Asides {
                     running.permitted = permit.part.is_none();
                 }
             }
-            // What comes of it is told by the states.
-            Report::Decided(..) => {}
+            Report::Decided(id, verdict) => {
+                let (by, settled) = (verdict.in_short(), verdict.decision != Decision::Ask);
+                journal.tell_agent(AgentEvent::Aside(id, Aside::Decided { by, settled }));
+            }
             Report::Finished(id, done) => self.finish(&id, done, journal),
         }
     }

@@ -328,7 +328,11 @@ async fn who_decided_is_told_of_every_call() {
     let mut rig = Rig::new([vec![look, touch("b"), touch("c"), never]]);
     rig.submit("go");
     let decided = |event| match event {
-        TurnEvent::Decided { call, by } => Some((call.0, by)),
+        TurnEvent::Decided {
+            call,
+            by,
+            settled: true,
+        } => Some((call.0, by)),
         _ => None,
     };
     let told = |id: &str, by: &str| (id.to_owned(), by.to_owned());
@@ -346,7 +350,7 @@ async fn who_decided_is_told_of_every_call() {
     );
     let (id, by) = rig.hear_turn(decided).await;
     assert!(
-        id == "d" && by.starts_with("this command never runs"),
+        id == "d" && by.starts_with("denied: this command never runs"),
         "{by}"
     );
 }

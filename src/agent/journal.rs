@@ -213,10 +213,11 @@ impl Journal {
             reason: verdict.reason,
             cause: verdict.cause.to_string(),
         });
-        // What the person is asked about is not decided yet.
-        if verdict.decision != Decision::Ask || denied {
-            self.tell(TurnEvent::Decided { call: id, by });
-        }
+        self.tell(TurnEvent::Decided {
+            call: id,
+            by,
+            settled: verdict.decision != Decision::Ask || denied,
+        });
     }
 }
 

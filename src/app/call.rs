@@ -29,8 +29,8 @@ pub struct Call {
     pub times: Times,
     /// What it has printed so far: the end of it.
     pub output: String,
-    /// Who decided that it may run or may not, in one line.
-    pub decided_by: Option<String>,
+    /// What was decided about it, and by whom, a line each: the last one counts.
+    pub decisions: Vec<String>,
     /// Goes up with every change, so that a drawing of it can be kept until then.
     pub revision: u64,
 }
@@ -122,7 +122,7 @@ impl Calls {
                 ended: None,
             },
             output: String::new(),
-            decided_by: None,
+            decisions: Vec::new(),
             revision: 0,
         });
         key
@@ -196,7 +196,7 @@ impl Call {
     /// It runs again: what its first run printed, and when, is void.
     pub fn begin_anew(&mut self) {
         self.output.clear();
-        self.decided_by = None;
+        self.decisions.clear();
         self.times.begun = None;
         self.times.asked = None;
         self.times.running = None;

@@ -12,6 +12,7 @@ pub mod job;
 pub mod ladder;
 pub mod panel;
 mod perform;
+mod permissions;
 pub mod pointer;
 pub mod preview;
 pub mod scroll;

@@ -34,6 +34,7 @@ pub enum Slash {
     Tools,
     Sessions,
     Diff,
+    Why,
     Cost,
     Init,
     Vim,
@@ -59,6 +60,12 @@ pub const COMMANDS: &[SlashCommand] = &[
     ),
     command("resume", "[ID]", "the same as /sessions", Slash::Sessions),
     command("diff", "", "all changes of this conversation", Slash::Diff),
+    command(
+        "why",
+        "[CALL]",
+        "what decided about the last call, or another one",
+        Slash::Why,
+    ),
     command("cost", "", "tokens and money used so far", Slash::Cost),
     command(
         "init",
@@ -110,6 +117,7 @@ impl AppState {
             }
             Slash::Sessions => return self.reopen(OpeningSession::Id(arguments.to_owned()), None),
             Slash::Diff => self.list_changes(),
+            Slash::Why => self.tell_why(arguments),
             Slash::Cost => self.tell_cost(),
             Slash::Init => {
                 return self.submit(vec![Block::text(INIT)], "/init".to_owned());

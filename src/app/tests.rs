@@ -4,5 +4,6 @@ mod dialogs;
 mod hearing;
 mod ladder;
 mod panel;
+mod permissions;
 mod sending;
 mod slash;

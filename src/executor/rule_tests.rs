@@ -25,10 +25,16 @@ async fn a_rule_for_the_session_answers_those_who_wait_and_those_who_come() {
     assert_eq!(rig.called(), ["a", "b"]);
     assert_eq!(
         rig.decided("a"),
-        ["no rule allows Cancels", "you, for this session: Cancels"]
+        [
+            "asked about: no rule allows Cancels",
+            "you, for this session: Cancels"
+        ]
     );
     let by_rule = "allowed by rule Cancels in this session";
-    assert_eq!(rig.decided("b"), ["no rule allows Cancels", by_rule]);
+    assert_eq!(
+        rig.decided("b"),
+        ["asked about: no rule allows Cancels", by_rule]
+    );
     rig.add(unsafe_("c"));
     rig.stream_ended();
     assert_eq!(rig.deliver().await.results, ["a", "b", "c"]);
@@ -189,5 +195,8 @@ async fn a_change_allowed_in_part_is_made_in_part_and_the_model_is_told() {
     );
     assert!(result.ends_with("@@ -1 +1,2 @@\n one\n+two\n"), "{result}");
     assert_eq!(rig.scratch.bytes("new"), b"one\n");
-    assert_eq!(rig.decided("1"), ["it changes files", "you, in part"]);
+    assert_eq!(
+        rig.decided("1"),
+        ["asked about: it changes files", "you, in part"]
+    );
 }

@@ -90,7 +90,7 @@ impl fmt::Display for Cause {
 }
 
 impl Verdict {
-    /// What decided, in a few words for the person.
+    /// What was decided and what decided it, in one line for the person.
     pub fn in_short(&self) -> String {
         let decided = match self.decision {
             Decision::Allow => "allowed",
@@ -102,9 +102,10 @@ impl Verdict {
             Cause::Mode(mode) => format!("{decided} by mode {}", mode.name()),
             Cause::Classifier => "read-only command".to_owned(),
             Cause::Hook(name) => format!("{decided} by hook {name}"),
-            Cause::BuiltIn | Cause::ProtectedPath | Cause::Default | Cause::Person => {
-                self.reason.clone()
+            Cause::BuiltIn | Cause::ProtectedPath | Cause::Default => {
+                format!("{decided}: {}", self.reason)
             }
+            Cause::Person => self.reason.clone(),
         }
     }
 

@@ -33,6 +33,11 @@ pub enum Aside {
     },
     /// It was not permitted before, or not whole, and waits for the person.
     Asked(PermissionRequest),
+    /// As [`TurnEvent::Decided`].
+    Decided {
+        by: String,
+        settled: bool,
+    },
     State(ToolState),
 }
 
@@ -95,6 +100,8 @@ pub enum TurnEvent {
     Decided {
         call: CallId,
         by: String,
+        /// False where the decision is to ask the person, who decides next.
+        settled: bool,
     },
     /// A limit was reached; nothing goes out until the person says [`GoOn`](super::Command::GoOn) or interrupts.
     Paused {

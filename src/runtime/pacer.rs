@@ -115,11 +115,11 @@ mod tests {
         let mut now = Instant::now();
         for _ in 0..STREAM {
             pacer.want(Urgency::Soon);
-            pacer.drew(now);
             now += BETWEEN_FRAMES;
+            pacer.drew(now);
         }
         pacer.want(Urgency::Soon);
-        assert!(!pacer.is_due(now) && pacer.is_due(now - BETWEEN_FRAMES + IN_A_STREAM));
+        assert!(!pacer.is_due(now + BETWEEN_FRAMES) && pacer.is_due(now + IN_A_STREAM));
         let later = now + GAP;
         pacer.drew(later);
         pacer.want(Urgency::Soon);

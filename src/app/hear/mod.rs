@@ -113,6 +113,7 @@ impl AppState {
                 self.panel.add(key);
             }
             Aside::Asked(request) => return self.asked(request),
+            Aside::Decided { by, settled } => self.decided(&id, by, settled),
             Aside::State(state) => {
                 if let Some(key) = self.calls.find(&id) {
                     self.advance(key, state);
@@ -159,12 +160,7 @@ impl AppState {
                 self.advance(key, state);
             }
             TurnEvent::Asked(request) => return self.asked(request),
-            TurnEvent::Decided { call, by } => {
-                self.withdraw(&call);
-                if let Some(key) = self.calls.find(&call) {
-                    self.calls.change(key, |call| call.decided_by = Some(by));
-                }
-            }
+            TurnEvent::Decided { call, by, settled } => self.decided(&call, by, settled),
             TurnEvent::Paused { why } => {
                 self.dialogs
                     .push(Dialog::Pause(PauseDialog::new(why.clone(), self.now)));
@@ -178,6 +174,15 @@ impl AppState {
             TurnEvent::Finished(summary) => return self.finished(&summary),
         }
         Vec::new()
+    }
+
+    fn decided(&mut self, call: &CallId, by: String, settled: bool) {
+        if settled {
+            self.withdraw(call);
+        }
+        if let Some(key) = self.calls.find(call) {
+            self.calls.change(key, |call| call.decisions.push(by));
+        }
     }
 
     fn prompted(&mut self, turn: TurnId, message: &Message) {

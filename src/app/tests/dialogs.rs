@@ -91,6 +91,7 @@ fn a_question_goes_when_its_call_waits_no_more() {
     app.hear(TurnEvent::Decided {
         call: "second".into(),
         by: "rule Bash(cargo test:*)".to_owned(),
+        settled: true,
     });
     let Some(Dialog::Permission(dialog)) = app.state.dialogs.last() else {
         panic!("the first question is still open");

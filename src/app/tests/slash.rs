@@ -10,7 +10,7 @@ use crate::protocol::{AgentEvent, Block, Command, Ending, Message, Mode};
 use crate::theme::Theme;
 
 /// What a command does, beside what every draft that is sent does.
-fn run(app: &mut App, command: &str) -> Vec<Effect> {
+pub fn run(app: &mut App, command: &str) -> Vec<Effect> {
     app.update(Msg::Pasted(command.to_owned()));
     let mut effects = app.press("enter");
     effects.retain(|effect| {
@@ -23,11 +23,11 @@ fn run(app: &mut App, command: &str) -> Vec<Effect> {
     effects
 }
 
-fn flash(app: &App) -> Option<&str> {
+pub fn flash(app: &App) -> Option<&str> {
     app.state.flash.as_ref().map(|flash| flash.text.as_str())
 }
 
-fn last_notice(app: &App) -> Option<&str> {
+pub fn last_notice(app: &App) -> Option<&str> {
     match &app.state.transcript.last()?.cell {
         Cell::Notice { text, .. } => Some(text),
         _ => None,

@@ -93,14 +93,14 @@ fn facts(call: &Call, state: &AppState, brush: &Brush) -> Vec<Row> {
         .map(|(what, time)| format!("{what} {}", seconds(*time)))
         .collect();
     let mut rows = Vec::new();
-    for text in [Some(times.join(" · ")), call.decided_by.clone()] {
-        if let Some(text) = text.filter(|text| !text.is_empty()) {
-            let line = Line::from(Span::styled(
-                clean(&text).into_owned(),
-                brush.theme.style(Role::Muted),
-            ));
-            rows.extend(chop(line, brush.width, &Indent::default()));
-        }
+    let times = times.join(" · ");
+    let texts = std::iter::once(&times).chain(&call.decisions);
+    for text in texts.filter(|text| !text.is_empty()) {
+        let line = Line::from(Span::styled(
+            clean(text).into_owned(),
+            brush.theme.style(Role::Muted),
+        ));
+        rows.extend(chop(line, brush.width, &Indent::default()));
     }
     rows
 }

@@ -276,7 +276,8 @@ fn any_turn_event() -> impl Strategy<Value = TurnEvent> {
         2 => (any_call(), prop::sample::select(&["Bash", "Edit"][..])).prop_map(|(call, tool)| {
             TurnEvent::Asked(request(&call.0, tool))
         }),
-        1 => (any_call(), any_text()).prop_map(|(call, by)| TurnEvent::Decided { call, by }),
+        1 => (any_call(), any_text(), any::<bool>())
+            .prop_map(|(call, by, settled)| TurnEvent::Decided { call, by, settled }),
         1 => any_text().prop_map(|why| TurnEvent::Paused { why }),
         1 => any_text().prop_map(move |text| TurnEvent::Answered {
             message: Message::user(text),

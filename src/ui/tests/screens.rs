@@ -269,6 +269,7 @@ fn detail_of_a_running_command() {
     app.hear(TurnEvent::Decided {
         call: "b".into(),
         by: "allowed by rule Bash(cargo test:*) in .agent-tui/settings.json".to_owned(),
+        settled: true,
     });
     let mut screen = app.on(120, 24);
     screen.press("ctrl+t g j enter");
