@@ -2,7 +2,8 @@
 
 pub mod dirs;
 pub mod document;
-pub mod list;
+pub mod edit;
+pub mod json;
 pub mod save;
 pub mod settings;
 
@@ -13,6 +14,9 @@ use std::path::Path;
 pub use dirs::Dirs;
 pub use document::{Document, Problem};
 pub use settings::{Settings, SettingsError};
+
+/// A longer settings file is refused: people do not write such.
+pub const LONGEST_FILE: u64 = 4 << 20;
 
 /// Reads a regular file of at most `limit` bytes. A project may put anything in its place: a pipe that nobody writes to, a
 /// device that never ends.
