@@ -3,7 +3,9 @@
 pub mod dirs;
 pub mod document;
 pub mod edit;
+pub mod files;
 pub mod json;
+mod read;
 pub mod save;
 pub mod settings;
 
