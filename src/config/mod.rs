@@ -8,6 +8,7 @@ pub mod json;
 mod read;
 pub mod save;
 pub mod settings;
+pub mod trust;
 
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;

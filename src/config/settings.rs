@@ -160,6 +160,15 @@ pub(super) struct Permissions {
     additional_directories: Vec<PathBuf>,
 }
 
+/// The keys that a settings file can have.
+pub fn keys() -> &'static [&'static str] {
+    read::fields::<File>()
+}
+
+pub(super) fn is_key(key: &str) -> bool {
+    keys().contains(&key)
+}
+
 /// What the settings have for one file.
 struct Page<'f> {
     layer: &'f Layer,
