@@ -32,8 +32,10 @@ impl Place {
             Trust::OnlyTightens { own: &own }
         };
         let loaded = Settings::load(&dirs.config, &workspace, args.settings.as_deref(), trust);
-        let settings = loaded
-            .map_err(|error| UsageError::new(error.to_string()).hint("mend or move the file"))?;
+        if let Some(error) = loaded.errors.first() {
+            return Err(UsageError::new(error.to_string()).hint("mend or move the file"));
+        }
+        let settings = loaded;
         let mut place = Self {
             dirs,
             workspace,
@@ -123,10 +125,12 @@ impl Place {
         let resolve = |directory: &PathBuf| {
             std::path::absolute(directory).unwrap_or_else(|_| directory.clone())
         };
-        let additional = args
-            .add_dir
-            .iter()
-            .chain(&self.settings.additional_directories);
+        let additional = args.add_dir.iter().chain(
+            self.settings
+                .additional_directories
+                .iter()
+                .map(|directory| &directory.value),
+        );
         Places {
             workspace: self.workspace.clone(),
             home: self.dirs.home.clone(),

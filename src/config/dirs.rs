@@ -1,9 +1,12 @@
 //! Where the program keeps its files.
 
+use std::fmt::Write as _;
 use std::fs::{DirBuilder, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dirs {
@@ -69,4 +72,15 @@ pub fn create_private_dir(path: &Path) -> io::Result<()> {
         std::fs::set_permissions(path, Permissions::from_mode(0o700))?;
     }
     Ok(())
+}
+
+/// The name of the file that holds what is known about a workspace.
+pub fn name_for(workspace: &Path) -> String {
+    let hash = Sha256::digest(workspace.as_os_str().as_encoded_bytes());
+    let mut name = hash.iter().take(16).fold(String::new(), |mut name, byte| {
+        let _ = write!(name, "{byte:02x}");
+        name
+    });
+    name.push_str(".json");
+    name
 }

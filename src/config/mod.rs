@@ -2,9 +2,13 @@
 
 pub mod dirs;
 pub mod document;
-pub mod list;
+pub mod edit;
+pub mod files;
+pub mod json;
+mod read;
 pub mod save;
 pub mod settings;
+pub mod trust;
 
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
@@ -13,6 +17,9 @@ use std::path::Path;
 pub use dirs::Dirs;
 pub use document::{Document, Problem};
 pub use settings::{Settings, SettingsError};
+
+/// A longer settings file is refused: people do not write such.
+pub const LONGEST_FILE: u64 = 4 << 20;
 
 /// Reads a regular file of at most `limit` bytes. A project may put anything in its place: a pipe that nobody writes to, a
 /// device that never ends.

@@ -1,57 +1,149 @@
-//! Changes one setting of the person's own file and leaves the others as they are.
+//! Changes one place in a settings file on disk: locked, read anew, replaced as a whole or not at all.
+//!
+//! Several programs may do it at the same time; none loses what another has written. A file that does not parse is never
+//! touched. All of it blocks: not for an async thread.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Write};
-use std::path::Path;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use serde_json::{Map, Value};
+use super::edit::Change;
+use super::json::Wrong;
+use super::{LONGEST_FILE, read_regular};
 
-use super::read_regular;
+/// How long another program may keep the lock; it needs a few milliseconds.
+const PATIENCE: Duration = Duration::from_secs(10);
+const LOCK_PAUSE: Duration = Duration::from_millis(2);
 
-const LONGEST_FILE: u64 = 4 << 20;
+#[derive(Debug, thiserror::Error)]
+pub enum SaveError {
+    #[error("`{path}`, {wrong}")]
+    Wrong { path: PathBuf, wrong: Wrong },
+    #[error("`{path}` leads out of the workspace")]
+    Outside { path: PathBuf },
+    #[error("`{path}`: {problem}")]
+    Io { path: PathBuf, problem: io::Error },
+}
 
-/// Sets a setting of a JSON file, which is made if it is missing. One that is not an object is never overwritten. Blocks:
-/// not for an async thread. Several programs may do it at the same time.
-pub fn set(file: &Path, key: &str, value: &str) -> io::Result<()> {
-    let folder = file.parent().unwrap_or(file);
-    std::fs::create_dir_all(folder)?;
-    // The file itself is replaced, so it cannot be what is locked.
-    let lock = File::create(folder.join(".settings.lock"))?;
-    lock.lock()?;
-    // Where people keep their files together, this is a link.
-    let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
-    let mut settings: Map<String, Value> = match read_regular(&file, LONGEST_FILE) {
-        Ok(bytes) => serde_json::from_slice(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes))?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Map::new(),
-        Err(error) => return Err(error),
-    };
-    settings.insert(key.to_owned(), value.into());
-    let mut new = tempfile::NamedTempFile::new_in(file.parent().unwrap_or(folder))?;
-    if let Ok(data) = file.metadata() {
-        new.as_file().set_permissions(data.permissions())?;
+impl SaveError {
+    pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |problem| Self::Io { path, problem }
     }
-    new.write_all(serde_json::to_string_pretty(&settings)?.as_bytes())?;
-    new.write_all(b"\n")?;
-    new.persist(&file).map_err(|error| error.error)?;
+}
+
+/// Who may read a file that is new.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fresh {
+    Private,
+    /// Whoever the person lets read what she makes.
+    Ordinary,
+}
+
+/// Sets a setting of the person's own file, which is made if it is missing.
+pub fn set(file: &Path, key: &str, value: &str) -> Result<(), SaveError> {
+    change(file, &Change::Set(&[key], value.into()))
+}
+
+/// Changes the person's own file, which is made if it is missing.
+pub fn change(file: &Path, change: &Change<'_>) -> Result<(), SaveError> {
+    let folder = file.parent().unwrap_or(file);
+    std::fs::create_dir_all(folder).map_err(SaveError::io(folder))?;
+    // The file itself is replaced, so it cannot be what is locked.
+    let _lock = lock(&folder.join(".settings.lock")).map_err(SaveError::io(file))?;
+    // Where people keep their files together, this is a link.
+    let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    change_locked(&real, change, Fresh::Private)
+}
+
+/// Changes a file whose lock the caller has.
+pub fn change_locked(file: &Path, change: &Change<'_>, fresh: Fresh) -> Result<(), SaveError> {
+    let text = match read_regular(file, LONGEST_FILE) {
+        Ok(bytes) => String::from_utf8(bytes)
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
+            .map_err(SaveError::io(file))?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => "{}\n".to_owned(),
+        Err(error) => return Err(SaveError::io(file)(error)),
+    };
+    let (mark, json) = match text.strip_prefix('\u{feff}') {
+        Some(json) => ("\u{feff}", json),
+        None => ("", text.as_str()),
+    };
+    let changed = change.apply(json).map_err(|wrong| SaveError::Wrong {
+        path: file.to_owned(),
+        wrong,
+    })?;
+    match changed {
+        Some(json) => replace(file, &format!("{mark}{json}"), fresh).map_err(SaveError::io(file)),
+        None => Ok(()),
+    }
+}
+
+/// One writer at a time, until the file is dropped.
+pub fn lock(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .open(path)?;
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                // Not all at the same moment again.
+                std::thread::sleep(LOCK_PAUSE.mul_f64(0.5 + fastrand::f64()));
+            }
+            Err(TryLockError::WouldBlock) => {
+                let problem = "another agent-tui keeps it locked";
+                return Err(io::Error::new(io::ErrorKind::TimedOut, problem));
+            }
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
+}
+
+/// Puts the whole text there or nothing; a file that exists keeps its mode.
+pub fn replace(path: &Path, text: &str, fresh: Fresh) -> io::Result<()> {
+    let mode = path.metadata().map(|data| data.permissions().mode());
+    let unless_there = match fresh {
+        Fresh::Private => 0o600,
+        Fresh::Ordinary => 0o666,
+    };
+    let new = Permissions::from_mode(mode.as_ref().map_or(unless_there, |mode| mode & 0o777));
+    let folder = path.parent().unwrap_or(path);
+    let mut temporary = tempfile::Builder::new()
+        .prefix(".settings-")
+        .permissions(new.clone())
+        .tempfile_in(folder)?;
+    temporary.write_all(text.as_bytes())?;
+    if mode.is_ok() {
+        temporary.as_file().set_permissions(new)?;
+    }
+    temporary.as_file().sync_data()?;
+    temporary.persist(path).map_err(|error| error.error)?;
+    // The new name is on the disk, too; where that cannot be asked for, it is the kernel's.
+    let _ = File::open(folder).and_then(|folder| folder.sync_data());
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::set;
+    use super::*;
 
     #[test]
-    fn a_setting_changes_and_the_others_stay_in_their_order() {
+    fn a_setting_changes_and_the_rest_stays_as_it_is_written() {
         let folder = tempfile::tempdir().expect("a directory");
         let file = folder.path().join("config/settings.json");
         set(&file, "theme", "dark").expect("made");
-        std::fs::write(&file, r#"{"z": 1, "theme": "dark", "a": {"b": []}}"#).expect("written");
+        let mode = file.metadata().expect("there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "it may come to hold secrets");
+        std::fs::write(&file, r#"{"z": 1, "theme":"dark", "a": {"b": []}}"#).expect("written");
         set(&file, "theme", "light").expect("changed");
         let text = std::fs::read_to_string(&file).expect("readable");
-        assert_eq!(
-            text,
-            "{\n  \"z\": 1,\n  \"theme\": \"light\",\n  \"a\": {\n    \"b\": []\n  }\n}\n"
-        );
+        assert_eq!(text, r#"{"z": 1, "theme":"light", "a": {"b": []}}"#);
     }
 
     #[test]
@@ -63,5 +155,17 @@ mod tests {
             assert!(set(&file, "theme", "light").is_err());
             assert_eq!(std::fs::read_to_string(&file).expect("readable"), broken);
         }
+    }
+
+    #[test]
+    fn a_link_stays_a_link_and_a_mark_at_the_beginning_stays_there() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let (real, link) = (folder.path().join("real"), folder.path().join("link"));
+        std::fs::write(&real, "\u{feff}{}").expect("written");
+        std::os::unix::fs::symlink(&real, &link).expect("linked");
+        set(&link, "theme", "dark").expect("changed");
+        assert!(link.is_symlink());
+        let text = std::fs::read_to_string(&real).expect("readable");
+        assert_eq!(text, "\u{feff}{\n  \"theme\": \"dark\"\n}");
     }
 }

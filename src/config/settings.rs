@@ -1,21 +1,26 @@
 //! Settings files and how they are merged: user, project, project-local, `--settings`, each over the one before.
 //!
-//! Lists of rules concatenate, scalars override. Until the person has trusted a workspace, its own files can only
-//! tighten: their deny and ask rules count, nothing else of them does.
+//! Lists of rules concatenate, scalars override, and of everything it is known which file said it. Until the person has
+//! trusted a workspace, its own files can only tighten: their deny and ask rules count, nothing else of them does.
+//!
+//! What is broken widens nothing. A file that cannot be read may have held rules that forbid something, so without it
+//! everything is asked about; [`Settings::errors`] says what to mend.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
+use super::document::cut;
+use super::files::{Content, Files, Layer, Owner};
+use super::json::{Inside, Wrong, place};
+use super::read::{self, Group, Reading};
 use crate::permissions::{RuleList, Rules, Source};
 use crate::protocol::{InterruptBehavior, Mode, OnBashError};
 
-/// A settings file is read up to here; a longer one is refused.
-const LONGEST_FILE: u64 = 4 << 20;
-/// Where the person's own rules for a project are.
-const OWN_FILE: (&str, &str) = (".agent-tui", "settings.local.json");
+/// More of a rule is not repeated in a message.
+const LONGEST_PROBLEM: usize = 300;
 
 /// The settings in force.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -25,7 +30,11 @@ pub struct Settings {
     pub base_url: Option<String>,
     pub mode: Option<Mode>,
     pub rules: Rules,
-    pub additional_directories: Vec<PathBuf>,
+    pub additional_directories: Vec<Sourced<PathBuf>>,
+    /// More variables for the commands that tools run.
+    pub env: BTreeMap<String, String>,
+    /// Whether these commands get the keys of providers, too.
+    pub pass_provider_keys: Option<bool>,
     pub max_turns: Option<u32>,
     pub max_tokens: Option<u64>,
     pub max_cost: Option<f64>,
@@ -42,35 +51,39 @@ pub struct Settings {
     pub retries: Option<u32>,
     /// How the screen looks: the name of a theme, or `auto`.
     pub theme: Option<String>,
+    /// Which file each setting is from, by its key: `model`, `env.NAME`. Rules and directories have theirs with them.
+    pub origins: BTreeMap<String, Source>,
     /// What a person should know about the files: unknown keys, rules that are not used.
     pub warnings: Vec<String>,
+    /// What a person must mend. It is not used, and where it may have forbidden something, everything is asked about.
+    pub errors: Vec<SettingsError>,
+}
+
+/// A value and the file that said it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sourced<T> {
+    pub value: T,
+    pub source: Source,
 }
 
 /// What a model costs, for a million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 pub struct Price {
+    /// What it reads, in dollars.
     pub input: f64,
+    /// What it writes, in dollars.
     pub output: f64,
 }
 
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
     #[error("`{path}` cannot be read: {problem}")]
-    Unreadable {
-        path: PathBuf,
-        problem: std::io::Error,
-    },
-    #[error("`{path}`, line {line}, column {column}: {problem}")]
-    Wrong {
-        path: PathBuf,
-        line: usize,
-        column: usize,
-        problem: String,
-    },
-    #[error("`{source_name}`: the rule `{rule}` is wrong: {problem}")]
+    Unreadable { path: PathBuf, problem: String },
+    #[error("`{path}`, {wrong}")]
+    Wrong { path: PathBuf, wrong: Wrong },
+    #[error("{source_name}: {problem}")]
     BadRule {
         source_name: String,
-        rule: String,
         problem: String,
     },
 }
@@ -85,41 +98,83 @@ pub enum Trust<'r> {
     },
 }
 
-/// One settings file.
-#[derive(Debug, Default, Deserialize)]
+/// Settings of agent-tui: `settings.json` in the configuration directory, `.agent-tui/settings.json` and
+/// `.agent-tui/settings.local.json` in a project, or a file for `--settings`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-struct File {
+#[schemars(title = "agent-tui settings")]
+pub(super) struct File {
+    /// Who to talk to: anthropic, openai, responses, builtin or script:FILE. In a project: only once it is trusted.
     provider: Option<String>,
+    /// The model to ask for. In a project: only once it is trusted.
     model: Option<String>,
+    /// Where the provider is. In a project: only once it is trusted.
     base_url: Option<String>,
+    /// What may run.
     permissions: Permissions,
+    /// Variables for the commands that tools run. In a project: only once it is trusted.
+    env: BTreeMap<String, String>,
+    /// Whether the commands that tools run get the providers' keys, which they normally do not. Not in a project.
+    pass_provider_keys: Option<bool>,
+    /// End a turn after so many answers of the model.
     max_turns: Option<u32>,
+    /// Pause after so many tokens.
     max_tokens: Option<u64>,
+    /// Pause after so many dollars; needs the model's price in `prices`.
     max_cost: Option<f64>,
+    /// What a million tokens cost, by the name of the model.
     prices: BTreeMap<String, Price>,
+    /// How long an answer may be, in tokens.
     max_output_tokens: Option<u32>,
+    /// How many tokens the model can take in.
     context_window: Option<u64>,
+    /// How many calls that only read run side by side.
     max_tool_concurrency: Option<usize>,
+    /// Whether calls start while the model is still writing.
     streaming_execution: Option<bool>,
+    /// What a failed command does to the other calls of its response.
     on_bash_error: Option<OnBashError>,
+    /// What an interrupt does to a running call, by the tool's name.
     interrupt_behavior: BTreeMap<String, InterruptBehavior>,
+    /// How long a stream may be silent before it counts as broken.
     stall_seconds: Option<u64>,
+    /// How often a request that failed for a passing reason is tried again.
     retries: Option<u32>,
+    /// How the screen looks: the name of a theme, or `auto`.
     theme: Option<String>,
-    #[serde(flatten)]
-    unknown: BTreeMap<String, Value>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+/// What may run.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-struct Permissions {
+pub(super) struct Permissions {
+    /// Rules for calls that run without a question, e.g. `Bash(cargo test:*)`. In a project: only once it is trusted.
     allow: Vec<String>,
+    /// Rules for calls that are asked about in every mode. They beat allow rules.
     ask: Vec<String>,
+    /// Rules for calls that never run. They beat all others.
     deny: Vec<String>,
+    /// The permission mode to begin with. A project can only choose default, acceptEdits or plan.
     default_mode: Option<Mode>,
+    /// More directories that count as workspace. In a project: only once it is trusted.
     additional_directories: Vec<PathBuf>,
-    #[serde(flatten)]
-    unknown: BTreeMap<String, Value>,
+}
+
+/// The keys that a settings file can have.
+pub fn keys() -> &'static [&'static str] {
+    read::fields::<File>()
+}
+
+pub(super) fn is_key(key: &str) -> bool {
+    keys().contains(&key)
+}
+
+/// What the settings have for one file.
+struct Page<'f> {
+    layer: &'f Layer,
+    text: &'f str,
+    source: Source,
+    trust: Trust<'f>,
 }
 
 impl Settings {
@@ -127,31 +182,27 @@ impl Settings {
     pub fn load(
         config_dir: &Path,
         workspace: &Path,
-        more: Option<&Path>,
+        named: Option<&Path>,
         project: Trust<'_>,
-    ) -> Result<Self, SettingsError> {
+    ) -> Self {
+        Self::merge(&Files::read(config_dir, workspace, named), project)
+    }
+
+    /// What the files say, lowest first.
+    pub fn merge(files: &Files, project: Trust<'_>) -> Self {
         let mut settings = Self::default();
-        let own = config_dir.join("settings.json");
-        settings.add_file(&own, &own, Trust::Full, Presence::Optional)?;
-        // `.claude` is for people who come from Claude Code.
-        for folder in [".claude", ".agent-tui"] {
-            for name in ["settings.json", "settings.local.json"] {
-                let path = workspace.join(folder).join(name);
-                let trust = match project {
-                    // The person's rules go to one file only; in another they are somebody else's.
-                    Trust::OnlyTightens { .. } if (folder, name) != OWN_FILE => {
-                        Trust::OnlyTightens { own: &[] }
-                    }
-                    trust => trust,
-                };
-                let name = Path::new(folder).join(name);
-                settings.add_file(&path, &name, trust, Presence::Optional)?;
-            }
+        for layer in &files.layers {
+            let trust = match (layer.owner, project) {
+                (Owner::Person | Owner::Named, _) => Trust::Full,
+                // The person's rules go to one file only; in another they are somebody else's.
+                (Owner::Claude | Owner::Project, Trust::OnlyTightens { .. }) => {
+                    Trust::OnlyTightens { own: &[] }
+                }
+                (Owner::Claude | Owner::Project | Owner::Local, trust) => trust,
+            };
+            settings.add_layer(layer, trust);
         }
-        if let Some(path) = more {
-            settings.add_file(path, path, Trust::Full, Presence::Required)?;
-        }
-        Ok(settings)
+        settings
     }
 
     /// Adds a rule of a flag.
@@ -164,106 +215,270 @@ impl Settings {
         let added = self.rules.add(list, text, source);
         let warning = added.map_err(|problem| SettingsError::BadRule {
             source_name: source.0.clone(),
-            rule: text.to_owned(),
-            problem,
+            problem: shortened(&problem),
         })?;
         self.warnings
-            .extend(warning.map(|warning| format!("{}: {}", source.0, warning.0)));
+            .extend(warning.map(|warning| format!("{}: {}", source.0, shortened(&warning.0))));
         Ok(())
     }
 
-    /// Adds the file at `path`, whose rules are said to be of `name`.
-    fn add_file(
-        &mut self,
-        path: &Path,
-        name: &Path,
-        trust: Trust<'_>,
-        presence: Presence,
-    ) -> Result<(), SettingsError> {
-        // What the person names may be a pipe; what lies in a project may not.
-        let read = match presence {
-            Presence::Required => std::fs::read(path),
-            Presence::Optional => super::read_regular(path, LONGEST_FILE),
-        };
-        let bytes = match read {
-            Ok(bytes) => bytes,
-            Err(error)
-                if error.kind() == std::io::ErrorKind::NotFound
-                    && presence == Presence::Optional =>
-            {
-                return Ok(());
-            }
-            Err(problem) => {
-                return Err(SettingsError::Unreadable {
-                    path: path.to_owned(),
-                    problem,
+    fn add_layer(&mut self, layer: &Layer, trust: Trust<'_>) {
+        let text = match &layer.content {
+            Content::Missing => return,
+            Content::Text(text) => text,
+            Content::Unreadable(problem) => {
+                self.doubt(layer, "*");
+                return self.errors.push(SettingsError::Unreadable {
+                    path: layer.path.clone(),
+                    problem: problem.clone(),
                 });
             }
         };
-        let file = parse(path, &bytes)?;
-        let source = Source(name.display().to_string());
-        self.merge(file, path, &source, trust)
+        let group = Group {
+            name: "permissions",
+            fields: read::fields::<Permissions>(),
+        };
+        let reading = match read::read::<File>(text, group) {
+            Ok(reading) => reading,
+            Err(wrong) => {
+                self.doubt(layer, "*");
+                return self.wrong(layer, wrong);
+            }
+        };
+        let page = Page {
+            layer,
+            text,
+            source: Source(layer.name.clone()),
+            trust,
+        };
+        self.add_page(&page, reading);
     }
 
-    fn merge(
+    fn add_page(&mut self, page: &Page<'_>, reading: Reading<File>) {
+        let layer = page.layer;
+        for fault in reading.faults {
+            let keys: Vec<&str> = fault.keys.iter().map(String::as_str).collect();
+            let about_rules = matches!(
+                keys[..],
+                ["permissions"] | ["permissions", "allow" | "ask" | "deny"]
+            );
+            if about_rules {
+                self.doubt(layer, "*");
+            }
+            // What Claude Code understands otherwise is no mistake of the person's.
+            if layer.owner == Owner::Claude && !about_rules {
+                self.warn_at(layer, &fault.wrong);
+            } else {
+                self.wrong(layer, fault.wrong);
+            }
+        }
+        if layer.owner != Owner::Claude {
+            for unknown in &reading.unknown {
+                self.warn_at(layer, unknown);
+            }
+        }
+        let file = reading.value;
+        let permissions = reading.node.get("permissions");
+        for (list, name, rules) in [
+            (RuleList::Deny, "deny", &file.permissions.deny),
+            (RuleList::Ask, "ask", &file.permissions.ask),
+            (RuleList::Allow, "allow", &file.permissions.allow),
+        ] {
+            let at = |index: usize| match permissions?.get(name).map(|list| &list.inside) {
+                Some(Inside::List(items)) => Some(items.get(index)?.span.start),
+                Some(Inside::Object(_) | Inside::Plain) | None => None,
+            };
+            self.add_rules(page, list, rules, at);
+        }
+        self.take(page, file);
+    }
+
+    fn add_rules(
         &mut self,
-        file: File,
-        path: &Path,
-        source: &Source,
-        trust: Trust<'_>,
-    ) -> Result<(), SettingsError> {
-        let mut allow = file.permissions.allow;
-        if let Trust::OnlyTightens { own } = trust {
-            let all = allow.len();
-            allow.retain(|rule| own.contains(rule));
-            if allow.len() < all {
-                self.warn(
-                    path,
-                    "its allow rules are not used, because the workspace is not trusted",
-                );
+        page: &Page<'_>,
+        list: RuleList,
+        rules: &[String],
+        at: impl Fn(usize) -> Option<usize>,
+    ) {
+        let mut left_out = false;
+        for (index, rule) in rules.iter().enumerate() {
+            if let (RuleList::Allow, Trust::OnlyTightens { own }) = (list, page.trust)
+                && !own.contains(rule)
+            {
+                left_out = true;
+                continue;
+            }
+            let said = match self.rules.add(list, rule, &page.source) {
+                Ok(None) => continue,
+                Ok(Some(warning)) => Ok(warning.0),
+                Err(problem) => Err(problem),
+            };
+            let (line, column) = place(page.text, at(index).unwrap_or_default());
+            let wrong = |problem: &str| Wrong {
+                line,
+                column,
+                problem: shortened(problem),
+            };
+            match (said, list) {
+                (Ok(warning), _) => self.warn_at(page.layer, &wrong(&warning)),
+                (Err(problem), RuleList::Allow) => {
+                    let problem = format!("{problem}; it is not used");
+                    self.warn_at(page.layer, &wrong(&problem));
+                }
+                (Err(problem), RuleList::Deny | RuleList::Ask) => {
+                    self.doubt(page.layer, meant(rule));
+                    self.wrong(page.layer, wrong(&problem));
+                }
             }
         }
-        let lists = [
-            (RuleList::Deny, file.permissions.deny),
-            (RuleList::Ask, file.permissions.ask),
-            (RuleList::Allow, allow),
-        ];
-        for (list, rules) in lists {
-            for rule in rules {
-                self.add_rule(list, &rule, source)?;
-            }
-        }
-        let own = !path.components().any(|part| part.as_os_str() == ".claude");
-        let unknown = file.unknown.keys().chain(file.permissions.unknown.keys());
-        for key in unknown.filter(|_| own) {
+        if left_out {
             self.warn(
-                path,
-                &format!("`{key}` is not a setting that agent-tui knows"),
+                &page.layer.path,
+                "its allow rules are not used, because the workspace is not trusted",
             );
         }
-        if trust != Trust::Full {
-            return Ok(());
+    }
+
+    /// Takes over all but the rules.
+    fn take(&mut self, page: &Page<'_>, file: File) {
+        let mode = self.mode_of(page, file.permissions.default_mode);
+        self.set(page, "permissions.defaultMode", mode, |it| &mut it.mode);
+        if page.trust != Trust::Full {
+            return;
         }
+        let source = &page.source;
+        let directories = file.permissions.additional_directories.into_iter();
         self.additional_directories
-            .extend(file.permissions.additional_directories);
-        self.interrupt_behavior.extend(file.interrupt_behavior);
-        override_with(&mut self.provider, file.provider);
-        override_with(&mut self.model, file.model);
-        override_with(&mut self.base_url, file.base_url);
-        override_with(&mut self.mode, file.permissions.default_mode);
-        override_with(&mut self.max_turns, file.max_turns);
-        self.prices.extend(file.prices);
-        override_with(&mut self.max_tokens, file.max_tokens);
-        override_with(&mut self.max_cost, file.max_cost);
-        override_with(&mut self.max_output_tokens, file.max_output_tokens);
-        override_with(&mut self.context_window, file.context_window);
-        override_with(&mut self.max_tool_concurrency, file.max_tool_concurrency);
-        override_with(&mut self.streaming_execution, file.streaming_execution);
-        override_with(&mut self.on_bash_error, file.on_bash_error);
-        override_with(&mut self.stall_seconds, file.stall_seconds);
-        override_with(&mut self.retries, file.retries);
-        override_with(&mut self.theme, file.theme);
-        Ok(())
+            .extend(directories.map(|value| Sourced {
+                value,
+                source: source.clone(),
+            }));
+        for (name, value) in file.env {
+            if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
+                let shown = cut(&name);
+                self.warn(
+                    &page.layer.path,
+                    &format!("`env.{shown}` cannot be a variable; it is not used"),
+                );
+                continue;
+            }
+            self.origins.insert(format!("env.{name}"), source.clone());
+            self.env.insert(name, value);
+        }
+        for (name, price) in file.prices {
+            self.origins
+                .insert(format!("prices.{name}"), source.clone());
+            self.prices.insert(name, price);
+        }
+        for (name, behavior) in file.interrupt_behavior {
+            let key = format!("interruptBehavior.{name}");
+            self.origins.insert(key, source.clone());
+            self.interrupt_behavior.insert(name, behavior);
+        }
+        let pass_keys = file.pass_provider_keys;
+        let pass_keys = pass_keys.filter(|pass| {
+            let refused = *pass && page.layer.owner.is_project();
+            if refused {
+                let what = "`passProviderKeys` of a project is not used: it belongs into your own settings";
+                self.warn(&page.layer.path, what);
+            }
+            !refused
+        });
+        self.set(page, "passProviderKeys", pass_keys, |it| {
+            &mut it.pass_provider_keys
+        });
+        self.set(page, "provider", file.provider, |it| &mut it.provider);
+        self.set(page, "model", file.model, |it| &mut it.model);
+        self.set(page, "baseUrl", file.base_url, |it| &mut it.base_url);
+        self.set(page, "maxTurns", file.max_turns, |it| &mut it.max_turns);
+        self.set(page, "maxTokens", file.max_tokens, |it| &mut it.max_tokens);
+        self.set(page, "maxCost", file.max_cost, |it| &mut it.max_cost);
+        self.set(page, "maxOutputTokens", file.max_output_tokens, |it| {
+            &mut it.max_output_tokens
+        });
+        self.set(page, "contextWindow", file.context_window, |it| {
+            &mut it.context_window
+        });
+        self.set(
+            page,
+            "maxToolConcurrency",
+            file.max_tool_concurrency,
+            |it| &mut it.max_tool_concurrency,
+        );
+        self.set(page, "streamingExecution", file.streaming_execution, |it| {
+            &mut it.streaming_execution
+        });
+        self.set(page, "onBashError", file.on_bash_error, |it| {
+            &mut it.on_bash_error
+        });
+        self.set(page, "stallSeconds", file.stall_seconds, |it| {
+            &mut it.stall_seconds
+        });
+        self.set(page, "retries", file.retries, |it| &mut it.retries);
+        self.set(page, "theme", file.theme, |it| &mut it.theme);
+    }
+
+    /// The mode that a file may choose. One of a project never lets more run than acceptEdits, trusted or not; one that is
+    /// not trusted can only choose the strictest.
+    fn mode_of(&mut self, page: &Page<'_>, mode: Option<Mode>) -> Option<Mode> {
+        let mode = mode?;
+        let problem = match (mode, page.trust) {
+            _ if !page.layer.owner.is_project() => return Some(mode),
+            (Mode::Plan, _) | (Mode::Default | Mode::AcceptEdits, Trust::Full) => {
+                return Some(mode);
+            }
+            (Mode::Default | Mode::AcceptEdits, Trust::OnlyTightens { .. }) => {
+                "because the workspace is not trusted"
+            }
+            (Mode::DontAsk | Mode::BypassPermissions, _) => {
+                "because a project cannot choose it: use --permission-mode"
+            }
+        };
+        let name = mode.name();
+        let what = format!("its defaultMode `{name}` is not used, {problem}");
+        self.warn(&page.layer.path, &what);
+        None
+    }
+
+    fn set<T>(
+        &mut self,
+        page: &Page<'_>,
+        key: &str,
+        value: Option<T>,
+        setting: impl FnOnce(&mut Self) -> &mut Option<T>,
+    ) {
+        if value.is_some() {
+            *setting(self) = value;
+            self.origins.insert(key.to_owned(), page.source.clone());
+        }
+    }
+
+    /// Something that may have forbidden calls of these tools is not understood: they are asked about.
+    fn doubt(&mut self, layer: &Layer, tools: &str) {
+        let source = Source(format!("{}, which is broken", layer.name));
+        let known = self.rules.ask.iter();
+        if known
+            .clone()
+            .any(|rule| rule.source == source && rule.text == tools)
+        {
+            return;
+        }
+        // A name of a tool that is none must not be the way around it.
+        if self.rules.add(RuleList::Ask, tools, &source).is_err() {
+            let _ = self.rules.add(RuleList::Ask, "*", &source);
+        }
+    }
+
+    fn wrong(&mut self, layer: &Layer, wrong: Wrong) {
+        self.errors.push(SettingsError::Wrong {
+            path: layer.path.clone(),
+            wrong,
+        });
+    }
+
+    fn warn_at(&mut self, layer: &Layer, wrong: &Wrong) {
+        let path = layer.path.display();
+        self.warnings.push(format!("`{path}`, {wrong}"));
     }
 
     fn warn(&mut self, path: &Path, what: &str) {
@@ -271,34 +486,23 @@ impl Settings {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Presence {
-    Optional,
-    Required,
-}
-
-fn parse(path: &Path, bytes: &[u8]) -> Result<File, SettingsError> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    serde_json::from_slice(bytes).map_err(|error| {
-        let whole = error.to_string();
-        // The place is said before the problem, not again at its end.
-        let problem = whole
-            .rsplit_once(" at line ")
-            .map_or(whole.as_str(), |(problem, _)| problem)
-            .replace("struct File", "an object with settings")
-            .replace("struct Permissions", "an object with rules")
-            .replace("u32", "a whole number");
-        SettingsError::Wrong {
-            path: path.to_owned(),
-            line: error.line(),
-            column: error.column(),
-            problem,
-        }
-    })
-}
-
-fn override_with<T>(setting: &mut Option<T>, value: Option<T>) {
-    if value.is_some() {
-        *setting = value;
+/// The tools that a rule was about which is not understood; all of them, in doubt.
+fn meant(rule: &str) -> &str {
+    let tool = rule.trim().split('(').next().unwrap_or_default();
+    // A rule about paths is about every tool that reads or writes.
+    if tool == "Bash" || tool == "WebFetch" || tool.starts_with("mcp__") {
+        tool
+    } else {
+        "*"
     }
 }
+
+fn shortened(problem: &str) -> String {
+    match problem.char_indices().nth(LONGEST_PROBLEM) {
+        Some((end, _)) => format!("{}…", &problem[..end]),
+        None => problem.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,9 @@ use tokio::sync::{oneshot, watch};
 
 use super::context::{Asking, Stance};
 use super::pipeline::{Failure, Line, Report, denied, denied_text};
-use crate::permissions::{Asked, Cause, Decision, Grant, Rules, Source, Verdict, decide, offer};
+use crate::permissions::{
+    Asked, Cause, Decision, Grant, RuleList, Rules, Source, Verdict, decide, offer,
+};
 use crate::protocol::{Answer, Mode, PermissionRequest, Phase, RuleOffer, ToolCall};
 use crate::tools::any::AnyTool;
 use crate::tools::{ToolCx, ToolError, Validated};
@@ -233,7 +235,7 @@ impl Line {
             return Err("rules are not saved in this run".to_owned());
         };
         let rule = rule.trim().to_owned();
-        let saved = tokio::task::spawn_blocking(move || store.save(&rule)).await;
+        let saved = tokio::task::spawn_blocking(move || store.save(RuleList::Allow, &rule)).await;
         match saved {
             Ok(saved) => saved.map_err(|error| error.to_string()),
             Err(_) => Err("the program is ending".to_owned()),

@@ -3,25 +3,22 @@
 //! What lies in a project could be anyone's, so its allow rules count only once the project is trusted. A rule that the
 //! person saved herself counts at once, because it is also in a file of hers, outside of the project.
 
-use std::fmt::Write as _;
-use std::fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError};
-use std::io::{self, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::fs::{DirBuilder, File};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
-use crate::config::dirs::create_private_dir;
-use crate::config::{list, read_regular};
+use super::RuleList;
+use crate::config::dirs::{create_private_dir, name_for};
+use crate::config::edit::Change;
+use crate::config::save::{self, Fresh};
+use crate::config::{LONGEST_FILE, read_regular};
+
+pub use crate::config::save::SaveError;
 
 const FOLDER: &str = ".agent-tui";
 const FILE: &str = "settings.local.json";
-/// A longer file is not one that people write.
-const LONGEST_FILE: u64 = 4 << 20;
-const LOCK_TRIES: u32 = 200;
-const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
 /// Where the rules of a workspace are kept.
 #[derive(Debug, Clone)]
@@ -29,16 +26,6 @@ pub struct Store {
     workspace: PathBuf,
     /// The person's own record: what she saved in this workspace.
     record: PathBuf,
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum SaveError {
-    #[error("`{path}`, {wrong}")]
-    Wrong { path: PathBuf, wrong: list::Wrong },
-    #[error("`{path}` leads out of the workspace")]
-    Outside { path: PathBuf },
-    #[error("`{path}`: {problem}")]
-    Io { path: PathBuf, problem: io::Error },
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -54,13 +41,8 @@ impl Store {
         let real = workspace
             .canonicalize()
             .unwrap_or_else(|_| workspace.to_owned());
-        let hash = Sha256::digest(real.as_os_str().as_encoded_bytes());
-        let name = hash.iter().take(16).fold(String::new(), |mut name, byte| {
-            let _ = write!(name, "{byte:02x}");
-            name
-        });
         Self {
-            record: data.join("allowed").join(format!("{name}.json")),
+            record: data.join("allowed").join(name_for(&real)),
             workspace: real,
         }
     }
@@ -70,41 +52,46 @@ impl Store {
         self.workspace.join(FOLDER).join(FILE)
     }
 
-    /// The rules that the person has saved in this workspace. What cannot be read was not saved.
+    /// The allow rules that the person has saved in this workspace. What cannot be read was not saved.
     pub fn saved(&self) -> Vec<String> {
         let bytes = read_regular(&self.record, LONGEST_FILE).unwrap_or_default();
         serde_json::from_slice(&bytes).map_or_else(|_| Vec::new(), |record: Record| record.rules)
     }
 
-    /// Writes an allow rule into the project's settings. Blocks: not for an async thread. Several programs may do it at the
+    /// Writes a rule into the project's settings. Blocks: not for an async thread. Several programs may do it at the
     /// same time.
-    pub fn save(&self, rule: &str) -> Result<(), SaveError> {
-        let failed = |path: &Path| {
-            let path = path.to_owned();
-            move |problem| SaveError::Io { path, problem }
-        };
-        let _lock = self.lock().map_err(failed(&self.record))?;
-        let path = self.target()?;
-        let text = match read_regular(&path, LONGEST_FILE) {
-            Ok(bytes) => String::from_utf8(bytes)
-                .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
-                .map_err(failed(&path))?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => "{}\n".to_owned(),
-            Err(error) => return Err(failed(&path)(error)),
-        };
-        let (mark, json) = match text.strip_prefix('\u{feff}') {
-            Some(json) => ("\u{feff}", json),
-            None => ("", text.as_str()),
-        };
-        let edited =
-            list::add(json, &["permissions", "allow"], rule).map_err(|wrong| SaveError::Wrong {
-                path: path.clone(),
-                wrong,
-            })?;
-        if let Some(json) = edited {
-            replace(&path, &format!("{mark}{json}")).map_err(failed(&path))?;
+    pub fn save(&self, list: RuleList, rule: &str) -> Result<(), SaveError> {
+        let _lock = self.lock().map_err(SaveError::io(&self.record))?;
+        let change = Change::Add(keys(list), rule);
+        save::change_locked(&self.target()?, &change, Fresh::Ordinary)?;
+        if list == RuleList::Allow {
+            self.remember(rule).map_err(SaveError::io(&self.record))?;
         }
-        self.remember(rule).map_err(failed(&self.record))
+        Ok(())
+    }
+
+    /// Takes a rule out of the file that [`save`](Self::save) writes to, and out of the record. One that is not there is no
+    /// error. Blocks.
+    pub fn remove(&self, list: RuleList, rule: &str) -> Result<(), SaveError> {
+        self.remove_from(&self.file(), list, rule)
+    }
+
+    /// Takes a rule out of any settings file: one of this workspace, or the person's own. Blocks.
+    pub fn remove_from(&self, file: &Path, list: RuleList, rule: &str) -> Result<(), SaveError> {
+        let change = Change::Remove(keys(list), rule);
+        if !file.starts_with(&self.workspace) {
+            return save::change(file, &change);
+        }
+        let _lock = self.lock().map_err(SaveError::io(&self.record))?;
+        if file == self.file() && list == RuleList::Allow {
+            // First of all it counts no more.
+            self.forget(rule).map_err(SaveError::io(&self.record))?;
+        }
+        if std::fs::symlink_metadata(file).is_err_and(|error| is_missing(&error)) {
+            return Ok(());
+        }
+        let target = self.inside(file)?;
+        save::change_locked(&target, &change, Fresh::Ordinary)
     }
 
     fn remember(&self, rule: &str) -> io::Result<()> {
@@ -112,44 +99,48 @@ impl Store {
         if !rules.iter().any(|known| known == rule) {
             rules.push(rule.to_owned());
         }
+        self.write_record(rules)
+    }
+
+    fn forget(&self, rule: &str) -> io::Result<()> {
+        let before = self.saved();
+        let mut rules = before.clone();
+        rules.retain(|known| known != rule);
+        if rules == before {
+            return Ok(());
+        }
+        self.write_record(rules)
+    }
+
+    fn write_record(&self, rules: Vec<String>) -> io::Result<()> {
         let record = Record {
             workspace: self.workspace.clone(),
             rules,
         };
-        replace(&self.record, &serde_json::to_string_pretty(&record)?)
+        let text = serde_json::to_string_pretty(&record)?;
+        save::replace(&self.record, &text, Fresh::Private)
     }
 
     /// One writer at a time. The lock lies beside the record: a project gets no files that are not meant for it.
     fn lock(&self) -> io::Result<File> {
         create_private_dir(self.record.parent().unwrap_or(&self.record))?;
-        let file = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .mode(0o600)
-            .open(self.record.with_extension("lock"))?;
-        for _ in 0..LOCK_TRIES {
-            match file.try_lock() {
-                Ok(()) => return Ok(file),
-                Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
-                Err(TryLockError::Error(error)) => return Err(error),
-            }
-        }
-        Err(io::Error::new(
-            io::ErrorKind::TimedOut,
-            "another agent-tui keeps it locked",
-        ))
+        save::lock(&self.record.with_extension("lock"))
     }
 
-    /// The file to write, without links: a link in the project must not lead the program elsewhere.
+    /// The file to write; its folder is made if need be.
     fn target(&self) -> Result<PathBuf, SaveError> {
         let folder = self.workspace.join(FOLDER);
         let made = DirBuilder::new().recursive(true).create(&folder);
-        let real = made.and_then(|()| folder.canonicalize());
-        let real = real.map_err(|problem| SaveError::Io {
-            path: folder.clone(),
-            problem,
-        })?;
-        let file = real.join(FILE);
+        made.map_err(SaveError::io(&folder))?;
+        self.inside(&self.file())
+    }
+
+    /// The same file without links: a link in the project must not lead the program elsewhere.
+    fn inside(&self, file: &Path) -> Result<PathBuf, SaveError> {
+        let folder = file.parent().unwrap_or(file);
+        let real = folder.canonicalize().map_err(SaveError::io(folder))?;
+        let name = file.file_name().unwrap_or_default();
+        let file = real.join(name);
         let target = if file.is_symlink() {
             // One that leads nowhere leads outside as well: what it would become is not ours to say.
             file.canonicalize().unwrap_or_else(|_| PathBuf::from("/"))
@@ -159,31 +150,32 @@ impl Store {
         if target.starts_with(&self.workspace) {
             Ok(target)
         } else {
-            Err(SaveError::Outside { path: self.file() })
+            Err(SaveError::Outside {
+                path: folder.join(name),
+            })
         }
     }
 }
 
-/// Puts the whole text there or nothing; a file that exists keeps its mode.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let mode = path.metadata().map(|data| data.permissions().mode());
-    let new = Permissions::from_mode(mode.as_ref().map_or(0o666, |mode| mode & 0o777));
-    let mut temporary = tempfile::Builder::new()
-        .prefix(".settings-")
-        .permissions(new.clone())
-        .tempfile_in(path.parent().unwrap_or(path))?;
-    temporary.write_all(text.as_bytes())?;
-    if mode.is_ok() {
-        temporary.as_file().set_permissions(new)?;
+fn keys(list: RuleList) -> &'static [&'static str] {
+    match list {
+        RuleList::Deny => &["permissions", "deny"],
+        RuleList::Ask => &["permissions", "ask"],
+        RuleList::Allow => &["permissions", "allow"],
     }
-    temporary.as_file().sync_data()?;
-    temporary.persist(path).map_err(|error| error.error)?;
-    Ok(())
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
 
@@ -215,8 +207,12 @@ mod tests {
     #[test]
     fn a_rule_is_written_and_remembered() {
         let desk = Desk::new();
-        desk.store.save("Bash(cargo test:*)").expect("saved");
-        desk.store.save("Bash(cargo test:*)").expect("saved");
+        desk.store
+            .save(RuleList::Allow, "Bash(cargo test:*)")
+            .expect("saved");
+        desk.store
+            .save(RuleList::Allow, "Bash(cargo test:*)")
+            .expect("saved");
         assert_eq!(
             desk.text(),
             "{\n  \"permissions\": {\n    \"allow\": [\n      \"Bash(cargo test:*)\"\n    ]\n  }\n}\n"
@@ -230,7 +226,10 @@ mod tests {
     fn a_file_that_does_not_parse_is_never_touched() {
         let desk = Desk::new();
         desk.put("{\n  \"model\": oops\n}\n");
-        let error = desk.store.save("Bash(x)").expect_err("no JSON");
+        let error = desk
+            .store
+            .save(RuleList::Allow, "Bash(x)")
+            .expect_err("no JSON");
         let said = error.to_string();
         assert!(
             said.contains("settings.local.json`, line 2, column"),
@@ -249,7 +248,7 @@ mod tests {
         std::fs::remove_file(desk.store.file()).expect("remove");
         symlink(&outside, desk.store.file()).expect("link");
         assert!(matches!(
-            desk.store.save("x"),
+            desk.store.save(RuleList::Allow, "x"),
             Err(SaveError::Outside { .. })
         ));
 
@@ -258,7 +257,7 @@ mod tests {
         std::fs::create_dir(&elsewhere).expect("mkdir");
         symlink(&elsewhere, desk.store.file().parent().expect("a folder")).expect("link");
         assert!(matches!(
-            desk.store.save("x"),
+            desk.store.save(RuleList::Allow, "x"),
             Err(SaveError::Outside { .. })
         ));
         assert_eq!(std::fs::read_dir(elsewhere).expect("list").count(), 0);
@@ -270,7 +269,7 @@ mod tests {
         let desk = Desk::new();
         desk.put("{}");
         std::fs::set_permissions(desk.store.file(), Permissions::from_mode(0o640)).expect("chmod");
-        desk.store.save("Bash(x)").expect("saved");
+        desk.store.save(RuleList::Allow, "Bash(x)").expect("saved");
         let mode = desk.store.file().metadata().expect("there").permissions();
         assert_eq!(mode.mode() & 0o777, 0o640);
     }
@@ -284,7 +283,7 @@ mod tests {
                 scope.spawn(move || {
                     for number in 0..5 {
                         store
-                            .save(&format!("Bash(x {who} {number})"))
+                            .save(RuleList::Allow, &format!("Bash(x {who} {number})"))
                             .expect("saved");
                     }
                 });
@@ -296,5 +295,36 @@ mod tests {
             Some(20)
         );
         assert_eq!(desk.store.saved().len(), 20);
+    }
+
+    #[test]
+    fn a_rule_that_is_removed_counts_no_more_and_the_others_stay() {
+        let desk = Desk::new();
+        for rule in ["Bash(a)", "Bash(b)"] {
+            desk.store.save(RuleList::Allow, rule).expect("saved");
+        }
+        desk.store.save(RuleList::Deny, "Read(x)").expect("saved");
+        desk.store.remove(RuleList::Allow, "Bash(a)").expect("gone");
+        desk.store.remove(RuleList::Deny, "Bash(b)").expect("fine");
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&desk.text()).expect("JSON"),
+            serde_json::json!({"permissions": {"allow": ["Bash(b)"], "deny": ["Read(x)"]}})
+        );
+        assert_eq!(desk.store.saved(), ["Bash(b)"]);
+
+        let own = desk.dir.path().join("config/settings.json");
+        std::fs::create_dir_all(own.parent().expect("a folder")).expect("mkdir");
+        std::fs::write(&own, r#"{"permissions": {"ask": ["x", "y"]}}"#).expect("write");
+        desk.store
+            .remove_from(&own, RuleList::Ask, "x")
+            .expect("gone");
+        assert_eq!(
+            std::fs::read_to_string(&own).expect("there"),
+            r#"{"permissions": {"ask": ["y"]}}"#
+        );
+        let missing = desk.store.workspace.join(".claude/settings.json");
+        desk.store
+            .remove_from(&missing, RuleList::Ask, "x")
+            .expect("nothing to do");
     }
 }

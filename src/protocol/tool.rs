@@ -1,5 +1,6 @@
 //! What a tool call is, to everyone who handles one.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -39,7 +40,7 @@ pub enum Level {
 }
 
 /// What an interrupt does to a running call of a tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum InterruptBehavior {
     /// Stopped at once; the model is told.
@@ -49,7 +50,7 @@ pub enum InterruptBehavior {
 }
 
 /// What a failed command does to the other calls of its response.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnBashError {
     #[default]
@@ -71,7 +72,7 @@ pub enum Phase {
 }
 
 /// The permission mode of a session (SPEC section 6).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Mode {
     #[default]

@@ -325,7 +325,9 @@ fn a_rule_that_the_person_saved_counts_in_the_next_run_and_one_that_came_with_th
     };
     let program = Program::new();
     let store = agent_tui::permissions::Store::new(&program.data(), &program.workspace());
-    store.save("Bash(make:*)").expect("saved");
+    store
+        .save(agent_tui::permissions::RuleList::Allow, "Bash(make:*)")
+        .expect("saved");
     assert_eq!(decision(&program), (json!("allow"), json!("Bash(make:*)")));
 
     let cloned = Program::new();

@@ -1,0 +1,345 @@
+//! A settings file as its type, with the place of every mistake. Pure.
+//!
+//! A mistake costs its own key and not the others: what a person may have misspelt is told, and what the rest says counts.
+
+use std::fmt;
+
+use serde::de::{DeserializeOwned, Visitor};
+
+use super::document::{cut, nearest};
+use super::json::{self, Inside, Node, Wrong, place};
+
+/// What a file says, and what is wrong with it.
+#[derive(Debug)]
+pub struct Reading<T> {
+    pub value: T,
+    /// Keys that are not used: their value does not fit, or they stand there twice.
+    pub faults: Vec<Fault>,
+    /// Keys that nobody knows.
+    pub unknown: Vec<Wrong>,
+    /// Where everything stands.
+    pub node: Node,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// `["permissions", "deny"]`.
+    pub keys: Vec<String>,
+    pub wrong: Wrong,
+}
+
+/// An object in the file whose keys are known, too.
+#[derive(Debug, Clone, Copy)]
+pub struct Group {
+    pub name: &'static str,
+    pub fields: &'static [&'static str],
+}
+
+/// Reads a file. What is no JSON object at all is an error.
+pub fn read<T: DeserializeOwned + Default>(text: &str, group: Group) -> Result<Reading<T>, Wrong> {
+    let (_, node) = json::read(text)?;
+    if !matches!(node.inside, Inside::Object(_)) {
+        let (line, column) = place(text, node.span.start);
+        let problem = "a settings file is an object: `{ … }`".to_owned();
+        return Err(Wrong {
+            line,
+            column,
+            problem,
+        });
+    }
+    let sheet = Sheet {
+        text,
+        node: &node,
+        group,
+    };
+    let unknown = sheet.unknown(fields::<T>());
+    let mut faults = sheet.twice();
+    faults.extend(sheet.no_group());
+    if faults.is_empty()
+        && let Ok(value) = serde_json::from_str(text)
+    {
+        return Ok(Reading {
+            value,
+            faults,
+            unknown,
+            node,
+        });
+    }
+    let known = fields::<T>();
+    for path in sheet.paths(known) {
+        if faults.iter().any(|fault| path.starts_with(&fault.keys)) {
+            continue;
+        }
+        if let Err(error) = serde_json::from_str::<T>(&sheet.only(&|other| other == path)) {
+            let wrong = sheet.wrong(&error);
+            faults.push(Fault { keys: path, wrong });
+        }
+    }
+    let faulty = |path: &[String]| faults.iter().any(|fault| path.starts_with(&fault.keys));
+    let good = sheet.only(&|path| !faulty(path));
+    let value = serde_json::from_str(&good).unwrap_or_default();
+    Ok(Reading {
+        value,
+        faults,
+        unknown,
+        node,
+    })
+}
+
+/// The names of a struct's fields, as a file writes them.
+pub fn fields<T: DeserializeOwned>() -> &'static [&'static str] {
+    match T::deserialize(Names) {
+        Err(Found(names)) => names,
+        Ok(_) => &[],
+    }
+}
+
+struct Sheet<'t> {
+    text: &'t str,
+    node: &'t Node,
+    group: Group,
+}
+
+impl Sheet<'_> {
+    fn is_group(&self, name: &str, value: &Node) -> bool {
+        name == self.group.name && matches!(value.inside, Inside::Object(_))
+    }
+
+    /// Every known key, those of the group with its name before them.
+    fn paths(&self, known: &[&'static str]) -> Vec<Vec<String>> {
+        let mut paths = Vec::new();
+        let is_known = |member: &&json::Member| known.contains(&member.name.as_str());
+        for member in self.node.members().iter().filter(is_known) {
+            if self.is_group(&member.name, &member.value) {
+                let known = self.group.fields;
+                let inner = member.value.members().iter();
+                let inner = inner.filter(|inner| known.contains(&inner.name.as_str()));
+                paths.extend(inner.map(|inner| vec![member.name.clone(), inner.name.clone()]));
+            } else {
+                paths.push(vec![member.name.clone()]);
+            }
+        }
+        paths
+    }
+
+    fn twice(&self) -> Vec<Fault> {
+        let repeated = self.node.repeated().map(|member| (None, member));
+        let group = self.node.members().iter();
+        let group = group.filter(|member| self.is_group(&member.name, &member.value));
+        let inner = group.flat_map(|group| {
+            let repeated = group.value.repeated();
+            repeated.map(|member| (Some(group.name.clone()), member))
+        });
+        let fault = |(group, member): (Option<String>, &json::Member)| {
+            let (line, column) = place(self.text, member.start);
+            let problem = format!(
+                "`{}` stands here twice; none of them is used",
+                cut(&member.name)
+            );
+            Fault {
+                keys: group.into_iter().chain([member.name.clone()]).collect(),
+                wrong: Wrong {
+                    line,
+                    column,
+                    problem,
+                },
+            }
+        };
+        repeated.chain(inner).map(fault).collect()
+    }
+
+    /// Serde takes a list for an object whose fields are in their order; people do not mean that.
+    fn no_group(&self) -> Option<Fault> {
+        let mut members = self.node.members().iter();
+        let member = members.find(|member| member.name == self.group.name)?;
+        let Inside::List(_) = member.value.inside else {
+            return None;
+        };
+        let (line, column) = place(self.text, member.value.span.start);
+        Some(Fault {
+            keys: vec![member.name.clone()],
+            wrong: Wrong {
+                line,
+                column,
+                problem: "invalid type: a list, expected an object with rules".to_owned(),
+            },
+        })
+    }
+
+    fn unknown(&self, known: &[&'static str]) -> Vec<Wrong> {
+        let mut unknown = Vec::new();
+        let mut look = |members: &[json::Member], known: &[&'static str], group: Option<&str>| {
+            for member in members {
+                let name = member.name.as_str();
+                if known.contains(&name) || name == "$schema" {
+                    continue;
+                }
+                let (line, column) = place(self.text, member.start);
+                let shown = cut(name);
+                let shown = group.map_or(shown.to_owned(), |group| format!("{group}.{shown}"));
+                let meant = nearest(name, known.iter().copied());
+                let meant = meant.map(|meant| format!("; did you mean `{meant}`?"));
+                unknown.push(Wrong {
+                    line,
+                    column,
+                    problem: format!(
+                        "`{shown}` is not a setting that agent-tui knows{}",
+                        meant.unwrap_or_default()
+                    ),
+                });
+            }
+        };
+        look(self.node.members(), known, None);
+        for member in self.node.members() {
+            if self.is_group(&member.name, &member.value) {
+                look(
+                    member.value.members(),
+                    self.group.fields,
+                    Some(self.group.name),
+                );
+            }
+        }
+        unknown
+    }
+
+    /// The text with blanks in place of every key that is not wanted: what is left keeps its place.
+    fn only(&self, wanted: &dyn Fn(&[String]) -> bool) -> String {
+        let blank = |byte: u8| if byte == b'\n' { b'\n' } else { b' ' };
+        let mut page: Vec<u8> = self.text.bytes().map(blank).collect();
+        self.copy(self.node, &mut Vec::new(), wanted, &mut page);
+        String::from_utf8(page).unwrap_or_default()
+    }
+
+    fn copy(
+        &self,
+        object: &Node,
+        path: &mut Vec<String>,
+        wanted: &dyn Fn(&[String]) -> bool,
+        page: &mut [u8],
+    ) {
+        let text = self.text.as_bytes();
+        let (open, close) = (object.span.start, object.span.end - 1);
+        (page[open], page[close]) = (text[open], text[close]);
+        let mut last_end = None;
+        for member in object.members() {
+            path.push(member.name.clone());
+            let value = &member.value;
+            let is_group = path.len() == 1 && self.is_group(&member.name, value);
+            if is_group || wanted(path) {
+                if let Some(end) = last_end {
+                    // Behind every member but the last there is a comma.
+                    let comma = text[end..].iter().position(|byte| *byte == b',');
+                    page[end + comma.unwrap_or_default()] = b',';
+                }
+                last_end = Some(value.span.end);
+                let end = if is_group {
+                    value.span.start
+                } else {
+                    value.span.end
+                };
+                page[member.start..end].copy_from_slice(&text[member.start..end]);
+                if is_group {
+                    self.copy(value, path, wanted, page);
+                }
+            }
+            path.pop();
+        }
+    }
+
+    /// The mistake at the beginning of the value that has it.
+    fn wrong(&self, error: &serde_json::Error) -> Wrong {
+        let mut lines = self.text.split_inclusive('\n');
+        let before: usize = (1..error.line())
+            .filter_map(|_| lines.next())
+            .map(str::len)
+            .sum();
+        let at = (before + error.column()).saturating_sub(1);
+        let (line, column) = place(self.text, innermost(self.node, at).span.start);
+        Wrong {
+            line,
+            column,
+            problem: plain(&json::wrong(self.text, error).problem),
+        }
+    }
+}
+
+fn innermost(node: &Node, at: usize) -> &Node {
+    let inner = match &node.inside {
+        Inside::Object(members) => {
+            let mut values = members.iter().map(|member| &member.value);
+            values.find(|value| value.span.contains(&at))
+        }
+        Inside::List(items) => items.iter().find(|item| item.span.contains(&at)),
+        Inside::Plain => None,
+    };
+    inner.map_or(node, |inner| innermost(inner, at))
+}
+
+/// The parser's words for people: no names of Rust types.
+fn plain(problem: &str) -> String {
+    let words = [
+        (
+            "expected struct Permissions",
+            "expected an object with rules",
+        ),
+        (
+            "expected struct Price",
+            "expected an object with `input` and `output`",
+        ),
+        ("expected usize", "expected a whole number"),
+        ("expected u32", "expected a whole number"),
+        ("expected u64", "expected a whole number"),
+        ("expected f64", "expected a number"),
+        ("expected a sequence", "expected a list"),
+        ("expected a map", "expected an object"),
+        ("invalid type: sequence", "invalid type: a list"),
+        ("invalid type: map", "invalid type: an object"),
+    ];
+    let mut problem = problem.to_owned();
+    for (word, better) in words {
+        problem = problem.replace(word, better);
+    }
+    problem
+}
+
+/// A deserializer that only finds out which fields are wanted.
+struct Names;
+
+#[derive(Debug)]
+struct Found(&'static [&'static str]);
+
+impl fmt::Display for Found {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:?}", self.0)
+    }
+}
+
+impl std::error::Error for Found {}
+
+impl serde::de::Error for Found {
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Found(&[])
+    }
+}
+
+impl<'de> serde::Deserializer<'de> for Names {
+    type Error = Found;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Found> {
+        Err(Found(&[]))
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        _: V,
+    ) -> Result<V::Value, Found> {
+        Err(Found(fields))
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}

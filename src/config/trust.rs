@@ -1,0 +1,176 @@
+//! Whether a workspace is trusted: by what its files want, not by its name.
+//!
+//! A [`Review`] lists everything in a project that runs code or grants rights. The person's yes is remembered as the marks
+//! of these things, in a private file of hers, under the real path of the workspace; nothing that the project says about
+//! itself counts. What is new or has changed since has another mark, and is asked about again. What is gone is not.
+
+mod found;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::dirs::{create_private_dir, name_for};
+use super::files::Files;
+use super::save::{self, Fresh};
+use super::{LONGEST_FILE, read_regular};
+
+/// Something that a project wants, and gets only when it is trusted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    pub kind: Kind,
+    /// The file that wants it, as seen from the workspace.
+    pub file: String,
+    /// In the file's own words.
+    pub what: String,
+    /// Whether the person has never said yes to it, although she has to others of this workspace.
+    pub is_new: bool,
+    /// Stands for all of it, also for what is not shown.
+    mark: String,
+}
+
+/// The kinds, in the order of their weight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    Hook,
+    Server,
+    Tool,
+    Variable,
+    Allow,
+    Mode,
+    Directory,
+    Provider,
+    /// A command, an agent or a skill that runs something or grants rights.
+    Prompt,
+    Setting,
+}
+
+/// What a project wants, and whether the person has said yes to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Review {
+    pub workspace: PathBuf,
+    pub items: Vec<Item>,
+    pub state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It wants nothing that needs trust.
+    Nothing,
+    Trusted,
+    /// The person was never asked, or said no.
+    Unknown,
+    /// She said yes, and then it changed.
+    Changed,
+}
+
+/// The person's own record of what she has said yes to in a workspace.
+#[derive(Debug, Clone)]
+pub struct Memory {
+    workspace: PathBuf,
+    file: PathBuf,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Record {
+    workspace: PathBuf,
+    trusted: Vec<String>,
+}
+
+impl Kind {
+    /// The heading of such things, for people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Kind::Hook => "run these commands by itself (hooks)",
+            Kind::Server => "start or talk to these MCP servers",
+            Kind::Tool => "give the model these tools of its own",
+            Kind::Variable => "set these variables for every command",
+            Kind::Allow => "let these calls run without a question",
+            Kind::Mode => "begin in this permission mode",
+            Kind::Directory => "count these directories as workspace",
+            Kind::Provider => "choose who gets the conversation",
+            Kind::Prompt => "run commands or grant rights from these files",
+            Kind::Setting => "change these settings",
+        }
+    }
+}
+
+impl Review {
+    /// Looks at the project. `own` are the allow rules that the person saved there herself.
+    pub fn look(workspace: &Path, files: &Files, own: &[String], memory: &Memory) -> Self {
+        let mut items = found::items(workspace, files, own);
+        let known = memory.marks();
+        if let Some(known) = &known {
+            for item in &mut items {
+                item.is_new = !known.contains(&item.mark);
+            }
+        }
+        let state = match known {
+            _ if items.is_empty() => State::Nothing,
+            None => State::Unknown,
+            Some(_) if items.iter().any(|item| item.is_new) => State::Changed,
+            Some(_) => State::Trusted,
+        };
+        Self {
+            workspace: memory.workspace.clone(),
+            items,
+            state,
+        }
+    }
+
+    /// The one answer to whether the project's own settings count in full.
+    pub fn is_trusted(&self) -> bool {
+        match self.state {
+            State::Nothing | State::Trusted => true,
+            State::Unknown | State::Changed => false,
+        }
+    }
+
+    /// Stands for all that it wants now.
+    pub fn mark(&self) -> String {
+        found::digest(self.items.iter().map(|item| item.mark.as_str()))
+    }
+
+    /// What it wants, in a few words.
+    pub fn summary(&self) -> String {
+        let mut kinds: Vec<Kind> = self.items.iter().map(|item| item.kind).collect();
+        kinds.dedup();
+        let titles: Vec<&str> = kinds.into_iter().map(Kind::title).collect();
+        titles.join("; ")
+    }
+}
+
+impl Memory {
+    /// `data` is the program's data directory.
+    pub fn new(data: &Path, workspace: &Path) -> Self {
+        let real = workspace
+            .canonicalize()
+            .unwrap_or_else(|_| workspace.to_owned());
+        Self {
+            file: data.join("trusted").join(name_for(&real)),
+            workspace: real,
+        }
+    }
+
+    /// Keeps the person's yes. Blocks.
+    pub fn remember(&self, review: &Review) -> io::Result<()> {
+        create_private_dir(self.file.parent().unwrap_or(&self.file))?;
+        let _lock = save::lock(&self.file.with_extension("lock"))?;
+        let record = Record {
+            workspace: self.workspace.clone(),
+            trusted: review.items.iter().map(|item| item.mark.clone()).collect(),
+        };
+        let text = serde_json::to_string_pretty(&record)?;
+        save::replace(&self.file, &text, Fresh::Private)
+    }
+
+    /// What she has said yes to; `None` if to nothing yet. What cannot be read was not said.
+    fn marks(&self) -> Option<Vec<String>> {
+        let bytes = read_regular(&self.file, LONGEST_FILE).ok()?;
+        let record: Record = serde_json::from_slice(&bytes).ok()?;
+        (record.workspace == self.workspace).then_some(record.trusted)
+    }
+}

@@ -1,0 +1,355 @@
+//! Finds what in a project runs code or grants rights.
+
+use std::fmt::Write as _;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::super::files::{Content, FOLDERS, Files, Owner, is_missing};
+use super::super::{LONGEST_FILE, read_regular};
+use super::{Item, Kind};
+
+/// Keys of a settings file that harm nobody: what they say counts in every project. Every other key has to be asked for.
+const HARMLESS: &[&str] = &[
+    "contextWindow",
+    "interruptBehavior",
+    "maxToolConcurrency",
+    "onBashError",
+    // A project's is never obeyed.
+    "passProviderKeys",
+    "stallSeconds",
+    "streamingExecution",
+    "theme",
+];
+/// Keys that are read elsewhere than in the settings.
+const MORE: [&str; 2] = ["hooks", "mcpServers"];
+/// Folders whose texts may run commands or grant rights to themselves.
+const PROMPTS: [&str; 3] = ["agents", "commands", "skills"];
+/// What does so in them.
+const POWERS: [&str; 4] = ["allowed-tools:", "tools:", "hooks:", "permissionMode:"];
+const DEEPEST: usize = 4;
+/// More files than this are not looked at; that there are more is asked about.
+const MOST_FILES: usize = 500;
+/// More of one thing is not shown.
+const LONGEST_WHAT: usize = 4_000;
+
+pub(super) fn items(workspace: &Path, files: &Files, own: &[String]) -> Vec<Item> {
+    let mut items = Vec::new();
+    for layer in &files.layers {
+        let (true, Content::Text(text)) = (layer.owner.is_project(), &layer.content) else {
+            continue;
+        };
+        // What does not parse is not obeyed either.
+        if let Ok(Value::Object(settings)) = serde_json::from_str::<Value>(text) {
+            let own = if layer.owner == Owner::Local {
+                own
+            } else {
+                &[]
+            };
+            let mut add = |kind, what: String, all: &Value| {
+                items.push(item(kind, &layer.name, what, all.to_string().as_bytes()));
+            };
+            for (key, value) in &settings {
+                setting(key, value, own, &mut add);
+            }
+        }
+    }
+    servers_file(workspace, &mut items);
+    tools(workspace, &mut items);
+    prompts(workspace, &mut items);
+    items.sort_by_key(|item| item.kind);
+    items
+}
+
+/// One hash of several texts, none of which can be mistaken for two.
+pub(super) fn digest<'t>(texts: impl Iterator<Item = &'t str>) -> String {
+    let mut hash = Sha256::new();
+    for text in texts {
+        hash.update((text.len() as u64).to_le_bytes());
+        hash.update(text);
+    }
+    let bytes = hash.finalize();
+    bytes.iter().fold(String::new(), |mut name, byte| {
+        let _ = write!(name, "{byte:02x}");
+        name
+    })
+}
+
+fn item(kind: Kind, file: &str, what: String, all: &[u8]) -> Item {
+    let all = String::from_utf8_lossy(all);
+    let name = format!("{kind:?}");
+    let mark = digest([name.as_str(), file, &what, &all].into_iter());
+    Item {
+        kind,
+        file: file.to_owned(),
+        what: shortened(what),
+        is_new: false,
+        mark,
+    }
+}
+
+fn setting(key: &str, value: &Value, own: &[String], add: &mut impl FnMut(Kind, String, &Value)) {
+    match (key, value) {
+        ("permissions", Value::Object(permissions)) => {
+            for (key, value) in permissions {
+                permission(key, value, own, add);
+            }
+        }
+        ("env", Value::Object(variables)) => {
+            for (name, value) in variables {
+                add(Kind::Variable, format!("{name}={}", words(value)), value);
+            }
+        }
+        ("hooks", Value::Object(events)) => {
+            for (event, matchers) in events {
+                hooks(event, matchers, add);
+            }
+        }
+        ("mcpServers", Value::Object(servers)) => {
+            for (name, server) in servers {
+                add(Kind::Server, format!("{name}: {}", command(server)), server);
+            }
+        }
+        ("provider" | "model" | "baseUrl", value) => {
+            add(Kind::Provider, format!("{key}: {}", words(value)), value);
+        }
+        (key, _) if HARMLESS.contains(&key) => {}
+        (key, value) if MORE.contains(&key) || super::super::settings::is_key(key) => {
+            add(Kind::Setting, format!("{key}: {value}"), value);
+        }
+        // What nobody knows nobody obeys.
+        _ => {}
+    }
+}
+
+fn permission(
+    key: &str,
+    value: &Value,
+    own: &[String],
+    add: &mut impl FnMut(Kind, String, &Value),
+) {
+    let list = value.as_array().map(Vec::as_slice).unwrap_or_default();
+    match key {
+        "allow" => {
+            let is_own = |rule: &&Value| {
+                rule.as_str()
+                    .is_some_and(|rule| own.iter().any(|own| own == rule))
+            };
+            for rule in list.iter().filter(|rule| !is_own(rule)) {
+                add(Kind::Allow, words(rule), rule);
+            }
+        }
+        "additionalDirectories" => {
+            for directory in list {
+                add(Kind::Directory, words(directory), directory);
+            }
+        }
+        // The others are the strictest, or never obeyed.
+        "defaultMode" if matches!(value.as_str(), Some("default" | "acceptEdits")) => {
+            add(Kind::Mode, words(value), value);
+        }
+        _ => {}
+    }
+}
+
+fn hooks(event: &str, matchers: &Value, add: &mut impl FnMut(Kind, String, &Value)) {
+    let Some(matchers) = matchers.as_array() else {
+        return add(Kind::Hook, format!("{event}: {matchers}"), matchers);
+    };
+    for matcher in matchers {
+        let name = matcher["matcher"].as_str().unwrap_or_default();
+        let when = if name.is_empty() {
+            event.to_owned()
+        } else {
+            format!("{event} {name}")
+        };
+        match matcher["hooks"].as_array() {
+            Some(hooks) => {
+                for hook in hooks {
+                    let what = hook["command"]
+                        .as_str()
+                        .map_or_else(|| hook.to_string(), str::to_owned);
+                    add(Kind::Hook, format!("{when}: {what}"), hook);
+                }
+            }
+            None => add(Kind::Hook, format!("{when}: {matcher}"), matcher),
+        }
+    }
+}
+
+/// What a server is: the command line, or the address.
+fn command(server: &Value) -> String {
+    if let Some(url) = server["url"].as_str() {
+        return url.to_owned();
+    }
+    let Some(program) = server["command"].as_str() else {
+        return server.to_string();
+    };
+    let arguments = server["args"].as_array().map(Vec::as_slice);
+    let arguments = arguments.unwrap_or_default().iter().map(words);
+    let mut line = std::iter::once(program.to_owned()).chain(arguments);
+    let line = line.by_ref().collect::<Vec<_>>().join(" ");
+    match server["env"].as_object() {
+        Some(env) if !env.is_empty() => {
+            let names: Vec<&str> = env.keys().map(String::as_str).collect();
+            format!("{line} (sets {})", names.join(", "))
+        }
+        _ => line,
+    }
+}
+
+fn servers_file(workspace: &Path, items: &mut Vec<Item>) {
+    let bytes = match read_regular(&workspace.join(".mcp.json"), LONGEST_FILE) {
+        Ok(bytes) => bytes,
+        Err(error) => return unreadable(Kind::Server, ".mcp.json", &error, items),
+    };
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    let Ok(value) = serde_json::from_slice::<Value>(bytes) else {
+        return;
+    };
+    for (name, server) in value["mcpServers"].as_object().into_iter().flatten() {
+        let what = format!("{name}: {}", command(server));
+        let all = server.to_string();
+        items.push(item(Kind::Server, ".mcp.json", what, all.as_bytes()));
+    }
+}
+
+fn tools(workspace: &Path, items: &mut Vec<Item>) {
+    for folder in FOLDERS {
+        for file in files_in(workspace, &format!("{folder}/tools"), 0, items, Kind::Tool) {
+            let is_tool = Path::new(&file)
+                .extension()
+                .is_some_and(|ending| ending == "toml");
+            if !is_tool {
+                continue;
+            }
+            match read_regular(&workspace.join(&file), LONGEST_FILE) {
+                Ok(bytes) => {
+                    let what = tool(&bytes);
+                    items.push(item(Kind::Tool, &file, what, &bytes));
+                }
+                Err(error) => unreadable(Kind::Tool, &file, &error, items),
+            }
+        }
+    }
+}
+
+/// The name of a tool and the command that it runs.
+fn tool(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let mut lines = text.lines().map(str::trim);
+    let named = |key: &str| {
+        let found = lines.clone().find(|line| {
+            let rest = line.strip_prefix(key).map(str::trim_start);
+            rest.is_some_and(|rest| rest.starts_with('='))
+        });
+        found.map(str::to_owned)
+    };
+    match (named("name"), named("command")) {
+        (Some(name), Some(command)) => format!("{name}, {command}"),
+        _ => lines.by_ref().collect::<Vec<_>>().join(" "),
+    }
+}
+
+fn prompts(workspace: &Path, items: &mut Vec<Item>) {
+    for folder in FOLDERS {
+        for kind in PROMPTS {
+            for file in files_in(
+                workspace,
+                &format!("{folder}/{kind}"),
+                DEEPEST,
+                items,
+                Kind::Prompt,
+            ) {
+                let is_prompt = Path::new(&file)
+                    .extension()
+                    .is_some_and(|ending| ending == "md");
+                if !is_prompt {
+                    continue;
+                }
+                match read_regular(&workspace.join(&file), LONGEST_FILE) {
+                    Ok(bytes) => {
+                        if let Some(what) = powers(&String::from_utf8_lossy(&bytes)) {
+                            items.push(item(Kind::Prompt, &file, what, &bytes));
+                        }
+                    }
+                    Err(error) => unreadable(Kind::Prompt, &file, &error, items),
+                }
+            }
+        }
+    }
+}
+
+/// The lines of a text that run something or grant rights.
+fn powers(text: &str) -> Option<String> {
+    let powerful = |line: &&str| {
+        let line = line.trim_start();
+        POWERS.iter().any(|power| line.starts_with(power)) || line.contains("!`")
+    };
+    let lines: Vec<&str> = text.lines().filter(powerful).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// The files below a folder, as seen from the workspace; links are not followed into other folders.
+fn files_in(
+    workspace: &Path,
+    folder: &str,
+    depth: usize,
+    items: &mut Vec<Item>,
+    kind: Kind,
+) -> Vec<String> {
+    let mut files = Vec::new();
+    let mut folders = vec![(PathBuf::from(folder), 0)];
+    while let Some((folder, at)) = folders.pop() {
+        let entries = match std::fs::read_dir(workspace.join(&folder)) {
+            Ok(entries) => entries,
+            Err(error) => {
+                unreadable(kind, &folder.display().to_string(), &error, items);
+                continue;
+            }
+        };
+        for entry in entries.flatten() {
+            let path = folder.join(entry.file_name());
+            if entry.path().is_dir() {
+                if at < depth {
+                    folders.push((path, at + 1));
+                }
+            } else {
+                files.push(path.display().to_string());
+            }
+            if files.len() + folders.len() > MOST_FILES {
+                let what = format!("more than {MOST_FILES} files");
+                let name = folder.display().to_string();
+                items.push(item(kind, &name, what, &[]));
+                return files;
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+/// There is something that cannot be looked at now, and could be obeyed later.
+fn unreadable(kind: Kind, file: &str, error: &io::Error, items: &mut Vec<Item>) {
+    if !is_missing(error) {
+        items.push(item(kind, file, format!("cannot be read: {error}"), &[]));
+    }
+}
+
+fn words(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn shortened(what: String) -> String {
+    match what.char_indices().nth(LONGEST_WHAT) {
+        Some((end, _)) => {
+            let left = what[end..].chars().count();
+            format!("{}… and {left} characters more", &what[..end])
+        }
+        None => what,
+    }
+}
