@@ -35,7 +35,7 @@ pub struct Agent {
     pub(super) journal: Journal,
     pub(super) asides: Asides,
     inbox: mpsc::UnboundedReceiver<Command>,
-    outbox: mpsc::Sender<AgentEvent>,
+    pub(super) outbox: mpsc::Sender<AgentEvent>,
     session: CancellationToken,
     /// What the person wrote while a turn was running.
     pub(super) queued: VecDeque<Vec<Block>>,

@@ -11,6 +11,7 @@ pub mod history;
 pub mod journal;
 pub mod limits;
 mod obey;
+mod rules;
 pub mod turn;
 
 #[cfg(test)]
@@ -21,6 +22,8 @@ mod history_tests;
 mod resume_tests;
 #[cfg(test)]
 mod rig;
+#[cfg(test)]
+mod rules_tests;
 #[cfg(test)]
 mod turn_endings_tests;
 #[cfg(test)]

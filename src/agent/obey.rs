@@ -34,6 +34,7 @@ impl Agent {
             | Command::TakeBack
             | Command::GoOn
             | Command::SetMode(_)
+            | Command::Rules(_)
             | Command::RetryNow => None,
         }
     }
@@ -78,7 +79,7 @@ impl Agent {
                 }
             }
             // Heard already.
-            Command::Run(_) | Command::TakeBack | Command::SetMode(_) => {}
+            Command::Run(_) | Command::TakeBack | Command::SetMode(_) | Command::Rules(_) => {}
         }
         Vec::new()
     }
@@ -90,6 +91,7 @@ impl Agent {
                 self.context.set_mode(mode);
                 self.journal.tell_agent(AgentEvent::ModeIs(mode));
             }
+            Command::Rules(command) => self.obey_rules(command),
             Command::TakeBack => {
                 let queued = self.queued.drain(..).collect();
                 self.journal.tell_agent(AgentEvent::TakenBack(queued));

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::limits::Limits;
 use super::{AgentHandle, Setup, spawn};
 use crate::executor::{Asking, Context, Places, Policy};
-use crate::permissions::Rules;
+use crate::permissions::{Rules, Store};
 use crate::protocol::{
     AgentEvent, Aside, Block, CallOutcome, Command, Message, Mode, SessionId, StopReason,
     ToolState, ToolUse, TurnEvent,
@@ -94,14 +94,19 @@ impl Rig {
             workspace: scratch.root.clone(),
             ..Places::default()
         };
-        let context = Arc::new(Context::new(
+        let mut context = Context::new(
             Registry::built_in(),
             Rules::default(),
             Mode::Default,
             Asking::Person,
             places,
             scratch.cx.env.clone(),
+        );
+        context.store = Some(Store::new(
+            &scratch.root.with_file_name("data"),
+            &scratch.root,
         ));
+        let context = Arc::new(context);
         let path = scratch.root.with_file_name("log.jsonl");
         let (log, records) = match Log::open(&path) {
             Ok((log, contents)) => (log, contents.records),

@@ -1,10 +1,83 @@
 //! What the person asks about permissions: what decided about a call, which rules there are, what they would decide.
 
-use super::AppState;
+use serde_json::{Value, json};
+
 use super::call::Call;
+use super::dialogs::Dialog;
+use super::dialogs::picker::{Choice, Item, Picker};
 use super::transcript::NoticeKind;
+use super::{AppState, Effect};
+use crate::protocol::{Command, KnownRule, RuleList, RulesCommand};
+
+const HOW_TO_ADD: &str =
+    "/permissions add allow|ask|deny RULE, e.g. `/permissions add allow Bash(cargo test:*)`";
+const HOW_TO_TEST: &str =
+    "/permissions test TOOL WHAT, e.g. `/permissions test Bash git push` or `… test Read .env`";
 
 impl AppState {
+    /// `/permissions`, and what may follow it.
+    pub(super) fn permissions(&mut self, arguments: &str) -> Vec<Effect> {
+        let command = match arguments.split_once(char::is_whitespace) {
+            None if arguments.is_empty() => Ok(RulesCommand::List),
+            Some(("add", rest)) => rule_to_add(rest.trim()).ok_or(HOW_TO_ADD.to_owned()),
+            Some(("test", rest)) => call_to_test(rest.trim()),
+            None if arguments == "test" => Err(HOW_TO_TEST.to_owned()),
+            None | Some(_) => Err(HOW_TO_ADD.to_owned()),
+        };
+        match command {
+            Ok(command) => vec![Effect::Send(Command::Rules(command))],
+            Err(problem) => {
+                self.flash(problem);
+                Vec::new()
+            }
+        }
+    }
+
+    /// The rules in force, to be looked at and taken away.
+    pub(super) fn offer_rules(&mut self, rules: Vec<KnownRule>) {
+        let item = |label: &str, about: &str, choice| Item {
+            label: label.to_owned(),
+            about: about.to_owned(),
+            choice,
+        };
+        let mut items = vec![
+            item("add a rule …", "", Choice::Write("/permissions add ")),
+            item("test a call …", "", Choice::Write("/permissions test ")),
+        ];
+        items.extend(rules.into_iter().map(|rule| {
+            let label = format!("{:<5} {}", rule.list.name(), rule.rule);
+            item(&label, &rule.from.clone(), Choice::Rule(rule))
+        }));
+        self.dialogs
+            .push(Dialog::Picker(Picker::new("permissions", items)));
+    }
+
+    pub(super) fn offer_removal(&mut self, rule: KnownRule) {
+        let remove = Item {
+            label: format!("remove {} {}", rule.list.name(), rule.rule),
+            about: format!("from {}", rule.from),
+            choice: Choice::RemoveRule(rule),
+        };
+        let keep = Item {
+            label: "keep it".to_owned(),
+            about: String::new(),
+            choice: Choice::Nothing,
+        };
+        self.dialogs
+            .push(Dialog::Picker(Picker::new("rule", vec![keep, remove])));
+    }
+
+    /// Begins a draft, unless that would cost the person the one she has.
+    pub(super) fn write_draft(&mut self, text: &str) {
+        if self.composer.is_empty() {
+            self.composer.set_text(text, self.now);
+        } else {
+            self.flash(format!(
+                "there is a draft; send or clear it, then type {text}"
+            ));
+        }
+    }
+
     /// Says what decided about the last call, or about the last one that is called so.
     pub(super) fn tell_why(&mut self, which: &str) {
         let which = which.to_lowercase();
@@ -25,4 +98,35 @@ impl AppState {
         lines.extend(call.decisions.iter().cloned());
         self.notice(NoticeKind::Info, lines.join("\n"));
     }
+}
+
+fn rule_to_add(text: &str) -> Option<RulesCommand> {
+    let (list, rule) = text.split_once(char::is_whitespace)?;
+    let (list, rule) = (RuleList::from_name(list)?, rule.trim().to_owned());
+    (!rule.is_empty()).then_some(RulesCommand::Add { list, rule })
+}
+
+/// A tool and what it is called with: JSON, or what matters most to it.
+fn call_to_test(text: &str) -> Result<RulesCommand, String> {
+    let (tool, what) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let what = what.trim();
+    if tool.is_empty() {
+        return Err(HOW_TO_TEST.to_owned());
+    }
+    let input = if what.starts_with('{') {
+        serde_json::from_str(what).map_err(|error| format!("this is not JSON: {error}"))?
+    } else {
+        match tool {
+            "Bash" => json!({ "command": what }),
+            "WebFetch" => json!({ "url": what }),
+            "WebSearch" => json!({ "query": what }),
+            "Glob" => json!({ "pattern": what }),
+            "Grep" | "LS" => json!({ "path": what }),
+            "NotebookEdit" => json!({ "notebook_path": what }),
+            "Read" | "Write" | "Edit" | "MultiEdit" => json!({ "file_path": what }),
+            _ => Value::Object(serde_json::Map::new()),
+        }
+    };
+    let tool = tool.to_owned();
+    Ok(RulesCommand::Test { tool, input })
 }

@@ -12,7 +12,7 @@ use super::panel::ToolPanel;
 use super::session::SessionInfo;
 use super::transcript::{Cell, NoticeKind};
 use super::{AppState, Effect, ExitReason, Focus, Opening, OpeningSession};
-use crate::protocol::Block;
+use crate::protocol::{Block, Command, RulesCommand};
 use crate::theme::{AUTO, Theme};
 
 /// One command, as completion and help show it.
@@ -34,6 +34,7 @@ pub enum Slash {
     Tools,
     Sessions,
     Diff,
+    Permissions,
     Why,
     Cost,
     Init,
@@ -60,6 +61,12 @@ pub const COMMANDS: &[SlashCommand] = &[
     ),
     command("resume", "[ID]", "the same as /sessions", Slash::Sessions),
     command("diff", "", "all changes of this conversation", Slash::Diff),
+    command(
+        "permissions",
+        "[add LIST RULE | test TOOL WHAT]",
+        "the rules, and what they say",
+        Slash::Permissions,
+    ),
     command(
         "why",
         "[CALL]",
@@ -117,6 +124,7 @@ impl AppState {
             }
             Slash::Sessions => return self.reopen(OpeningSession::Id(arguments.to_owned()), None),
             Slash::Diff => self.list_changes(),
+            Slash::Permissions => return self.permissions(arguments),
             Slash::Why => self.tell_why(arguments),
             Slash::Cost => self.tell_cost(),
             Slash::Init => {
@@ -316,6 +324,17 @@ impl AppState {
             Choice::Slash(name) => self.slash(name, ""),
             Choice::Theme(theme) => self.wear(*theme),
             Choice::Session(id) => self.reopen(OpeningSession::Id(id), None),
+            Choice::Write(text) => {
+                self.write_draft(text);
+                Vec::new()
+            }
+            Choice::Rule(rule) => {
+                self.offer_removal(rule);
+                Vec::new()
+            }
+            Choice::RemoveRule(rule) => {
+                vec![Effect::Send(Command::Rules(RulesCommand::Remove(rule)))]
+            }
             Choice::Nothing => Vec::new(),
         }
     }

@@ -4,10 +4,13 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::permissions::{RealLinks, RuleList, Rules, Source, Store, World};
-use crate::protocol::{InterruptBehavior, Mode};
+use crate::permissions::{
+    Asked, RealLinks, Rule, RuleList, Rules, Source, Store, Verdict, Warning, World, decide,
+};
+use crate::protocol::{InterruptBehavior, KnownRule, Mode};
 use crate::tools::Environment;
 use crate::tools::registry::Registry;
 
@@ -94,14 +97,71 @@ impl Context {
     /// Allows what the rule covers, from now on. The error says what is wrong with the rule.
     pub fn allow(&self, rule: &str, source: &Source) -> Result<(), String> {
         crate::permissions::check_rule(rule)?;
-        self.stance.send_modify(|stance| {
-            let known = |other: &crate::permissions::Rule| other.text == rule.trim();
-            if !stance.rules.allow.iter().any(known) {
-                // It was checked just now.
-                let _ = Arc::make_mut(&mut stance.rules).add(RuleList::Allow, rule, source);
+        self.add_rule(RuleList::Allow, rule, source).map(drop)
+    }
+
+    /// Adds a rule that counts from now on; returns what will surprise its author. The error says what is wrong with it.
+    pub fn add_rule(
+        &self,
+        list: RuleList,
+        rule: &str,
+        source: &Source,
+    ) -> Result<Option<Warning>, String> {
+        let mut rules = self.stance().rules;
+        let known = |other: &Rule| other.text == rule.trim();
+        if rules.list(list).iter().any(known) {
+            return Ok(None);
+        }
+        let warning = Arc::make_mut(&mut rules).add(list, rule, source)?;
+        self.stance.send_modify(|stance| stance.rules = rules);
+        Ok(warning)
+    }
+
+    /// Takes a rule away; says whether it was there.
+    pub fn remove_rule(&self, rule: &KnownRule) -> bool {
+        self.stance.send_if_modified(|stance| {
+            let is_it = |other: &Rule| other.text == rule.rule && other.source.0 == rule.from;
+            let there = stance.rules.list(rule.list).iter().any(is_it);
+            if there {
+                let rules = Arc::make_mut(&mut stance.rules);
+                rules.list_mut(rule.list).retain(|other| !is_it(other));
             }
-        });
-        Ok(())
+            there
+        })
+    }
+
+    /// The rules in force, as people know them.
+    pub fn known_rules(&self) -> Vec<KnownRule> {
+        let rules = self.stance().rules;
+        let known = |list: RuleList| {
+            let rules = rules.list(list).iter();
+            rules.map(move |rule| KnownRule {
+                list,
+                rule: rule.text.clone(),
+                from: rule.source.0.clone(),
+            })
+        };
+        RuleList::ALL.into_iter().flat_map(known).collect()
+    }
+
+    /// What would be decided about a call; `None` if there is no such tool.
+    pub fn judge(&self, tool: &str, input: &Value) -> Option<Verdict> {
+        let found = self.registry.find(tool)?;
+        let asked = Asked {
+            tool,
+            input,
+            level: found.spec().level,
+            read_only: found.facts(input).read_only,
+        };
+        let Stance { mode, rules } = self.stance();
+        Some(decide(&asked, &rules, mode, &self.world()))
+    }
+
+    /// The file that rules of the person go to, as it is called in the workspace.
+    pub fn rules_source(&self) -> Source {
+        let file = self.rules_file();
+        let name = file.strip_prefix(&self.places.workspace).unwrap_or(&file);
+        Source(name.display().to_string())
     }
 
     /// The file that rules of the person go to.

@@ -208,11 +208,7 @@ impl Line {
     }
 
     async fn allow_always(&self, rule: &str) -> String {
-        let file = self.context.rules_file();
-        let name = file
-            .strip_prefix(&self.context.places.workspace)
-            .unwrap_or(&file);
-        let source = Source(name.display().to_string());
+        let source = self.context.rules_source();
         if let Err(problem) = self.context.allow(rule, &source) {
             self.notice(format!("{problem}; the call is allowed once"))
                 .await;

@@ -210,7 +210,11 @@ impl Printer {
                 }
             }
             // Nobody is there to choose a mode, to take messages back or to run commands beside the turn.
-            AgentEvent::ModeIs(_) | AgentEvent::TakenBack(_) | AgentEvent::Aside(..) => {}
+            AgentEvent::ModeIs(_)
+            | AgentEvent::TakenBack(_)
+            | AgentEvent::Reply(_)
+            | AgentEvent::Rules(_)
+            | AgentEvent::Aside(..) => {}
             AgentEvent::Notice(text) => say(&format!("note: {text}")),
             AgentEvent::Turn(_, TurnEvent::Finished(summary)) => {
                 return Some(self.finish(&summary));

@@ -7,6 +7,7 @@ use super::mcp::NamePattern;
 use super::pattern::PathPattern;
 use super::web::DomainPattern;
 use super::wildcard::Wildcard;
+pub use crate::protocol::RuleList;
 
 /// The tools that come with the program. Others are custom tools and MCP tools.
 const TOOLS: [&str; 22] = [
@@ -36,14 +37,6 @@ const TOOLS: [&str; 22] = [
 
 /// Input fields of Bash that a rule in deny or ask may name.
 const BASH_FIELDS: [&str; 3] = ["run_in_background", "timeout", "description"];
-
-/// Which list a rule stands in. Deny beats ask beats allow, wherever the rules come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RuleList {
-    Deny,
-    Ask,
-    Allow,
-}
 
 /// Where a rule comes from: a settings file, or a flag.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,6 +83,22 @@ pub struct Rules {
 }
 
 impl Rules {
+    pub fn list(&self, list: RuleList) -> &[Rule] {
+        match list {
+            RuleList::Deny => &self.deny,
+            RuleList::Ask => &self.ask,
+            RuleList::Allow => &self.allow,
+        }
+    }
+
+    pub fn list_mut(&mut self, list: RuleList) -> &mut Vec<Rule> {
+        match list {
+            RuleList::Deny => &mut self.deny,
+            RuleList::Ask => &mut self.ask,
+            RuleList::Allow => &mut self.allow,
+        }
+    }
+
     /// Whether a deny rule names the tool as a whole, so that it need not even be offered.
     pub fn denies_whole(&self, tool: &str) -> bool {
         self.deny.iter().any(|rule| match &rule.matcher {
@@ -120,12 +129,7 @@ impl Rules {
         let parsed = parse(tool, specifier, list)
             .map_err(|error| format!("the rule `{text}` is not understood: {error}"))?;
         if let Some(matcher) = parsed.matcher {
-            let rules = match list {
-                RuleList::Deny => &mut self.deny,
-                RuleList::Ask => &mut self.ask,
-                RuleList::Allow => &mut self.allow,
-            };
-            rules.push(Rule {
+            self.list_mut(list).push(Rule {
                 text: text.to_owned(),
                 tool: tool.to_owned(),
                 specifier: specifier.map(str::to_owned),

@@ -1,8 +1,11 @@
 //! What a person, through the screen or a signal, asks of the agent.
 
+use serde_json::Value;
+
+use super::event::KnownRule;
 use super::id::CallId;
 use super::message::Block;
-use super::tool::Mode;
+use super::tool::{Mode, RuleList};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
@@ -29,8 +32,22 @@ pub enum Command {
     /// Go on although a limit was reached.
     GoOn,
     SetMode(Mode),
+    Rules(RulesCommand),
     /// Skip the wait before the next try of a failed request.
     RetryNow,
+}
+
+/// What the person wants to know of the permission rules, or changes in them.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RulesCommand {
+    /// Tell those in force, with [`AgentEvent::Rules`](super::AgentEvent::Rules).
+    List,
+    /// Add one for this project, and keep it.
+    Add { list: RuleList, rule: String },
+    /// Take one away, from the file that it stands in as well.
+    Remove(KnownRule),
+    /// Tell what would be decided about a call. It is not made.
+    Test { tool: String, input: Value },
 }
 
 /// A person's answer to a [`PermissionRequest`](super::event::PermissionRequest).

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::id::{CallId, SessionId, TurnId};
 use super::message::{Block, Message, StopReason, ToolResult, Usage};
-use super::tool::{Mode, Phase};
+use super::tool::{Mode, Phase, RuleList};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum AgentEvent {
@@ -20,6 +20,10 @@ pub enum AgentEvent {
     ModeIs(Mode),
     /// The messages that waited are the person's again.
     TakenBack(Vec<Vec<Block>>),
+    /// The answer to something that the person wanted to know, or to be done.
+    Reply(String),
+    /// The permission rules in force.
+    Rules(Vec<KnownRule>),
     /// A call that the person makes, beside the turns.
     Aside(CallId, Aside),
     Turn(TurnId, TurnEvent),
@@ -186,6 +190,15 @@ pub struct PermissionRequest {
 pub struct RuleOffer {
     pub rule: String,
     pub file: PathBuf,
+}
+
+/// A permission rule, and where it is from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownRule {
+    pub list: RuleList,
+    pub rule: String,
+    /// A settings file, a flag, or the session.
+    pub from: String,
 }
 
 /// How an exchange ended, with all that is said of it afterwards.

@@ -9,13 +9,15 @@ pub mod id;
 pub mod message;
 pub mod tool;
 
-pub use command::{Answer, Command};
+pub use command::{Answer, Command, RulesCommand};
 pub use event::{
-    AgentEvent, Aside, CallOutcome, Ending, FileDiff, PermissionRequest, Price, RuleOffer,
-    SessionOpened, ToolState, TurnEvent, TurnSummary,
+    AgentEvent, Aside, CallOutcome, Ending, FileDiff, KnownRule, PermissionRequest, Price,
+    RuleOffer, SessionOpened, ToolState, TurnEvent, TurnSummary,
 };
 pub use id::{CallId, SessionId, TurnId};
 pub use message::{
     Block, Image, Message, Origin, ResultBlock, Role, StopReason, ToolResult, ToolUse, Usage,
 };
-pub use tool::{InterruptBehavior, Level, Mode, OnBashError, Phase, ToolCall, ToolDefinition};
+pub use tool::{
+    InterruptBehavior, Level, Mode, OnBashError, Phase, RuleList, ToolCall, ToolDefinition,
+};

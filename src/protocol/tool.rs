@@ -106,3 +106,27 @@ impl Mode {
         Self::ALL.into_iter().find(|mode| mode.name() == name)
     }
 }
+
+/// Which list a rule stands in. Deny beats ask beats allow, wherever the rules come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuleList {
+    Deny,
+    Ask,
+    Allow,
+}
+
+impl RuleList {
+    pub const ALL: [RuleList; 3] = [RuleList::Deny, RuleList::Ask, RuleList::Allow];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            RuleList::Deny => "deny",
+            RuleList::Ask => "ask",
+            RuleList::Allow => "allow",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|list| list.name() == name)
+    }
+}

@@ -3,6 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::keymap::Action;
+use crate::protocol::KnownRule;
 use crate::theme::Theme;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +32,11 @@ pub enum Choice {
     Slash(&'static str),
     Theme(Box<Theme>),
     Session(String),
+    /// Begin a draft with this.
+    Write(&'static str),
+    /// Say what can be done with a permission rule.
+    Rule(KnownRule),
+    RemoveRule(KnownRule),
     /// Only to be read.
     Nothing,
 }

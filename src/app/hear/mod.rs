@@ -30,6 +30,14 @@ impl AppState {
                 self.notice(NoticeKind::Warning, text);
                 Vec::new()
             }
+            AgentEvent::Reply(text) => {
+                self.notice(NoticeKind::Info, text);
+                Vec::new()
+            }
+            AgentEvent::Rules(rules) => {
+                self.offer_rules(rules);
+                Vec::new()
+            }
             AgentEvent::ModeIs(mode) => {
                 self.session.mode = mode;
                 Vec::new()

@@ -1,6 +1,9 @@
+use serde_json::json;
+
 use super::slash::{flash, last_notice, run};
+use crate::app::Effect;
 use crate::app::rig::App;
-use crate::protocol::TurnEvent;
+use crate::protocol::{AgentEvent, Command, KnownRule, RuleList, RulesCommand, TurnEvent};
 
 fn decided(app: &mut App, call: &str, by: &str, settled: bool) {
     app.hear(TurnEvent::Decided {
@@ -58,4 +61,83 @@ fn a_call_that_is_asked_about_goes_on_waiting() {
     assert_eq!(app.state.dialogs.len(), 1);
     decided(&mut app, "call", "allowed by mode bypassPermissions", true);
     assert!(app.state.dialogs.is_empty());
+}
+
+fn rules(command: RulesCommand) -> Vec<Effect> {
+    vec![Effect::Send(Command::Rules(command))]
+}
+
+fn known() -> KnownRule {
+    KnownRule {
+        list: RuleList::Deny,
+        rule: "Read(.env)".to_owned(),
+        from: ".agent-tui/settings.json".to_owned(),
+    }
+}
+
+#[test]
+fn a_rule_is_chosen_from_the_list_and_removed_only_after_a_second_look() {
+    let mut app = App::new();
+    assert_eq!(run(&mut app, "/permissions"), rules(RulesCommand::List));
+    app.told(AgentEvent::Rules(vec![known()]));
+    assert_eq!(app.press("down down enter"), []);
+    assert_eq!(app.press("enter"), [], "the first choice is to keep it");
+    app.told(AgentEvent::Rules(vec![known()]));
+    app.press("down down enter down");
+    assert_eq!(app.press("enter"), rules(RulesCommand::Remove(known())));
+    assert!(app.state.dialogs.is_empty());
+}
+
+#[test]
+fn the_list_begins_a_command_but_never_over_a_draft() {
+    let mut app = App::new();
+    app.told(AgentEvent::Rules(Vec::new()));
+    app.press("enter");
+    assert_eq!(app.state.composer.text(), "/permissions add ");
+
+    let mut app = App::typed("my draft");
+    app.told(AgentEvent::Rules(Vec::new()));
+    app.press("enter");
+    assert_eq!(app.state.composer.text(), "my draft");
+}
+
+#[test]
+fn a_rule_is_added_to_a_list() {
+    let mut app = App::new();
+    let add = RulesCommand::Add {
+        list: RuleList::Ask,
+        rule: "Bash(git push:*)".to_owned(),
+    };
+    let typed = "/permissions add ask Bash(git push:*)";
+    assert_eq!(run(&mut app, typed), rules(add));
+    for wrong in ["add", "add perhaps Bash(x)", "add allow", "nonsense"] {
+        assert_eq!(run(&mut app, &format!("/permissions {wrong}")), []);
+        let said = flash(&app).unwrap_or_default();
+        assert!(
+            said.starts_with("/permissions add allow|ask|deny"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn a_call_is_tested_by_what_matters_to_its_tool_or_as_json() {
+    let mut app = App::new();
+    let test = |tool: &str, input| {
+        rules(RulesCommand::Test {
+            tool: tool.to_owned(),
+            input,
+        })
+    };
+    let mut tested = |what: &str| run(&mut app, &format!("/permissions test {what}"));
+    let bash = json!({ "command": "git push --force" });
+    assert_eq!(tested("Bash git push --force"), test("Bash", bash));
+    let read = json!({ "file_path": ".env" });
+    assert_eq!(tested("Read .env"), test("Read", read));
+    let more = json!({ "command": "x", "run_in_background": true });
+    let typed = format!("Bash {more}");
+    assert_eq!(tested(&typed), test("Bash", more));
+    assert_eq!(tested("Bash {nonsense"), []);
+    let said = flash(&app).unwrap_or_default();
+    assert!(said.starts_with("this is not JSON: "), "{said}");
 }

@@ -1,0 +1,97 @@
+//! What the person asks about the permission rules and changes in them, while a turn runs and while none does.
+//!
+//! A change counts at once; that it is kept, or why not, is told when the file is written.
+
+use std::path::PathBuf;
+
+use super::driver::Agent;
+use crate::permissions::Store;
+use crate::permissions::store::SaveError;
+use crate::protocol::{AgentEvent, KnownRule, RuleList, RulesCommand};
+
+impl Agent {
+    pub(super) fn obey_rules(&mut self, command: RulesCommand) {
+        match command {
+            RulesCommand::List => {
+                let rules = self.context.known_rules();
+                self.journal.tell_agent(AgentEvent::Rules(rules));
+            }
+            RulesCommand::Add { list, rule } => self.add_rule(list, rule.trim()),
+            RulesCommand::Remove(rule) => self.remove_rule(&rule),
+            RulesCommand::Test { tool, input } => {
+                let told = match self.context.judge(&tool, &input) {
+                    Some(verdict) => format!("{tool}: {}", verdict.in_short()),
+                    None => format!("there is no tool {tool}; /tools shows them"),
+                };
+                self.journal.tell_agent(AgentEvent::Reply(told));
+            }
+        }
+    }
+
+    fn add_rule(&mut self, list: RuleList, rule: &str) {
+        let source = self.context.rules_source();
+        let told = match self.context.add_rule(list, rule, &source) {
+            Err(problem) => {
+                self.journal.notice(problem);
+                return;
+            }
+            Ok(Some(warning)) => format!("{}; it is kept in {}", warning.0, source.0),
+            Ok(None) => format!("{} {rule}: in {} from now on", list.name(), source.0),
+        };
+        let rule = rule.to_owned();
+        self.write_rules(told, move |store| store.save(list, &rule));
+    }
+
+    fn remove_rule(&mut self, rule: &KnownRule) {
+        if !self.context.remove_rule(rule) {
+            self.journal
+                .notice(format!("there is no such rule any more: {}", rule.rule));
+            return;
+        }
+        let told = format!(
+            "{} {}: removed from {}",
+            rule.list.name(),
+            rule.rule,
+            rule.from
+        );
+        let Some(file) = self.file_of(&rule.from) else {
+            let told = format!("{told}, until the program ends");
+            self.journal.tell_agent(AgentEvent::Reply(told));
+            return;
+        };
+        let (list, rule) = (rule.list, rule.rule.clone());
+        self.write_rules(told, move |store| store.remove_from(&file, list, &rule));
+    }
+
+    /// The settings file that a rule is said to be from; `None` for flags and the session.
+    fn file_of(&self, from: &str) -> Option<PathBuf> {
+        let file = self.context.places.workspace.join(from);
+        file.is_file().then_some(file)
+    }
+
+    fn write_rules(
+        &mut self,
+        told: String,
+        write: impl FnOnce(&Store) -> Result<(), SaveError> + Send + 'static,
+    ) {
+        let Some(store) = self.context.store.clone() else {
+            self.journal.notice(format!(
+                "{told}, until the program ends: rules are not saved in this run"
+            ));
+            return;
+        };
+        let outbox = self.outbox.clone();
+        tokio::spawn(async move {
+            let written = tokio::task::spawn_blocking(move || write(&store)).await;
+            let event = match written {
+                Ok(Ok(())) => AgentEvent::Reply(told),
+                Ok(Err(error)) => {
+                    AgentEvent::Notice(format!("{told}, but only until the program ends: {error}"))
+                }
+                Err(_) => AgentEvent::Notice("the rule could not be written".to_owned()),
+            };
+            // A reader that is gone cannot be told; the file has it.
+            let _ = outbox.send(event).await;
+        });
+    }
+}

@@ -1,0 +1,127 @@
+use serde_json::json;
+
+use super::rig::Rig;
+use crate::permissions::{Decision, Source};
+use crate::protocol::{AgentEvent, Command, KnownRule, RuleList, RulesCommand};
+
+const FILE: &str = ".agent-tui/settings.local.json";
+
+fn rule(list: RuleList, rule: &str, from: &str) -> KnownRule {
+    KnownRule {
+        list,
+        rule: rule.to_owned(),
+        from: from.to_owned(),
+    }
+}
+
+/// What a command about the rules is answered with.
+async fn answer(rig: &mut Rig, command: RulesCommand) -> String {
+    rig.send(Command::Rules(command));
+    let said = |event| match event {
+        AgentEvent::Reply(text) | AgentEvent::Notice(text) => Some(text),
+        _ => None,
+    };
+    rig.hear(said).await
+}
+
+async fn listed(rig: &mut Rig) -> Vec<KnownRule> {
+    rig.send(Command::Rules(RulesCommand::List));
+    let rules = |event| match event {
+        AgentEvent::Rules(rules) => Some(rules),
+        _ => None,
+    };
+    rig.hear(rules).await
+}
+
+fn add(list: RuleList, rule: &str) -> RulesCommand {
+    let rule = rule.to_owned();
+    RulesCommand::Add { list, rule }
+}
+
+fn decision(rig: &Rig, command: &str) -> Decision {
+    let input = json!({ "command": command });
+    rig.context
+        .judge("Bash", &input)
+        .expect("Bash is there")
+        .decision
+}
+
+#[tokio::test]
+async fn a_rule_that_is_added_counts_at_once_and_is_kept() {
+    let mut rig = Rig::new([]);
+    assert_eq!(decision(&rig, "touch x"), Decision::Ask);
+    let said = answer(&mut rig, add(RuleList::Allow, "Bash(touch:*)")).await;
+    assert_eq!(said, format!("allow Bash(touch:*): in {FILE} from now on"));
+    assert_eq!(decision(&rig, "touch x"), Decision::Allow);
+    answer(&mut rig, add(RuleList::Deny, "Bash(touch y)")).await;
+    assert_eq!(decision(&rig, "touch y"), Decision::Deny);
+    let kept = std::fs::read_to_string(rig.scratch.root.join(FILE)).expect("written");
+    let kept: serde_json::Value = serde_json::from_str(&kept).expect("JSON");
+    let lists = json!({ "allow": ["Bash(touch:*)"], "deny": ["Bash(touch y)"] });
+    assert_eq!(kept["permissions"], lists);
+    let rules = [
+        rule(RuleList::Deny, "Bash(touch y)", FILE),
+        rule(RuleList::Allow, "Bash(touch:*)", FILE),
+    ];
+    assert_eq!(listed(&mut rig).await, rules);
+}
+
+#[tokio::test]
+async fn a_rule_that_is_removed_counts_no_more_and_leaves_its_file() {
+    let mut rig = Rig::new([]);
+    answer(&mut rig, add(RuleList::Deny, "Bash(touch y)")).await;
+    let gone = rule(RuleList::Deny, "Bash(touch y)", FILE);
+    let said = answer(&mut rig, RulesCommand::Remove(gone.clone())).await;
+    assert_eq!(said, format!("deny Bash(touch y): removed from {FILE}"));
+    assert_eq!(decision(&rig, "touch y"), Decision::Ask);
+    assert_eq!(listed(&mut rig).await, []);
+    let kept = std::fs::read_to_string(rig.scratch.root.join(FILE)).expect("written");
+    assert!(!kept.contains("touch"), "{kept}");
+    let said = answer(&mut rig, RulesCommand::Remove(gone)).await;
+    assert_eq!(said, "there is no such rule any more: Bash(touch y)");
+}
+
+#[tokio::test]
+async fn a_rule_of_a_flag_is_removed_for_this_run() {
+    let mut rig = Rig::new([]);
+    let flag = Source("--allow".to_owned());
+    let added = rig
+        .context
+        .add_rule(RuleList::Allow, "Bash(touch:*)", &flag);
+    assert_eq!(added, Ok(None));
+    let gone = rule(RuleList::Allow, "Bash(touch:*)", "--allow");
+    let said = answer(&mut rig, RulesCommand::Remove(gone)).await;
+    assert_eq!(
+        said,
+        "allow Bash(touch:*): removed from --allow, until the program ends"
+    );
+    assert_eq!(decision(&rig, "touch x"), Decision::Ask);
+}
+
+#[tokio::test]
+async fn a_wrong_rule_is_not_added() {
+    let mut rig = Rig::new([]);
+    let said = answer(&mut rig, add(RuleList::Deny, "Bash(touch")).await;
+    assert_eq!(
+        said,
+        "the rule `Bash(touch` has a `(` without a `)` at its end"
+    );
+    assert_eq!(listed(&mut rig).await, []);
+    assert!(!rig.scratch.root.join(FILE).exists());
+}
+
+#[tokio::test]
+async fn a_call_is_tested_without_being_made() {
+    let mut rig = Rig::new([]);
+    let test = |tool: &str, input| RulesCommand::Test {
+        tool: tool.to_owned(),
+        input,
+    };
+    let said = answer(&mut rig, test("Bash", json!({ "command": "touch x" }))).await;
+    assert!(said.starts_with("Bash: asked about: "), "{said}");
+    let said = answer(&mut rig, test("Bash", json!({ "command": "ls" }))).await;
+    assert_eq!(said, "Bash: read-only command");
+    let said = answer(&mut rig, test("Nonsense", json!({}))).await;
+    assert_eq!(said, "there is no tool Nonsense; /tools shows them");
+    assert!(!rig.scratch.root.join("x").exists());
+}
