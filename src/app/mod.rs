@@ -203,6 +203,8 @@ pub struct AppState {
     pub now: Instant,
     pub width: u16,
     pub height: u16,
+    /// How wide a diff in front is.
+    diff_width: u16,
     /// Whether the terminal window has the focus; terminals that do not tell count as focused.
     pub focused: bool,
     pub focus: Focus,
@@ -249,6 +251,7 @@ impl AppState {
             now,
             width: 80,
             height: 24,
+            diff_width: 0,
             focused: true,
             focus: Focus::Composer,
             activity: Activity::Idle,
@@ -499,6 +502,7 @@ impl AppState {
                 self.selection.clone_from(&found.selection);
             }
         }
+        self.diff_width = found.diff_width;
         if let (Some(dialog), Some(rest)) = (self.dialogs.last_mut(), found.dialog) {
             dialog.settle(rest);
         }

@@ -63,6 +63,8 @@ pub struct Found {
     pub dialog: Option<DialogRest>,
     /// How far the detail view of a call can be scrolled.
     pub detail: Option<usize>,
+    /// How wide a diff in front is.
+    pub diff_width: u16,
 }
 
 impl Scroll {

@@ -63,7 +63,7 @@ pub const COMMANDS: &[SlashCommand] = &[
     command("diff", "", "all changes of this conversation", Slash::Diff),
     command(
         "permissions",
-        "[add LIST RULE | test TOOL WHAT]",
+        "[add | test …]",
         "the rules, and what they say",
         Slash::Permissions,
     ),

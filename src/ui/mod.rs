@@ -94,6 +94,7 @@ impl Caches {
                 selection: state.selection.clone(),
                 dialog: Some(DialogRest::default()),
                 detail: None,
+                diff_width: 0,
             };
         }
         let areas = Areas::of(state, whole);
@@ -113,6 +114,16 @@ impl Caches {
             selection,
             dialog,
             detail,
+            diff_width: self.diff_width(state, whole),
+        }
+    }
+
+    fn diff_width(&self, state: &AppState, whole: Rect) -> u16 {
+        match state.dialogs.last() {
+            Some(Dialog::Permission(_)) => {
+                dialogs::permission::inner_width(self.dialog_area(whole))
+            }
+            _ => self.areas.conversation.width.saturating_sub(cells::MARGIN),
         }
     }
 

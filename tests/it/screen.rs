@@ -80,7 +80,7 @@ fn the_reason_of_a_denial_reaches_the_model() {
 }
 
 #[test]
-fn always_writes_the_rule_and_counts_in_the_next_session_too() {
+fn always_writes_the_rule_which_counts_in_the_next_session_and_says_so() {
     let mut tui = play(Program::new(), TOUCH, &[]);
     armed(&mut tui, "a always").send("a");
     armed(&mut tui, "Enter save").send("\r");
@@ -93,6 +93,9 @@ fn always_writes_the_rule_and_counts_in_the_next_session_too() {
     let mut again = play(program, TOUCH, &[]);
     again.wait_for("Done with that.");
     assert!(again.program().path("made.txt").exists());
+    again
+        .send("/why\r")
+        .wait_for("allowed by rule Bash(touch:*) in .agent-tui/settings.local.json");
 }
 
 #[test]

@@ -232,7 +232,7 @@ impl AppState {
     }
 
     fn toggle_diff_style(&mut self) {
-        let wide = self.width >= crate::app::WIDE_ENOUGH_FOR_TWO;
+        let wide = self.diff_width >= crate::app::WIDE_ENOUGH_FOR_TWO;
         let mut settings = (*self.settings).clone();
         settings.diff_style = match (settings.diff_style, wide) {
             (DiffStyle::Auto, true) | (DiffStyle::SideBySide, _) => DiffStyle::Unified,

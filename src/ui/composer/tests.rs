@@ -91,11 +91,11 @@ fn folded_and_invisible_things_are_seen() {
 #[test]
 fn commands_are_proposed_with_what_they_do() {
     assert_eq!(
-        screen(&typed("/mo"), 60, 3),
+        screen(&typed("/mod"), 60, 3),
         [
             "",
             "› /model [NAME]  show the model, or go on with another one",
-            "❯ /mo▏"
+            "❯ /mod▏"
         ]
     );
 }

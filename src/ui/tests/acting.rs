@@ -75,7 +75,9 @@ fn ctrl_o_opens_all_of_the_last_turn_and_folds_it_again() {
 fn d_goes_from_what_fits_to_the_other_form_of_diffs() {
     for (width, first, second) in [
         (80, DiffStyle::SideBySide, DiffStyle::Unified),
-        (200, DiffStyle::Unified, DiffStyle::SideBySide),
+        // Beside the panel a diff has less room than the terminal.
+        (150, DiffStyle::SideBySide, DiffStyle::Unified),
+        (220, DiffStyle::Unified, DiffStyle::SideBySide),
     ] {
         let mut screen = scrolling(width);
         screen.press("d");

@@ -430,7 +430,7 @@ fn changes_in_one_column_by_choice() {
             before: None,
             after: "# Notes\n\nOne line.\n".into(),
         });
-    let mut screen = app.on(160, 20);
+    let mut screen = app.on(220, 20);
     assert_eq!(screen.state.settings.diff_style, DiffStyle::Auto);
     screen.press("ctrl+s d");
     assert_snapshot!(screen.draw());

@@ -18,6 +18,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 
+pub use self::places::inner_width;
 use self::places::{Places, Wanted};
 use crate::app::dialogs::DialogRest;
 use crate::app::dialogs::permission::{PermissionDialog, Picking, Stage};
