@@ -216,6 +216,41 @@ async fn a_command_of_the_person_can_go_on_in_the_background() {
     rig.resumed().await;
 }
 
+/// How the next command that ends in the background ended, and whose it was.
+async fn background_ended(rig: &mut Rig) -> (String, String) {
+    let ended = |event| match event {
+        AgentEvent::BackgroundEnded(id, how) => Some((id.0, how)),
+        _ => None,
+    };
+    rig.hear(ended).await
+}
+
+#[tokio::test]
+async fn a_command_in_the_background_is_stopped_by_its_call_and_its_end_is_told() {
+    let mut rig = Rig::new([]);
+    rig.send(run(&waiting("never")));
+    progress_of_aside(&mut rig).await;
+    rig.send(Command::Background("person_1".into()));
+    assert_eq!(rig.aside_over().await.2, CallOutcome::Backgrounded);
+    rig.send(Command::Cancel("person_1".into()));
+    let ended = ("person_1".to_owned(), "killed".to_owned());
+    assert_eq!(background_ended(&mut rig).await, ended);
+}
+
+#[tokio::test]
+async fn a_command_in_the_background_that_ends_by_itself_is_told_of_while_a_turn_runs() {
+    let input = json!({"command": "exit 3", "run_in_background": true});
+    let mut rig = Rig::new([
+        vec![call("c", "Bash", input)],
+        vec![call("d", "Bash", json!({"command": "touch x"}))],
+    ]);
+    rig.submit("go");
+    asked(&mut rig).await;
+    rig.send(Command::Answer("c".into(), Answer::Allow));
+    let ended = ("c".to_owned(), "exited with code 3".to_owned());
+    assert_eq!(background_ended(&mut rig).await, ended);
+}
+
 #[tokio::test]
 async fn messages_that_wait_can_be_taken_back() {
     let mut rig = Rig::new([vec![call("c", "Bash", json!({"command": "touch x"}))]]);

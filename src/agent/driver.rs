@@ -22,6 +22,7 @@ use crate::provider::{
     Batch, Provider, ProviderError, Request, ResponseStream, StreamEvent, retry,
 };
 use crate::session::Record;
+use crate::tools::bash::jobs::Status;
 
 pub struct Agent {
     provider: Arc<dyn Provider>,
@@ -61,6 +62,7 @@ enum Came {
     Batch(Batch),
     TimeToTry,
     TimeToTell,
+    BackgroundEnded(CallId, Status),
     Report(Report),
     Aside(Report),
     Command(Option<Command>),
@@ -165,6 +167,9 @@ impl Agent {
                     }
                 }
                 report = self.asides.next() => self.asides.handle(report, &mut self.journal),
+                (call, status) = self.context.env.groups.jobs.next_end() => {
+                    self.background_ended(call, status);
+                }
             }
             self.tell().await;
         }
@@ -360,9 +365,16 @@ impl Agent {
             report = self.asides.next() => Came::Aside(report),
             command = self.inbox.recv(), if !self.deserted => Came::Command(command),
             () = at(self.journal.deltas_due()) => Came::TimeToTell,
+            (call, status) = self.context.env.groups.jobs.next_end() => {
+                Came::BackgroundEnded(call, status)
+            }
         };
         match came {
             Came::TimeToTell => Vec::new(),
+            Came::BackgroundEnded(call, status) => {
+                self.background_ended(call, status);
+                Vec::new()
+            }
             Came::Opened(Ok(stream)) => {
                 exchange.waiting = Waiting::Stream(stream);
                 Vec::new()
@@ -393,6 +405,11 @@ impl Agent {
             }
             Came::Command(command) => self.obey(exchange, command),
         }
+    }
+
+    fn background_ended(&mut self, call: CallId, status: Status) {
+        let ended = AgentEvent::BackgroundEnded(call, status.in_words());
+        self.journal.tell_agent(ended);
     }
 
     async fn tell(&mut self) {

@@ -106,8 +106,20 @@ impl Agent {
             }
             Command::Cancel(id) if self.asides.is_running(&id) => self.asides.cancel(&id),
             Command::Background(id) if self.asides.is_running(&id) => self.asides.background(&id),
+            Command::Cancel(id) => return self.kill_in_background(id),
             other => return Some(other),
         }
+        None
+    }
+
+    /// Ends the command that a call has left in the background. A call that has left none is given back.
+    fn kill_in_background(&self, call: CallId) -> Option<Command> {
+        let groups = self.context.env.groups.clone();
+        let Some(job) = groups.jobs.running(&call) else {
+            return Some(Command::Cancel(call));
+        };
+        // It has its time to end; how it ended is told when it has.
+        tokio::spawn(async move { groups.kill(&job).await });
         None
     }
 

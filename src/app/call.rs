@@ -31,6 +31,8 @@ pub struct Call {
     pub output: String,
     /// What was decided about it, and by whom, a line each: the last one counts.
     pub decisions: Vec<String>,
+    /// How the command ended that it had left in the background.
+    pub ended_in_background: Option<String>,
     /// Goes up with every change, so that a drawing of it can be kept until then.
     pub revision: u64,
 }
@@ -123,6 +125,7 @@ impl Calls {
             },
             output: String::new(),
             decisions: Vec::new(),
+            ended_in_background: None,
             revision: 0,
         });
         key
@@ -172,6 +175,12 @@ impl Call {
         matches!(self.state, State::Completed(_) | State::Yielded(_))
     }
 
+    /// Whether its command still runs in the background.
+    pub fn is_in_background(&self) -> bool {
+        let left = self.completed().map(|completed| &completed.outcome);
+        left == Some(&CallOutcome::Backgrounded) && self.ended_in_background.is_none()
+    }
+
     pub fn completed(&self) -> Option<&Completed> {
         match &self.state {
             State::Completed(completed) | State::Yielded(completed) => Some(completed),
@@ -197,6 +206,7 @@ impl Call {
     pub fn begin_anew(&mut self) {
         self.output.clear();
         self.decisions.clear();
+        self.ended_in_background = None;
         self.times.begun = None;
         self.times.asked = None;
         self.times.running = None;

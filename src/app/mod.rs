@@ -226,6 +226,8 @@ pub struct AppState {
     pub settings: Arc<Settings>,
     /// Set while another Ctrl+C would quit.
     pub quit_armed: Option<Instant>,
+    /// Of how many commands in the background the person knows that quitting ends them.
+    quit_told: usize,
     pub flash: Option<Flash>,
     /// How it looked before a theme was tried on.
     theme_before: Option<Theme>,
@@ -271,6 +273,7 @@ impl AppState {
             },
             settings,
             quit_armed: None,
+            quit_told: 0,
             flash: None,
             theme_before: None,
             theme_wanted: None,
@@ -369,8 +372,14 @@ impl AppState {
 
 /// Takes a fact, changes the state, and returns what is to be done about it.
 pub fn update(state: &mut AppState, msg: Msg) -> Vec<Effect> {
+    let open = state.dialogs.len();
     let effects = take(state, msg);
-    if !state.dialogs.is_empty() {
+    let closed = state.dialogs.len() < open;
+    if let Some(dialog) = state.dialogs.last_mut() {
+        // Whatever closed the one before it, a key that was meant for that one may be on its way.
+        if closed {
+            dialog.uncover(state.now);
+        }
         state.drop_click();
     }
     effects
@@ -412,18 +421,11 @@ impl AppState {
         }
         let contexts = self.contexts();
         let settings = self.settings.clone();
-        let open = self.dialogs.len();
-        let effects = match settings.keymap.resolve(&contexts, &mut self.pending, key) {
+        match settings.keymap.resolve(&contexts, &mut self.pending, key) {
             Resolved::Action(action) => self.perform(action),
             Resolved::Prefix | Resolved::Ignored => Vec::new(),
             Resolved::Unbound => self.type_key(key),
-        };
-        if self.dialogs.len() < open
-            && let Some(dialog) = self.dialogs.last_mut()
-        {
-            dialog.uncover(self.now);
         }
-        effects
     }
 
     /// Esc that leaves a mode of vim, before it can mean anything else.

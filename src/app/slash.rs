@@ -11,7 +11,7 @@ use super::job::{Job, SessionRow};
 use super::panel::ToolPanel;
 use super::session::SessionInfo;
 use super::transcript::{Cell, NoticeKind};
-use super::{AppState, Effect, ExitReason, Focus, Opening, OpeningSession};
+use super::{AppState, Effect, Focus, Opening, OpeningSession};
 use crate::protocol::{Block, Command, RulesCommand};
 use crate::theme::{AUTO, Theme};
 
@@ -135,7 +135,7 @@ impl AppState {
                 let on = self.composer.vim().is_some();
                 self.flash(if on { "keys of vim" } else { "keys of vim off" });
             }
-            Slash::Quit => return vec![Effect::Quit(ExitReason::Asked)],
+            Slash::Quit => return self.quit_after_asking(),
         }
         Vec::new()
     }

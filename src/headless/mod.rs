@@ -214,6 +214,7 @@ impl Printer {
             | AgentEvent::TakenBack(_)
             | AgentEvent::Reply(_)
             | AgentEvent::Rules(_)
+            | AgentEvent::BackgroundEnded(..)
             | AgentEvent::Aside(..) => {}
             AgentEvent::Notice(text) => say(&format!("note: {text}")),
             AgentEvent::Turn(_, TurnEvent::Finished(summary)) => {

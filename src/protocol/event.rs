@@ -24,6 +24,8 @@ pub enum AgentEvent {
     Reply(String),
     /// The permission rules in force.
     Rules(Vec<KnownRule>),
+    /// A command that a call has left in the background is over; how it ended, in a few words.
+    BackgroundEnded(CallId, String),
     /// A call that the person makes, beside the turns.
     Aside(CallId, Aside),
     Turn(TurnId, TurnEvent),

@@ -46,6 +46,10 @@ impl AppState {
                 self.taken_back(&messages);
                 Vec::new()
             }
+            AgentEvent::BackgroundEnded(id, how) => {
+                self.background_ended(&id, how);
+                Vec::new()
+            }
             AgentEvent::Aside(id, aside) => self.hear_aside(id, aside),
             AgentEvent::Turn(turn, event) => self.hear_turn(turn, event),
         }
@@ -82,6 +86,20 @@ impl AppState {
         if let Some(hint) = hint {
             self.notice(NoticeKind::Hint, hint);
         }
+    }
+
+    fn background_ended(&mut self, id: &CallId, how: String) {
+        let Some(key) = self.calls.find(id) else {
+            return;
+        };
+        let command = self.calls.get(key).subject();
+        let first = command.lines().next().unwrap_or_default();
+        self.notice(
+            NoticeKind::Info,
+            format!("in the background, {how}: {first}"),
+        );
+        self.calls
+            .change(key, |call| call.ended_in_background = Some(how));
     }
 
     fn taken_back(&mut self, messages: &[Vec<Block>]) {

@@ -197,7 +197,7 @@ impl AppState {
                 self.composer.clear(self.now);
                 self.flash("cleared; ↑ brings it back");
             }
-            Rung::ArmQuit => self.quit_armed = Some(self.now + QUIT_WINDOW),
+            Rung::ArmQuit => self.arm_quit(),
             Rung::Quit => return vec![Effect::Quit(ExitReason::Asked)],
             Rung::Nothing => {}
         }
@@ -215,13 +215,40 @@ impl AppState {
         }
     }
 
+    /// Another press quits.
+    fn arm_quit(&mut self) {
+        self.quit_armed = Some(self.now + QUIT_WINDOW);
+        self.quit_told = self.left_running();
+        match self.quit_told {
+            0 => {}
+            1 => self.flash("again to quit, which ends the command in the background"),
+            some => self.flash(format!(
+                "again to quit, which ends {some} commands in the background"
+            )),
+        }
+    }
+
     /// One key must not cut off what runs.
     fn quit(&mut self) -> Vec<Effect> {
         if self.turn_rung().is_some() {
             self.flash("something runs; interrupt it first, or /quit");
             return Vec::new();
         }
+        self.quit_after_asking()
+    }
+
+    /// What runs in the background is asked about, once.
+    pub(in crate::app) fn quit_after_asking(&mut self) -> Vec<Effect> {
+        if self.left_running() > self.quit_told {
+            self.arm_quit();
+            return Vec::new();
+        }
         vec![Effect::Quit(ExitReason::Asked)]
+    }
+
+    fn left_running(&self) -> usize {
+        let calls = self.calls.iter();
+        calls.filter(|(_, call)| call.is_in_background()).count()
     }
 
     fn next_mode(&mut self) -> Vec<Effect> {

@@ -86,7 +86,7 @@ impl AppState {
 
     pub(super) fn cancel_call(&mut self) -> Vec<Effect> {
         match self.panel.target().map(|key| self.calls.get(key)) {
-            Some(call) if call.is_over() => {
+            Some(call) if call.is_over() && !call.is_in_background() => {
                 self.flash("this call is over already");
                 Vec::new()
             }

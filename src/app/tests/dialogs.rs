@@ -162,6 +162,21 @@ fn a_question_that_was_covered_pauses_again() {
 }
 
 #[test]
+fn a_question_pauses_again_when_what_covered_it_goes_by_itself() {
+    let mut app = App::working();
+    app.aside("person_1", "touch x");
+    let asked = Aside::Asked(request("person_1", "Bash"));
+    app.told(AgentEvent::Aside("person_1".into(), asked));
+    read(&mut app);
+    let why = "a limit".to_owned();
+    app.hear(TurnEvent::Paused { why });
+    app.ends(Ending::Interrupted);
+    assert_eq!(app.press("y"), []);
+    read(&mut app);
+    assert_eq!(app.press("y"), [allow("person_1")]);
+}
+
+#[test]
 fn a_pause_of_the_loop_goes_on_or_stops() {
     let paused = || {
         let mut app = App::working();

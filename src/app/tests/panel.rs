@@ -1,9 +1,11 @@
 use serde_json::json;
 
+use super::slash::run;
 use crate::app::panel::Detail;
 use crate::app::rig::{App, completed, millis};
-use crate::app::{Copied, Effect, Focus};
-use crate::protocol::{CallOutcome, Command, Ending, Phase, ToolResult};
+use crate::app::transcript::Cell;
+use crate::app::{Copied, Effect, ExitReason, Focus};
+use crate::protocol::{AgentEvent, CallOutcome, Command, Ending, Phase, ToolResult};
 
 /// One call is over, one runs, one waits for its turn.
 fn three_calls() -> App {
@@ -301,4 +303,48 @@ fn the_lines_of_a_result_are_counted_once() {
     let app = three_calls();
     let call = app.state.calls.get(app.state.panel.calls[0]);
     assert_eq!(call.completed().map(|it| it.lines), Some(3));
+}
+
+/// A command that was left in the background.
+fn left_running() -> App {
+    let mut app = App::working();
+    app.tool("a", "Bash")
+        .queued(json!({"command": "npm run dev"}))
+        .running()
+        .comes_to(CallOutcome::Backgrounded, "it runs");
+    app.ends(Ending::Done);
+    app
+}
+
+#[test]
+fn a_command_in_the_background_can_be_cancelled_until_it_has_ended() {
+    let mut app = left_running();
+    app.press("ctrl+t");
+    assert_eq!(app.commands("x"), [Command::Cancel("a".into())]);
+    app.told(AgentEvent::BackgroundEnded("a".into(), "killed".to_owned()));
+    let told = match &app.state.transcript.last().expect("a notice").cell {
+        Cell::Notice { text, .. } => text.as_str(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(told, "in the background, killed: npm run dev");
+    assert_eq!(app.commands("x"), []);
+    assert_eq!(flash(&app), Some("this call is over already"));
+}
+
+#[test]
+fn quitting_tells_once_what_it_ends_in_the_background() {
+    let mut app = left_running();
+    assert_eq!(app.press("ctrl+c"), []);
+    let told = "again to quit, which ends the command in the background";
+    assert_eq!(flash(&app), Some(told));
+    assert_eq!(app.press("ctrl+c"), [Effect::Quit(ExitReason::Asked)]);
+
+    let mut app = left_running();
+    run(&mut app, "/quit");
+    assert_eq!(flash(&app), Some(told));
+    assert_eq!(run(&mut app, "/quit"), [Effect::Quit(ExitReason::Asked)]);
+
+    let mut app = left_running();
+    app.told(AgentEvent::BackgroundEnded("a".into(), "killed".to_owned()));
+    assert_eq!(run(&mut app, "/quit"), [Effect::Quit(ExitReason::Asked)]);
 }

@@ -14,6 +14,7 @@ use super::capture::Capture;
 use super::group::Group;
 use super::jobs::{Jobs, NoSuchJob, Status};
 use super::shell::{DRAIN, Parts, Shell, read_some};
+use crate::protocol::CallId;
 
 /// How long the groups have to end by themselves when the program does.
 const LAST_GRACE: Duration = Duration::from_millis(500);
@@ -49,8 +50,14 @@ impl Groups {
         }
     }
 
-    /// Lets a shell run in the background, its output going to `capture`. Returns its id.
-    pub fn adopt(&self, shell: Shell, mut capture: Capture, command: &str) -> String {
+    /// Lets the shell of a call run in the background, its output going to `capture`. Returns its id.
+    pub fn adopt(
+        &self,
+        call: &CallId,
+        shell: Shell,
+        mut capture: Capture,
+        command: &str,
+    ) -> String {
         let Parts {
             mut child,
             group,
@@ -59,7 +66,7 @@ impl Groups {
         } = shell.into_parts();
         let leader = group.leader();
         self.add(group, command);
-        let id = self.jobs.add(command, leader, capture.path());
+        let id = self.jobs.add(call, command, leader, capture.path());
         let (groups, job) = (self.clone(), id.clone());
         tokio::spawn(async move {
             let reading = async {

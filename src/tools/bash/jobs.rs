@@ -1,5 +1,6 @@
 //! What is known of the commands in the background: what they print, whether they still run, how they ended.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -7,8 +8,10 @@ use std::process::ExitStatus;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::process::Pid;
+use tokio::sync::Notify;
 
 use super::shell::{Ended, how_it_ended};
+use crate::protocol::CallId;
 
 /// More than this is not read at one look; what comes before it stays in the file.
 const MOST_NEWS: u64 = 1 << 20;
@@ -17,16 +20,23 @@ const MOST_OVER: usize = 100;
 
 /// All commands that were started in the background or moved there, in order.
 #[derive(Clone, Default)]
-pub struct Jobs(Arc<Mutex<State>>);
+pub struct Jobs {
+    state: Arc<Mutex<State>>,
+    has_ended: Arc<Notify>,
+}
 
 #[derive(Default)]
 struct State {
     jobs: Vec<Job>,
     started: usize,
+    /// The calls whose commands have ended, which nobody was told yet.
+    ends: VecDeque<(CallId, Status)>,
 }
 
 struct Job {
     id: String,
+    /// The call that it was, or would have been.
+    call: CallId,
     command: String,
     leader: Option<Pid>,
     file: PathBuf,
@@ -63,8 +73,8 @@ pub struct NoSuchJob {
 }
 
 impl Jobs {
-    /// A command goes to the background, printing to `file`. Returns its id.
-    pub fn add(&self, command: &str, leader: Option<Pid>, file: &Path) -> String {
+    /// The command of a call goes to the background, printing to `file`. Returns its id.
+    pub fn add(&self, call: &CallId, command: &str, leader: Option<Pid>, file: &Path) -> String {
         let mut state = self.lock();
         state.started += 1;
         let id = format!("bash_{}", state.started);
@@ -76,6 +86,7 @@ impl Jobs {
         }
         state.jobs.push(Job {
             id: id.clone(),
+            call: call.clone(),
             command: command.to_owned(),
             leader,
             file: file.to_owned(),
@@ -91,6 +102,23 @@ impl Jobs {
         job.map(|job| job.command.clone())
     }
 
+    /// The command that a call has left running.
+    pub fn running(&self, call: &CallId) -> Option<String> {
+        let state = self.lock();
+        let runs = |job: &&Job| job.call == *call && job.status == Status::Running;
+        state.jobs.iter().find(runs).map(|job| job.id.clone())
+    }
+
+    /// Waits for the next command that ends, and says how. Cancel-safe.
+    pub async fn next_end(&self) -> (CallId, Status) {
+        loop {
+            if let Some(end) = self.lock().ends.pop_front() {
+                return end;
+            }
+            self.has_ended.notified().await;
+        }
+    }
+
     /// What was printed so far is known already.
     pub fn skip(&self, id: &str, bytes: u64) {
         if let Some(job) = self.lock().jobs.iter_mut().find(|job| job.id == id) {
@@ -104,22 +132,21 @@ impl Jobs {
             Ok(Ended::Signalled(signal)) => Status::Signalled(signal),
             Ok(_) | Err(_) => Status::Killed,
         };
-        let mut state = self.lock();
-        let job = state.jobs.iter_mut().find(|job| job.id == id);
-        if let Some(job) = job.filter(|job| job.status == Status::Running) {
-            job.status = status;
-        }
+        self.lock().end(id, status);
+        self.has_ended.notify_one();
     }
 
     /// Marks a command that runs as killed; its leader, for whoever does the killing, or how it had ended before.
     pub fn kill(&self, id: &str) -> Result<Result<Option<Pid>, Status>, NoSuchJob> {
         let mut state = self.lock();
         let job = state.job(id)?;
-        if job.status != Status::Running {
-            return Ok(Err(job.status));
+        let (leader, status) = (job.leader, job.status);
+        if status != Status::Running {
+            return Ok(Err(status));
         }
-        job.status = Status::Killed;
-        Ok(Ok(job.leader))
+        state.end(id, Status::Killed);
+        self.has_ended.notify_one();
+        Ok(Ok(leader))
     }
 
     /// What is new since the last look. Blocks: not for an async thread.
@@ -144,11 +171,20 @@ impl Jobs {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
+    /// One that has ended before ended so.
+    fn end(&mut self, id: &str, status: Status) {
+        let job = self.jobs.iter_mut().find(|job| job.id == id);
+        if let Some(job) = job.filter(|job| job.status == Status::Running) {
+            job.status = status;
+            self.ends.push_back((job.call.clone(), status));
+        }
+    }
+
     fn job(&mut self, id: &str) -> Result<&mut Job, NoSuchJob> {
         let known: Vec<&str> = self.jobs.iter().map(|job| job.id.as_str()).collect();
         let there = if known.is_empty() {

@@ -214,7 +214,7 @@ fn leave_running(shell: Shell, mut capture: Capture, input: &Input, cx: &ToolCx)
         capture.total(),
     );
     let groups = &cx.env.groups;
-    let id = groups.adopt(shell, capture, &input.command);
+    let id = groups.adopt(&cx.call, shell, capture, &input.command);
     groups.jobs.skip(&id, known);
     let mut text = format!("Command running in background with ID: {id}. {place}");
     if !input.run_in_background.unwrap_or(false) {

@@ -160,7 +160,7 @@ fn words(call: &Call) -> String {
         State::Queued => "  queued".to_owned(),
         State::Executing(phase) => format!("  {}", phase_words(*phase)),
         State::Completed(completed) | State::Yielded(completed) => {
-            format!("  {}", outcome_words(&call.tool, completed))
+            format!("  {}", outcome_words(call, completed))
         }
     }
 }
@@ -192,10 +192,10 @@ pub fn phase_words(phase: Phase) -> &'static str {
 }
 
 /// What came of a call, in a few words.
-pub fn outcome_words(tool: &str, completed: &Completed) -> String {
+pub fn outcome_words(call: &Call, completed: &Completed) -> String {
     let ran = seconds(completed.ran);
     match &completed.outcome {
-        CallOutcome::Succeeded => match (tool, completed.lines) {
+        CallOutcome::Succeeded => match (call.tool.as_str(), completed.lines) {
             _ if completed.images > 0 => format!("image · {ran}"),
             ("Edit" | "Write" | "MultiEdit", _) | (_, 0) => ran,
             (_, 1) => format!("1 line · {ran}"),
@@ -206,7 +206,10 @@ pub fn outcome_words(tool: &str, completed: &Completed) -> String {
         CallOutcome::Skipped { why } => format!("skipped ({})", clean(why)),
         CallOutcome::Cancelled => format!("cancelled · {ran}"),
         CallOutcome::ByHand => "answered by you".to_owned(),
-        CallOutcome::Backgrounded => "in the background".to_owned(),
+        CallOutcome::Backgrounded => match &call.ended_in_background {
+            None => "in the background".to_owned(),
+            Some(how) => format!("in the background, {how}"),
+        },
     }
 }
 

@@ -59,9 +59,9 @@ fn title(call: &Call, brush: &Brush) -> Row {
         State::Queued => "queued".to_owned(),
         State::Executing(phase) => format!("executing: {}", phase_words(*phase)),
         State::Completed(completed) => {
-            format!("completed: {}", outcome_words(&call.tool, completed))
+            format!("completed: {}", outcome_words(call, completed))
         }
-        State::Yielded(completed) => format!("yielded: {}", outcome_words(&call.tool, completed)),
+        State::Yielded(completed) => format!("yielded: {}", outcome_words(call, completed)),
     };
     let line = Line::from(vec![
         Span::styled(

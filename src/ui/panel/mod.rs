@@ -285,11 +285,11 @@ fn time_words(call: &Call, state: &AppState) -> String {
         }
         State::Executing(phase) => phase_words(*phase).to_owned(),
         State::Completed(completed) | State::Yielded(completed) => {
-            match outcome_words(&call.tool, completed).split_once(" · ") {
+            match outcome_words(call, completed).split_once(" · ") {
                 Some((words, time)) if words.ends_with("lines") || words == "1 line" => {
                     time.to_owned()
                 }
-                _ => outcome_words(&call.tool, completed),
+                _ => outcome_words(call, completed),
             }
         }
     }

@@ -15,8 +15,8 @@ use crate::app::pointer::PointerKind;
 use crate::app::rig::{App, change, completed, request};
 use crate::app::{Effect, Msg, OpeningSession};
 use crate::protocol::{
-    AgentEvent, Aside, Block, CallId, CallOutcome, Command, Ending, Message, Phase, StopReason,
-    ToolResult, ToolState, TurnEvent, TurnId, TurnSummary, Usage,
+    AgentEvent, Aside, Block, CallId, CallOutcome, Command, Ending, KnownRule, Message, Phase,
+    RuleList, StopReason, ToolResult, ToolState, TurnEvent, TurnId, TurnSummary, Usage,
 };
 use crate::theme::Theme;
 use crate::ui::rig::Screen;
@@ -310,6 +310,11 @@ fn any_agent_event() -> impl Strategy<Value = AgentEvent> {
             AgentEvent::Aside(call, Aside::Started { tool: "Bash".to_owned(), input })
         }),
         2 => (any_call(), any_state()).prop_map(|(call, state)| AgentEvent::Aside(call, Aside::State(state))),
+        1 => (any_call(), any_text()).prop_map(|(call, how)| AgentEvent::BackgroundEnded(call, how)),
+        1 => (any_text(), any_text()).prop_map(|(rule, from)| {
+            let list = RuleList::Deny;
+            AgentEvent::Rules(vec![KnownRule { list, rule, from }])
+        }),
     ]
 }
 
