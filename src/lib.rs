@@ -22,6 +22,8 @@ pub mod provider;
 pub mod session;
 pub mod tools;
 
+pub mod hooks;
+
 pub mod executor;
 
 pub mod agent;

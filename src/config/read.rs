@@ -254,7 +254,12 @@ impl Sheet<'_> {
             .map(str::len)
             .sum();
         let at = (before + error.column()).saturating_sub(1);
-        let (line, column) = place(self.text, innermost(self.node, at).span.start);
+        let mut node = innermost(self.node, at);
+        if std::ptr::eq(node, self.node) {
+            // The parser stops before a list or an object that should not be there, not in it.
+            node = innermost(self.node, at + 1);
+        }
+        let (line, column) = place(self.text, node.span.start);
         Wrong {
             line,
             column,

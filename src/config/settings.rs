@@ -16,6 +16,7 @@ use super::document::cut;
 use super::files::{Content, Files, Layer, Owner};
 use super::json::{Inside, Wrong, place};
 use super::read::{self, Group, Reading};
+use crate::hooks::{Hook, HooksFile};
 use crate::permissions::{RuleList, Rules, Source};
 use crate::protocol::{InterruptBehavior, Mode, OnBashError};
 
@@ -53,6 +54,10 @@ pub struct Settings {
     pub theme: Option<String>,
     /// Which file each setting is from, by its key: `model`, `env.NAME`. Rules and directories have theirs with them.
     pub origins: BTreeMap<String, Source>,
+    /// In the order of the files.
+    pub hooks: Vec<Hook>,
+    /// No hook is run.
+    pub disable_all_hooks: Option<bool>,
     /// What a person should know about the files: unknown keys, rules that are not used.
     pub warnings: Vec<String>,
     /// What a person must mend. It is not used, and where it may have forbidden something, everything is asked about.
@@ -142,6 +147,10 @@ pub(super) struct File {
     retries: Option<u32>,
     /// How the screen looks: the name of a theme, or `auto`.
     theme: Option<String>,
+    /// Commands to run when something happens. In a project: only once it is trusted.
+    hooks: HooksFile,
+    /// Run no hooks at all.
+    disable_all_hooks: Option<bool>,
 }
 
 /// What may run.
@@ -262,11 +271,13 @@ impl Settings {
                 keys[..],
                 ["permissions"] | ["permissions", "allow" | "ask" | "deny"]
             );
-            if about_rules {
+            // A guard that is not understood may have forbidden something, too.
+            let about_hooks = keys.first() == Some(&"hooks") && page.trust == Trust::Full;
+            if about_rules || about_hooks {
                 self.doubt(layer, "*");
             }
             // What Claude Code understands otherwise is no mistake of the person's.
-            if layer.owner == Owner::Claude && !about_rules {
+            if layer.owner == Owner::Claude && !about_rules && !about_hooks {
                 self.warn_at(layer, &fault.wrong);
             } else {
                 self.wrong(layer, fault.wrong);
@@ -344,8 +355,16 @@ impl Settings {
         let mode = self.mode_of(page, file.permissions.default_mode);
         self.set(page, "permissions.defaultMode", mode, |it| &mut it.mode);
         if page.trust != Trust::Full {
+            if !file.hooks.is_empty() {
+                let what = "its hooks are not used, because the workspace is not trusted";
+                self.warn(&page.layer.path, what);
+            }
             return;
         }
+        self.add_hooks(page, file.hooks);
+        self.set(page, "disableAllHooks", file.disable_all_hooks, |it| {
+            &mut it.disable_all_hooks
+        });
         let source = &page.source;
         let directories = file.permissions.additional_directories.into_iter();
         self.additional_directories
@@ -479,6 +498,14 @@ impl Settings {
     fn warn_at(&mut self, layer: &Layer, wrong: &Wrong) {
         let path = layer.path.display();
         self.warnings.push(format!("`{path}`, {wrong}"));
+    }
+
+    fn add_hooks(&mut self, page: &Page<'_>, file: HooksFile) {
+        let (hooks, warnings) = file.hooks(&page.source.0);
+        self.hooks.extend(hooks);
+        for warning in warnings {
+            self.warn(&page.layer.path, &warning);
+        }
     }
 
     fn warn(&mut self, path: &Path, what: &str) {

@@ -115,10 +115,32 @@ impl Verdict {
     }
 }
 
+/// What hooks have said about a call, together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookWord {
+    pub decision: Decision,
+    pub reason: String,
+    /// The hook, in words for a person.
+    pub by: String,
+}
+
 /// Decides. The order is that of the rules of the house: deny rules and the built-in list, plan mode, ask rules, critical
 /// removals, bypass, protected paths, allow rules, the default of the tool. The first that applies answers.
 pub fn decide(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>) -> Verdict {
-    let verdict = Case::new(asked, rules, mode, world).decide();
+    conclude(judge(asked, rules, mode, world), None, mode)
+}
+
+/// The first part of a decision: what rules, lists and tools say, before hooks have their say.
+pub fn judge(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>) -> Verdict {
+    Case::new(asked, rules, mode, world).decide()
+}
+
+/// The second part: what becomes of it when hooks have had their say, and nobody is to be asked.
+pub fn conclude(judged: Verdict, word: Option<&HookWord>, mode: Mode) -> Verdict {
+    let verdict = match word {
+        Some(word) => tempered(judged, word),
+        None => judged,
+    };
     match (verdict.decision, mode) {
         (Decision::Ask, Mode::DontAsk) => Verdict {
             decision: Decision::Deny,
@@ -126,6 +148,31 @@ pub fn decide(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>) -
             cause: Cause::Mode(mode),
         },
         (Decision::Allow | Decision::Ask | Decision::Deny, _) => verdict,
+    }
+}
+
+/// Hooks may tighten whatever else decides. Their allow only stands in for the person where no more than the tool's own
+/// default would ask her: no rule, built-in list, protected path or mode gives way to it.
+pub fn tempered(verdict: Verdict, word: &HookWord) -> Verdict {
+    let counts = match (word.decision, verdict.decision) {
+        (Decision::Deny, Decision::Allow | Decision::Ask) | (Decision::Ask, Decision::Allow) => {
+            true
+        }
+        (Decision::Allow | Decision::Ask, Decision::Ask) => verdict.cause == Cause::Default,
+        (Decision::Deny | Decision::Ask | Decision::Allow, _) => false,
+    };
+    if !counts {
+        return verdict;
+    }
+    let said = match word.decision {
+        Decision::Allow => "allows it",
+        Decision::Ask => "wants this call to be asked about",
+        Decision::Deny => "denies it",
+    };
+    Verdict {
+        decision: word.decision,
+        reason: format!("{} (the hook {} {said})", word.reason, word.by),
+        cause: Cause::Hook(word.by.clone()),
     }
 }
 

@@ -24,7 +24,7 @@ mod web;
 mod wildcard;
 pub mod world;
 
-pub use decide::{Asked, Cause, Decision, Verdict, decide};
+pub use decide::{Asked, Cause, Decision, HookWord, Verdict, conclude, decide, judge, tempered};
 pub use grant::Grant;
 pub use offer::{check_rule, offer};
 pub use rule::{Rule, RuleList, Rules, Source, Warning};

@@ -115,7 +115,8 @@ fn no_setting_is_obeyed_without_having_been_asked_for_but_the_harmless_ones() {
         // Of these only what is in them counts.
         let value = match *key {
             "permissions" => json!({"allow": ["x"]}),
-            "env" | "hooks" | "mcpServers" => json!({"X": []}),
+            "hooks" => json!({"Stop": [{"hooks": [{"command": "x"}]}]}),
+            "env" | "mcpServers" => json!({"X": []}),
             _ => json!(1),
         };
         desk.put(

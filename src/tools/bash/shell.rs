@@ -112,35 +112,14 @@ impl Shell {
             .stdin(Stdio::null())
             .stdout(writer.try_clone()?)
             .stderr(writer);
-        // Programs that would page, prompt or draw have nobody to do it for.
-        process
-            .env("PAGER", "cat")
-            .env("GIT_PAGER", "cat")
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .env("TERM", "dumb");
         if asked == Asked::Nobody {
             process.envs(HARMLESS_GIT);
         }
-        let mark = stragglers::new_mark();
-        process.env(stragglers::VARIABLE, &mark);
-        // Keys of the providers are no business of commands.
-        for variable in crate::config::KEY_VARIABLES {
-            process.env_remove(variable);
-        }
-        let child = CommandWrap::from(process)
-            .wrap(ProcessSession)
-            .spawn()
-            .map_err(|error| explained(error, cwd))?;
-        // The shell alone is awaited, not its group: what it leaves running must not hold the call open.
-        let child = child.into_inner();
-        let leader = child
-            .id()
-            .and_then(|id| i32::try_from(id).ok())
-            .and_then(Pid::from_raw);
+        let (child, group) = spawn(process, cwd)?;
         let output = pipe::Receiver::from_owned_fd(reader.into())?;
         Ok(Self {
             child,
-            group: Group::new(leader, mark),
+            group,
             output,
             output_open: true,
             directory,
@@ -287,6 +266,37 @@ impl Shell {
         self.output_open = false;
         Some(std::mem::replace(&mut self.output, spare))
     }
+}
+
+/// Starts a process in a session of its own: without a terminal, without the providers' keys, and so that it can be ended
+/// with all that it starts.
+pub fn spawn(
+    mut process: tokio::process::Command,
+    cwd: &Path,
+) -> io::Result<(Box<dyn ChildWrapper>, Group)> {
+    // Programs that would page, prompt or draw have nobody to do it for.
+    process
+        .env("PAGER", "cat")
+        .env("GIT_PAGER", "cat")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("TERM", "dumb");
+    let mark = stragglers::new_mark();
+    process.env(stragglers::VARIABLE, &mark);
+    // Keys of the providers are no business of commands.
+    for variable in crate::config::KEY_VARIABLES {
+        process.env_remove(variable);
+    }
+    let child = CommandWrap::from(process)
+        .wrap(ProcessSession)
+        .spawn()
+        .map_err(|error| explained(error, cwd))?;
+    // The shell alone is awaited, not its group: what it leaves running must not hold the call open.
+    let child = child.into_inner();
+    let leader = child
+        .id()
+        .and_then(|id| i32::try_from(id).ok())
+        .and_then(Pid::from_raw);
+    Ok((child, Group::new(leader, mark)))
 }
 
 /// Reports the newest output, at a bounded pace and size, whatever the command prints.

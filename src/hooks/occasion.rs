@@ -1,0 +1,201 @@
+//! What a hook is told: the fields of its event, as Claude Code names them. Pure.
+
+use serde_json::{Map, Value, json};
+
+use super::event::Event;
+use crate::protocol::{ResultBlock, ToolCall};
+
+/// An event with all that is told about it but for what every hook is told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Occasion {
+    pub event: Event,
+    fields: Map<String, Value>,
+}
+
+/// Why a session begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    Startup,
+    Resume,
+    Clear,
+}
+
+impl Source {
+    const fn name(self) -> &'static str {
+        match self {
+            Source::Startup => "startup",
+            Source::Resume => "resume",
+            Source::Clear => "clear",
+        }
+    }
+}
+
+/// What a person is told of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notification {
+    PermissionPrompt,
+    IdlePrompt,
+}
+
+impl Occasion {
+    pub fn pre_tool_use(call: &ToolCall) -> Self {
+        Self::of_call(Event::PreToolUse, call)
+    }
+
+    pub fn permission_request(call: &ToolCall) -> Self {
+        Self::of_call(Event::PermissionRequest, call)
+    }
+
+    pub fn post_tool_use(call: &ToolCall, output: &[ResultBlock]) -> Self {
+        Self::of_call(Event::PostToolUse, call).with("tool_response", response(call, output))
+    }
+
+    pub fn post_tool_use_failure(call: &ToolCall, error: &str) -> Self {
+        Self::of_call(Event::PostToolUseFailure, call)
+            .with("error", json!(error))
+            .with("is_interrupt", json!(false))
+    }
+
+    pub fn user_prompt_submit(prompt: &str) -> Self {
+        Self::of(Event::UserPromptSubmit).with("prompt", json!(prompt))
+    }
+
+    pub fn notification(kind: Notification, message: &str) -> Self {
+        let (title, name) = match kind {
+            Notification::PermissionPrompt => ("Permission needed", "permission_prompt"),
+            Notification::IdlePrompt => ("Waiting", "idle_prompt"),
+        };
+        Self::of(Event::Notification)
+            .with("message", json!(message))
+            .with("title", json!(title))
+            .with("notification_type", json!(name))
+    }
+
+    /// `active` says that a hook has made the model go on already.
+    pub fn stop(active: bool, last_message: &str) -> Self {
+        Self::of(Event::Stop)
+            .with("stop_hook_active", json!(active))
+            .with("last_assistant_message", json!(last_message))
+    }
+
+    pub fn session_start(source: Source, model: &str) -> Self {
+        Self::of(Event::SessionStart)
+            .with("source", json!(source.name()))
+            .with("model", json!(model))
+    }
+
+    pub fn session_end(reason: &str) -> Self {
+        Self::of(Event::SessionEnd).with("reason", json!(reason))
+    }
+
+    /// An event as it might happen, for those who want to try their hooks.
+    pub fn sample(event: Event, tool: &str) -> Self {
+        let call = sample_call(tool);
+        match event {
+            Event::PreToolUse => Self::pre_tool_use(&call),
+            Event::PostToolUse => Self::post_tool_use(&call, &[ResultBlock::text("hello")]),
+            Event::PostToolUseFailure => Self::post_tool_use_failure(&call, "Exit code 1"),
+            Event::UserPromptSubmit => Self::user_prompt_submit("Fix the failing test"),
+            Event::PermissionRequest => Self::permission_request(&call),
+            Event::Notification => Self::notification(
+                Notification::PermissionPrompt,
+                &format!("agent-tui needs your permission to use {tool}"),
+            ),
+            Event::Stop => Self::stop(false, "Done."),
+            Event::SubagentStop => Self {
+                event,
+                ..Self::stop(false, "Done.")
+                    .with("agent_id", json!("agent-1"))
+                    .with("agent_type", json!("general-purpose"))
+            },
+            Event::PreCompact => Self::of(event)
+                .with("trigger", json!("manual"))
+                .with("custom_instructions", json!("")),
+            Event::SessionStart => Self::session_start(Source::Startup, "model"),
+            Event::SessionEnd => Self::session_end("other"),
+        }
+    }
+
+    /// The same with other fields, and more, as somebody wrote them down.
+    #[must_use]
+    pub fn overlaid(mut self, fields: Map<String, Value>) -> Self {
+        self.fields.extend(fields);
+        self
+    }
+
+    /// What matchers are compared with.
+    pub fn subject(&self) -> &str {
+        let field = self.event.subject_field();
+        let subject = field.and_then(|field| self.fields.get(field));
+        subject.and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// The whole input: what every hook is told, then what this event tells. What somebody wrote down wins.
+    pub fn input(&self, common: Map<String, Value>) -> Value {
+        let mut whole = common;
+        whole.extend(self.fields.clone());
+        whole.insert("hook_event_name".to_owned(), json!(self.event.name()));
+        Value::Object(whole)
+    }
+
+    fn of(event: Event) -> Self {
+        Self {
+            event,
+            fields: Map::new(),
+        }
+    }
+
+    fn of_call(event: Event, call: &ToolCall) -> Self {
+        Self::of(event)
+            .with("tool_name", json!(call.name))
+            .with("tool_input", call.input.clone())
+            .with("tool_use_id", json!(call.id))
+    }
+
+    fn with(mut self, field: &str, value: Value) -> Self {
+        self.fields.insert(field.to_owned(), value);
+        self
+    }
+}
+
+/// What a tool has answered: its content, and beside it the fields that hooks written for Claude Code look at.
+fn response(call: &ToolCall, output: &[ResultBlock]) -> Value {
+    let content = match output {
+        [ResultBlock::Text { text }] => json!(text),
+        blocks => json!(blocks),
+    };
+    let mut response = json!({ "content": content, "is_error": false });
+    if call.name == "Bash" {
+        response["stdout"] = json!(text_of(output));
+        response["stderr"] = json!("");
+        response["interrupted"] = json!(false);
+    } else if let Some(path) = call.input.get("file_path") {
+        response["filePath"] = path.clone();
+        response["success"] = json!(true);
+    }
+    response
+}
+
+fn text_of(output: &[ResultBlock]) -> String {
+    let texts = output.iter().filter_map(|block| match block {
+        ResultBlock::Text { text } => Some(text.as_str()),
+        ResultBlock::Image(_) => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+fn sample_call(tool: &str) -> ToolCall {
+    let input = match tool {
+        "Bash" => json!({ "command": "echo hello", "description": "Say hello" }),
+        "Read" => json!({ "file_path": "README.md" }),
+        "Write" => json!({ "file_path": "notes.txt", "content": "hello\n" }),
+        "Edit" => json!({ "file_path": "notes.txt", "old_string": "helo", "new_string": "hello" }),
+        "Glob" | "Grep" => json!({ "pattern": "TODO" }),
+        _ => json!({}),
+    };
+    ToolCall {
+        id: "toolu_sample".into(),
+        name: tool.to_owned(),
+        input,
+    }
+}

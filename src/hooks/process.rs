@@ -1,0 +1,233 @@
+//! One hook as a process: `bash -c` in a session of its own, without a terminal, fed and read without ever waiting for it
+//! longer than it may take. Nothing it has started is left when it is over.
+
+use std::io;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use process_wrap::tokio::ChildWrapper;
+use rustix::process::Signal;
+use tokio::io::AsyncWriteExt;
+use tokio::net::unix::pipe;
+use tokio::process::ChildStdin;
+use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use crate::tools::bash::group::Group;
+use crate::tools::bash::shell::{self, DRAIN, how_it_ended, read_some};
+
+/// More on stdout, and the hook is stopped. JSON may carry the content of a file.
+const MOST_STDOUT: usize = 4 << 20;
+const MOST_STDERR: usize = 256 << 10;
+/// How long a hook has to end by itself once it was told to.
+const TERM_GRACE: Duration = Duration::from_millis(300);
+/// How long a killed process is waited for; longer only if the kernel itself hangs.
+const KILL_GRACE: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// What came of a hook.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ran {
+    pub ended: Ended,
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
+    pub took: Duration,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    Exited(i32),
+    Signalled(i32),
+    TimedOut(Duration),
+    /// It printed more than anyone will read.
+    Flooded,
+    Cancelled,
+    NotStarted(String),
+}
+
+/// Runs a command in `project`, with `input` on its stdin, until it ends, its time is over or it is cancelled.
+pub async fn run(
+    command: &str,
+    limit: Duration,
+    project: &Path,
+    input: &[u8],
+    cancel: &CancellationToken,
+) -> Ran {
+    let begun = Instant::now();
+    let mut ran = Ran {
+        ended: Ended::Cancelled,
+        stdout: Vec::new(),
+        stderr: Vec::new(),
+        took: Duration::ZERO,
+    };
+    if cancel.is_cancelled() {
+        return ran;
+    }
+    match Process::start(command, project) {
+        Ok(mut process) => {
+            let deadline = begun + limit;
+            ran.ended = tokio::select! {
+                biased;
+                () = cancel.cancelled() => Ended::Cancelled,
+                () = sleep_until(deadline) => Ended::TimedOut(limit),
+                ended = process.attend(input, &mut ran.stdout, &mut ran.stderr) => ended,
+            };
+            process.end(&ran.ended).await;
+        }
+        Err(problem) => ran.ended = Ended::NotStarted(problem.to_string()),
+    }
+    ran.took = begun.elapsed();
+    ran
+}
+
+struct Process {
+    child: Box<dyn ChildWrapper>,
+    group: Group,
+    stdin: Option<ChildStdin>,
+    stdout: Stream,
+    stderr: Stream,
+}
+
+/// An output of the hook.
+struct Stream {
+    pipe: pipe::Receiver,
+    open: bool,
+    most: usize,
+}
+
+impl Process {
+    fn start(command: &str, project: &Path) -> io::Result<Self> {
+        let (stdout, to_stdout) = io::pipe()?;
+        let (stderr, to_stderr) = io::pipe()?;
+        let mut process = tokio::process::Command::new("bash");
+        process
+            .arg("-c")
+            .arg(command)
+            .current_dir(project)
+            .env("CLAUDE_PROJECT_DIR", project)
+            .env("AGENT_TUI_PROJECT_DIR", project)
+            .stdin(Stdio::piped())
+            .stdout(to_stdout)
+            .stderr(to_stderr);
+        let (mut child, group) = shell::spawn(process, project)?;
+        Ok(Self {
+            stdin: child.stdin().take(),
+            child,
+            group,
+            stdout: Stream::new(stdout, MOST_STDOUT)?,
+            stderr: Stream::new(stderr, MOST_STDERR)?,
+        })
+    }
+
+    /// Feeds and reads it until it has ended; then, where its children hold its outputs open, for a moment more.
+    async fn attend(&mut self, input: &[u8], out: &mut Vec<u8>, err: &mut Vec<u8>) -> Ended {
+        let Self {
+            child,
+            stdin,
+            stdout,
+            stderr,
+            ..
+        } = self;
+        let stdin = stdin.take();
+        // A hook may read none of it, or go away in the middle.
+        let feeding = async move {
+            if let Some(mut stdin) = stdin {
+                let _ = stdin.write_all(input).await;
+            }
+        };
+        let mut feeding = std::pin::pin!(feeding);
+        let mut fed = false;
+        let status = loop {
+            tokio::select! {
+                biased;
+                // Before the outputs: what a hook leaves behind may go on printing for ever.
+                status = child.wait() => break status,
+                () = &mut feeding, if !fed => fed = true,
+                more = stdout.read(out), if stdout.open => if more.is_flood() { return Ended::Flooded },
+                more = stderr.read(err), if stderr.open => if more.is_flood() { return Ended::Flooded },
+            }
+        };
+        let until = Instant::now() + DRAIN;
+        for (stream, bytes) in [(stdout, out), (stderr, err)] {
+            while stream.open {
+                match timeout_at(until, stream.read(bytes)).await {
+                    Ok(More::Flood) => return Ended::Flooded,
+                    Ok(More::Some) => {}
+                    Err(_) => break,
+                }
+            }
+        }
+        match status.map(how_it_ended) {
+            Ok(shell::Ended::Exited(code)) => Ended::Exited(code),
+            Ok(shell::Ended::Signalled(signal)) => Ended::Signalled(signal),
+            Ok(_) => Ended::NotStarted("its end could not be awaited".into()),
+            Err(error) => Ended::NotStarted(format!("its end could not be awaited: {error}")),
+        }
+    }
+
+    /// Ends what still lives: of a hook that was cut off the whole group, TERM and then KILL; of one that has ended what it
+    /// left running.
+    async fn end(mut self, ended: &Ended) {
+        if matches!(
+            ended,
+            Ended::TimedOut(_) | Ended::Flooded | Ended::Cancelled
+        ) {
+            self.group.signal(Signal::TERM);
+            // One that floods must not be stopped by a full pipe from hearing the signal.
+            drop((self.stdin, self.stdout, self.stderr));
+            let (child, group) = (&mut self.child, &self.group);
+            let gone = async {
+                let _ = child.wait().await;
+                while group.is_alive() {
+                    sleep(PAUSE).await;
+                }
+            };
+            if timeout(TERM_GRACE, gone).await.is_err() {
+                self.group.signal(Signal::KILL);
+                let _ = timeout(KILL_GRACE, self.child.wait()).await;
+            }
+        }
+        // Looking for those who have left the group reads files.
+        let group = self.group.take();
+        let _ = tokio::task::spawn_blocking(move || group.end()).await;
+    }
+}
+
+/// What reading has brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum More {
+    Some,
+    Flood,
+}
+
+impl More {
+    fn is_flood(self) -> bool {
+        self == More::Flood
+    }
+}
+
+impl Stream {
+    fn new(reader: io::PipeReader, most: usize) -> io::Result<Self> {
+        Ok(Self {
+            pipe: pipe::Receiver::from_owned_fd(reader.into())?,
+            open: true,
+            most,
+        })
+    }
+
+    /// Cancel-safe.
+    async fn read(&mut self, into: &mut Vec<u8>) -> More {
+        match read_some(&self.pipe).await {
+            Ok(bytes) if !bytes.is_empty() => {
+                let room = self.most.saturating_sub(into.len());
+                into.extend_from_slice(&bytes[..bytes.len().min(room)]);
+                if bytes.len() > room {
+                    return More::Flood;
+                }
+            }
+            Ok(_) | Err(_) => self.open = false,
+        }
+        More::Some
+    }
+}

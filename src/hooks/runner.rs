@@ -1,0 +1,146 @@
+//! Runs all hooks of an event side by side, and puts together what they say.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use serde_json::{Map, Value, json};
+use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use tokio_util::sync::CancellationToken;
+
+use super::answer::Answer;
+use super::config::{Hook, matching};
+use super::event::Event;
+use super::occasion::Occasion;
+use super::process::{self, Ran};
+use super::said::Said;
+use crate::protocol::{Mode, SessionId};
+
+/// How long nothing happens before the person is told that she is waited for.
+pub const IDLE_AFTER: Duration = Duration::from_secs(60);
+/// All the time that the hooks of a session's end have: nobody waits longer for a program that is told to end.
+const LAST_WORDS: Duration = Duration::from_millis(700);
+
+/// The hooks of a session.
+pub struct Runner {
+    hooks: Vec<Hook>,
+    project: PathBuf,
+    session: SessionId,
+    transcript: PathBuf,
+    /// What no hook may read.
+    keys: Vec<String>,
+    pub idle_after: Duration,
+    /// Held by every call that runs: by those that may run side by side together, by one that a hook has made into
+    /// something else alone.
+    gate: RwLock<()>,
+}
+
+/// What every hook is told about the moment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scene {
+    pub cwd: PathBuf,
+    pub mode: Mode,
+}
+
+/// One hook with what came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Told<'h> {
+    pub hook: &'h Hook,
+    pub ran: Ran,
+    pub said: Said,
+}
+
+/// That a call runs, among others or alone.
+pub enum Pass<'g> {
+    Shared(RwLockReadGuard<'g, ()>),
+    Alone(RwLockWriteGuard<'g, ()>),
+}
+
+impl Runner {
+    pub fn new(hooks: Vec<Hook>, project: &Path, session: SessionId, transcript: &Path) -> Self {
+        Self {
+            hooks,
+            project: project.to_owned(),
+            session,
+            transcript: transcript.to_owned(),
+            keys: crate::config::keys(),
+            idle_after: IDLE_AFTER,
+            gate: RwLock::new(()),
+        }
+    }
+
+    pub fn hooks(&self) -> &[Hook] {
+        &self.hooks
+    }
+
+    /// Whether there is any hook of this event.
+    pub fn has(&self, event: Event) -> bool {
+        self.hooks.iter().any(|hook| hook.event == event)
+    }
+
+    /// Whether a hook of this event is for this tool, or whatever else the event is about.
+    pub fn wants(&self, event: Event, subject: &str) -> bool {
+        !matching(&self.hooks, event, subject).is_empty()
+    }
+
+    /// Runs the hooks of an event, and waits for all of them.
+    pub async fn fire(
+        &self,
+        occasion: &Occasion,
+        scene: &Scene,
+        cancel: &CancellationToken,
+    ) -> Answer {
+        let input = self.input(occasion, scene);
+        let told = self.tell(occasion, &input, cancel).await;
+        Answer::of(
+            occasion.event,
+            told.into_iter().map(|told| (told.hook, told.said)),
+        )
+    }
+
+    /// What the hooks read on their stdin.
+    pub fn input(&self, occasion: &Occasion, scene: &Scene) -> Vec<u8> {
+        let common = json!({
+            "session_id": self.session,
+            "transcript_path": self.transcript,
+            "cwd": scene.cwd,
+            "permission_mode": scene.mode.name(),
+        });
+        let common = match common {
+            Value::Object(common) => common,
+            _ => Map::new(),
+        };
+        let mut input = occasion.input(common).to_string().into_bytes();
+        crate::config::without_keys(&mut input, &self.keys);
+        input.push(b'\n');
+        input
+    }
+
+    /// Runs each hook that matches, all at once. In the order of the settings.
+    pub async fn tell(
+        &self,
+        occasion: &Occasion,
+        input: &[u8],
+        cancel: &CancellationToken,
+    ) -> Vec<Told<'_>> {
+        let hooks = matching(&self.hooks, occasion.event, occasion.subject());
+        let runs = hooks.into_iter().map(|hook| async move {
+            let limit = match occasion.event {
+                Event::SessionEnd => hook.timeout.min(LAST_WORDS),
+                _ => hook.timeout,
+            };
+            let ran = process::run(&hook.command, limit, &self.project, input, cancel).await;
+            let said = Said::by(occasion.event, &ran);
+            Told { hook, ran, said }
+        });
+        join_all(runs).await
+    }
+
+    pub async fn pass_shared(&self) -> Pass<'_> {
+        Pass::Shared(self.gate.read().await)
+    }
+
+    pub async fn pass_alone(&self) -> Pass<'_> {
+        Pass::Alone(self.gate.write().await)
+    }
+}

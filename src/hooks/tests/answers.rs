@@ -1,0 +1,413 @@
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::hooks::process::{Ended, Ran};
+use crate::hooks::said::Said;
+use crate::hooks::{Answer, Event, Hook, Occasion};
+use crate::permissions::{Cause, Decision, HookWord, Verdict, tempered};
+use crate::protocol::{Mode, ResultBlock, ToolCall};
+
+fn ran(code: i32, stdout: &str, stderr: &str) -> Ran {
+    Ran {
+        ended: Ended::Exited(code),
+        stdout: stdout.into(),
+        stderr: stderr.into(),
+        took: Duration::ZERO,
+    }
+}
+
+fn printed(event: Event, stdout: &str) -> Said {
+    Said::by(event, &ran(0, stdout, ""))
+}
+
+fn decides(decision: Decision, reason: &str) -> Said {
+    Said {
+        decision: Some((decision, reason.into())),
+        ..Said::default()
+    }
+}
+
+fn hook(command: &str) -> Hook {
+    crate::hooks::rig::hook(Event::PreToolUse, command)
+}
+
+#[test]
+fn silence_says_nothing() {
+    for event in Event::ALL {
+        assert_eq!(printed(event, ""), Said::default());
+        assert_eq!(printed(event, " \n"), Said::default());
+        assert_eq!(printed(event, "{}"), Said::default());
+    }
+}
+
+#[test]
+fn every_field_of_the_output_is_understood() {
+    let output = json!({
+        "continue": false, "stopReason": "enough", "suppressOutput": true, "systemMessage": "look",
+        "hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "ask",
+            "permissionDecisionReason": "why not", "updatedInput": {"command": "ls"}, "additionalContext": "know this"},
+    });
+    let expected = Said {
+        decision: Some((Decision::Ask, "why not".into())),
+        halt: Some("enough".into()),
+        updated_input: Some(json!({"command": "ls"})),
+        context: Some("know this".into()),
+        message: Some("look".into()),
+        problem: None,
+    };
+    assert_eq!(printed(Event::PreToolUse, &output.to_string()), expected);
+}
+
+#[test]
+fn the_old_form_still_counts() {
+    let block = r#"{"decision": "block", "reason": "no"}"#;
+    for event in [
+        Event::PreToolUse,
+        Event::PostToolUse,
+        Event::UserPromptSubmit,
+        Event::Stop,
+        Event::SubagentStop,
+    ] {
+        assert_eq!(
+            printed(event, block),
+            decides(Decision::Deny, "no"),
+            "{event:?}"
+        );
+    }
+    let approve = r#"{"decision": "approve", "reason": "yes"}"#;
+    assert_eq!(
+        printed(Event::PreToolUse, approve),
+        decides(Decision::Allow, "yes")
+    );
+    assert_eq!(printed(Event::PostToolUse, approve), Said::default());
+}
+
+#[test]
+fn a_permission_request_is_answered_in_its_own_form() {
+    let answer = |decision: serde_json::Value| {
+        let output = json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}});
+        printed(Event::PermissionRequest, &output.to_string())
+    };
+    assert_eq!(
+        answer(json!({"behavior": "allow", "updatedInput": {"a": 1}})),
+        Said {
+            updated_input: Some(json!({"a": 1})),
+            ..decides(Decision::Allow, "it gave no reason")
+        }
+    );
+    assert_eq!(
+        answer(json!({"behavior": "deny", "message": "no", "interrupt": true})),
+        Said {
+            halt: Some("no".into()),
+            ..decides(Decision::Deny, "no")
+        }
+    );
+}
+
+#[test]
+fn plain_text_is_context_where_the_event_takes_it() {
+    for event in Event::ALL {
+        let context = event
+            .takes_plain_context()
+            .then(|| "the branch is main".to_owned());
+        let expected = Said {
+            context,
+            ..Said::default()
+        };
+        assert_eq!(
+            printed(event, "the branch is main\n"),
+            expected,
+            "{event:?}"
+        );
+    }
+    assert_eq!(
+        printed(Event::SessionStart, "{not json").context,
+        Some("{not json".into())
+    );
+}
+
+#[test]
+fn exit_2_blocks_with_stderr_whatever_stdout_says() {
+    let allow = r#"{"hookSpecificOutput": {"permissionDecision": "allow"}}"#;
+    for event in Event::ALL {
+        let said = Said::by(event, &ran(2, allow, "not here\n"));
+        if event.blocks().is_some() {
+            assert_eq!(said, decides(Decision::Deny, "not here"), "{event:?}");
+        } else {
+            assert_eq!(
+                said.problem.as_deref(),
+                Some("exit code 2: not here"),
+                "{event:?}"
+            );
+            assert_eq!(said.decision, None);
+        }
+    }
+}
+
+#[test]
+fn other_codes_and_signals_are_for_the_person_and_block_nothing() {
+    let cases = [
+        (Ended::Exited(1), "exit code 1: oh"),
+        (Ended::Exited(77), "exit code 77: oh"),
+        (
+            Ended::Exited(126),
+            "exit code 126 (found, but not executable): oh",
+        ),
+        (Ended::Exited(127), "exit code 127 (command not found): oh"),
+        (Ended::Signalled(9), "it was ended by signal 9"),
+    ];
+    for (ended, problem) in cases {
+        let ran = Ran {
+            ended,
+            ..ran(0, "{\"decision\":\"block\"}", "oh")
+        };
+        let expected = Said {
+            problem: Some(problem.into()),
+            ..Said::default()
+        };
+        assert_eq!(Said::by(Event::PreToolUse, &ran), expected);
+    }
+}
+
+#[test]
+fn a_guard_that_was_cut_off_means_ask() {
+    for ended in [
+        Ended::TimedOut(Duration::from_secs(60)),
+        Ended::Flooded,
+        Ended::NotStarted("no bash".into()),
+    ] {
+        let ran = Ran {
+            ended,
+            ..ran(0, "", "")
+        };
+        let said = Said::by(Event::PreToolUse, &ran);
+        assert_eq!(
+            said.decision.map(|(decision, _)| decision),
+            Some(Decision::Ask)
+        );
+        assert!(said.problem.is_some());
+        let said = Said::by(Event::PostToolUse, &ran);
+        assert_eq!(said.decision, None);
+        assert!(said.problem.is_some());
+    }
+}
+
+#[test]
+fn output_that_is_not_json_is_complained_about_and_decides_nothing() {
+    let said = printed(Event::PreToolUse, r#"{"decision": "block""#);
+    assert_eq!(said.decision, None);
+    assert!(
+        said.problem
+            .expect("a problem")
+            .starts_with("its output is not JSON")
+    );
+    assert_eq!(printed(Event::PreToolUse, "[1, 2]"), Said::default());
+}
+
+#[test]
+fn a_decision_that_means_nothing_is_asked_about() {
+    for output in [
+        json!({"hookSpecificOutput": {"permissionDecision": "defer"}}),
+        json!({"hookSpecificOutput": {"permissionDecision": true}}),
+        json!({"decision": "maybe"}),
+        json!({"continue": "no"}),
+        json!({"hookSpecificOutput": {"permissionDecision": "allow", "updatedInput": "rm"}}),
+    ] {
+        let said = printed(Event::PreToolUse, &output.to_string());
+        assert_eq!(
+            said.decision.map(|(decision, _)| decision),
+            Some(Decision::Ask),
+            "{output}"
+        );
+        assert!(said.problem.is_some(), "{output}");
+    }
+}
+
+#[test]
+fn long_texts_are_cut() {
+    let said = Said::by(Event::PreToolUse, &ran(2, "", &"x".repeat(20_000)));
+    let (_, reason) = said.decision.expect("denied");
+    assert_eq!(
+        reason.chars().filter(|letter| *letter == 'x').count(),
+        10_000
+    );
+    let said = Said::by(Event::PreToolUse, &ran(1, "", &"line\n".repeat(5_000)));
+    assert!(said.problem.expect("a problem").lines().count() <= 12);
+}
+
+#[test]
+fn deny_beats_ask_beats_allow_in_any_order() {
+    let words = [Decision::Allow, Decision::Ask, Decision::Deny];
+    for first in words {
+        for second in words {
+            let hooks = [hook("one"), hook("two")];
+            let said = [
+                (&hooks[0], decides(first, "a")),
+                (&hooks[1], decides(second, "b")),
+            ];
+            let word = Answer::of(Event::PreToolUse, said).word.expect("a word");
+            let strictest = words
+                .into_iter()
+                .rfind(|word| *word == first || *word == second);
+            assert_eq!(Some(word.decision), strictest, "{first:?} {second:?}");
+            let by = if word.decision == first {
+                "`one`"
+            } else {
+                "`two`"
+            };
+            assert_eq!(word.by, format!("{by} in settings.json"));
+        }
+    }
+}
+
+#[test]
+fn what_hooks_say_to_person_and_model_is_put_together_in_order() {
+    let hooks = [hook("one"), hook("two\nlines")];
+    let say = |context: &str, message: &str| Said {
+        context: Some(context.into()),
+        message: Some(message.into()),
+        ..Said::default()
+    };
+    let rewrites = |to: i32, said: Said| Said {
+        updated_input: Some(json!({"a": to})),
+        ..said
+    };
+    let answer = Answer::of(
+        Event::PreToolUse,
+        [
+            (&hooks[0], rewrites(1, say("a", "m"))),
+            (&hooks[1], rewrites(2, say("b", "n"))),
+        ],
+    );
+    let second = "`two…` in settings.json";
+    assert_eq!(answer.context, ["a", "b"]);
+    assert_eq!(
+        answer.updated_input,
+        Some((json!({"a": 2}), second.to_owned()))
+    );
+    assert_eq!(
+        answer.notices,
+        [
+            "PreToolUse hook `one` in settings.json says: m".to_owned(),
+            format!(
+                "two hooks rewrite the same call; that of {second} counts, not that of `one` in settings.json"
+            ),
+            format!("PreToolUse hook {second} says: n"),
+        ]
+    );
+}
+
+fn verdict(decision: Decision, cause: Cause) -> Verdict {
+    Verdict {
+        decision,
+        reason: "before".into(),
+        cause,
+    }
+}
+
+#[test]
+fn hooks_tighten_and_never_loosen() {
+    use Decision::{Allow, Ask, Deny};
+    let rule = || {
+        let mut rules = crate::permissions::Rules::default();
+        let source = crate::permissions::Source("file".into());
+        rules
+            .add(crate::permissions::RuleList::Ask, "Bash", &source)
+            .expect("a rule");
+        Cause::Rule(rules.ask[0].clone())
+    };
+    let after = |before: Verdict, word: Decision| {
+        let word = HookWord {
+            decision: word,
+            reason: "r".into(),
+            by: "`h` in f".into(),
+        };
+        let after = tempered(before, &word);
+        (
+            after.decision,
+            after.cause == Cause::Hook("`h` in f".into()),
+        )
+    };
+    // Only the default gives way to an allow.
+    assert_eq!(after(verdict(Ask, Cause::Default), Allow), (Allow, true));
+    assert_eq!(after(verdict(Ask, Cause::Default), Ask), (Ask, true));
+    for cause in [rule(), Cause::BuiltIn, Cause::ProtectedPath] {
+        assert_eq!(after(verdict(Ask, cause.clone()), Ask), (Ask, false));
+        assert_eq!(after(verdict(Ask, cause), Allow), (Ask, false));
+    }
+    for cause in [
+        rule(),
+        Cause::BuiltIn,
+        Cause::Mode(Mode::Plan),
+        Cause::Default,
+    ] {
+        for word in [Allow, Ask, Deny] {
+            assert_eq!(after(verdict(Deny, cause.clone()), word), (Deny, false));
+        }
+    }
+    for cause in [
+        rule(),
+        Cause::Classifier,
+        Cause::Mode(Mode::BypassPermissions),
+    ] {
+        assert_eq!(after(verdict(Allow, cause.clone()), Ask), (Ask, true));
+        assert_eq!(after(verdict(Allow, cause.clone()), Deny), (Deny, true));
+        assert_eq!(after(verdict(Allow, cause), Allow), (Allow, false));
+    }
+    assert_eq!(after(verdict(Ask, rule()), Deny), (Deny, true));
+}
+
+#[test]
+fn the_input_has_the_fields_of_its_event() {
+    let common = || match json!({"session_id": "s"}) {
+        serde_json::Value::Object(common) => common,
+        _ => panic!(),
+    };
+    let call = ToolCall {
+        id: "c1".into(),
+        name: "Bash".into(),
+        input: json!({"command": "ls"}),
+    };
+    assert_eq!(
+        Occasion::post_tool_use(&call, &[ResultBlock::text("a\nb")]).input(common()),
+        json!({"session_id": "s", "hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"},
+            "tool_use_id": "c1", "tool_response": {"content": "a\nb", "is_error": false, "stdout": "a\nb", "stderr": "",
+            "interrupted": false}})
+    );
+    let fields = |event| {
+        let input = Occasion::sample(event, "Bash").input(common());
+        let input = input.as_object().expect("an object");
+        let mut names: Vec<String> = input.keys().cloned().collect();
+        names.retain(|name| name != "session_id" && name != "hook_event_name");
+        names.join(" ")
+    };
+    assert_eq!(
+        fields(Event::PreToolUse),
+        "tool_name tool_input tool_use_id"
+    );
+    assert_eq!(
+        fields(Event::PermissionRequest),
+        "tool_name tool_input tool_use_id"
+    );
+    assert_eq!(
+        fields(Event::PostToolUseFailure),
+        "tool_name tool_input tool_use_id error is_interrupt"
+    );
+    assert_eq!(fields(Event::UserPromptSubmit), "prompt");
+    assert_eq!(
+        fields(Event::Notification),
+        "message title notification_type"
+    );
+    assert_eq!(
+        fields(Event::Stop),
+        "stop_hook_active last_assistant_message"
+    );
+    assert_eq!(
+        fields(Event::SubagentStop),
+        "stop_hook_active last_assistant_message agent_id agent_type"
+    );
+    assert_eq!(fields(Event::PreCompact), "trigger custom_instructions");
+    assert_eq!(fields(Event::SessionStart), "source model");
+    assert_eq!(fields(Event::SessionEnd), "reason");
+}

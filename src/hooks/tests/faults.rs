@@ -1,0 +1,190 @@
+//! Every fault of a hook that can be made on purpose (FAULTS, section G), with real processes.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::hooks::process::{Ended, Ran, run};
+use crate::tools::files::scratch::Scratch;
+
+const LONG: Duration = Duration::from_secs(30);
+const SHORT: Duration = Duration::from_millis(150);
+
+async fn ran(command: &str, limit: Duration, input: &[u8]) -> Ran {
+    let scratch = Scratch::new();
+    run_in(&scratch.root, command, limit, input).await
+}
+
+async fn run_in(project: &Path, command: &str, limit: Duration, input: &[u8]) -> Ran {
+    run(command, limit, project, input, &CancellationToken::new()).await
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("text")
+}
+
+/// Waits until the process whose number a hook has written into a file is gone: a signal takes a moment to be obeyed.
+async fn gone(pid_file: &Path) {
+    let pid = std::fs::read_to_string(pid_file).expect("the hook has written it");
+    let lives = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+        // One that is dead and not yet buried does not live.
+        status.is_ok_and(|status| !status.contains(") Z "))
+    };
+    let since = Instant::now();
+    while lives() {
+        assert!(since.elapsed() < Duration::from_secs(10), "it lives on");
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_hook_reads_its_input_and_its_words_are_kept_apart() {
+    let ran = ran("cat; echo oh >&2; exit 3", LONG, b"{\"a\":1}\n").await;
+    assert_eq!(ran.ended, Ended::Exited(3));
+    assert_eq!(
+        (text(&ran.stdout), text(&ran.stderr)),
+        ("{\"a\":1}\n", "oh\n")
+    );
+}
+
+#[tokio::test]
+async fn a_hook_runs_in_the_project_without_a_terminal_and_knows_where_it_is() {
+    let scratch = Scratch::new();
+    let command = "pwd -P; echo $CLAUDE_PROJECT_DIR; echo $AGENT_TUI_PROJECT_DIR; (: < /dev/tty) 2>/dev/null || echo none; \
+        [ $(ps -o sid= -p $$) = $$ ] && echo own session";
+    let ran = run_in(&scratch.root, command, LONG, b"").await;
+    let root = scratch.root.display();
+    assert_eq!(
+        text(&ran.stdout),
+        format!("{root}\n{root}\n{root}\nnone\nown session\n")
+    );
+}
+
+#[tokio::test]
+async fn g1_a_hook_that_never_ends_is_cut_off_with_its_group() {
+    let scratch = Scratch::new();
+    let command = "sleep 100 & echo $! > child; wait";
+    let begun = Instant::now();
+    let ran = run_in(&scratch.root, command, SHORT, b"").await;
+    assert_eq!(ran.ended, Ended::TimedOut(SHORT));
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    gone(&scratch.root.join("child")).await;
+}
+
+#[tokio::test]
+async fn g1_a_hook_that_ignores_term_is_killed() {
+    let scratch = Scratch::new();
+    let command = "trap '' TERM; echo $$ > self; while :; do sleep 1; done";
+    let ran = run_in(&scratch.root, command, SHORT, b"").await;
+    assert_eq!(ran.ended, Ended::TimedOut(SHORT));
+    gone(&scratch.root.join("self")).await;
+}
+
+#[tokio::test]
+async fn g2_a_hook_that_floods_is_killed_and_what_it_said_is_bounded() {
+    for to in ["", " >&2"] {
+        let ran = ran(&format!("yes 0123456789{to}"), LONG, b"").await;
+        assert_eq!(ran.ended, Ended::Flooded);
+        assert!(ran.stdout.len() <= 4 << 20 && ran.stderr.len() <= 256 << 10);
+    }
+}
+
+#[tokio::test]
+async fn g3_exit_codes_signals_and_missing_scripts_are_told_apart() {
+    let scratch = Scratch::new();
+    let script = |name: &str, text: &str, mode: u32| {
+        let path = scratch.root.join(name);
+        std::fs::write(&path, text).expect("written");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).expect("mode");
+    };
+    script("not-executable.sh", "#!/bin/sh\n", 0o644);
+    script("no-shebang.sh", "echo ran\n", 0o755);
+    let cases = [
+        ("exit 0", Ended::Exited(0), ""),
+        ("exit 77", Ended::Exited(77), ""),
+        ("kill -9 $$", Ended::Signalled(9), ""),
+        ("./missing.sh", Ended::Exited(127), "No such file"),
+        (
+            "./not-executable.sh",
+            Ended::Exited(126),
+            "ermission denied",
+        ),
+        ("./no-shebang.sh", Ended::Exited(0), ""),
+    ];
+    for (command, ended, stderr) in cases {
+        let ran = run_in(&scratch.root, command, LONG, b"").await;
+        assert_eq!(ran.ended, ended, "{command}");
+        assert!(
+            text(&ran.stderr).contains(stderr),
+            "{command}: {}",
+            text(&ran.stderr)
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_hook_that_cannot_be_started_says_why() {
+    let ran = run_in(Path::new("/nonexistent/place"), "true", LONG, b"").await;
+    let Ended::NotStarted(why) = ran.ended else {
+        panic!("{ran:?}");
+    };
+    assert!(why.contains("is gone"), "{why}");
+}
+
+#[tokio::test]
+async fn g6_a_hook_that_never_reads_its_input_does_not_block() {
+    let large = vec![b'x'; 10 << 20];
+    let ran = ran("echo done", LONG, &large).await;
+    assert_eq!((ran.ended, text(&ran.stdout)), (Ended::Exited(0), "done\n"));
+}
+
+#[tokio::test]
+async fn g6_a_hook_that_closes_its_input_at_once_does_not_fail() {
+    let large = vec![b'x'; 10 << 20];
+    let ran = ran("exec <&-; echo done", LONG, &large).await;
+    assert_eq!((ran.ended, text(&ran.stdout)), (Ended::Exited(0), "done\n"));
+}
+
+#[tokio::test]
+async fn g6_children_left_in_the_background_are_killed_and_not_waited_for() {
+    let scratch = Scratch::new();
+    let command =
+        "sleep 100 & echo $! > one; setsid sleep 100 >/dev/null 2>&1 & echo $! > two; echo done";
+    let begun = Instant::now();
+    let ran = run_in(&scratch.root, command, LONG, b"").await;
+    assert_eq!((ran.ended, text(&ran.stdout)), (Ended::Exited(0), "done\n"));
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    gone(&scratch.root.join("one")).await;
+    gone(&scratch.root.join("two")).await;
+}
+
+#[tokio::test]
+async fn a_hook_is_cancelled_with_what_it_is_about() {
+    let scratch = Scratch::new();
+    let cancel = CancellationToken::new();
+    let ready = scratch.root.join("ready");
+    let command = "echo $$ > ready.new; mv ready.new ready; sleep 100";
+    let running = run(command, LONG, &scratch.root, b"", &cancel);
+    let stopping = async {
+        while !ready.exists() {
+            tokio::task::yield_now().await;
+        }
+        cancel.cancel();
+    };
+    let (ran, ()) = tokio::join!(running, stopping);
+    assert_eq!(ran.ended, Ended::Cancelled);
+    gone(&ready).await;
+}
+
+#[tokio::test]
+async fn one_that_is_cancelled_already_is_not_started() {
+    let scratch = Scratch::new();
+    let cancel = CancellationToken::new();
+    cancel.cancel();
+    let ran = run("touch started", LONG, &scratch.root, b"", &cancel).await;
+    assert_eq!(ran.ended, Ended::Cancelled);
+    assert!(!scratch.root.join("started").exists());
+}
