@@ -223,6 +223,7 @@ async fn run_script(home: &Path, script: &Path) -> Duration {
         branch: None,
         context_window: None,
         price: None,
+        beginning: agent_tui::hooks::occasion::Source::Startup,
         notices: Vec::new(),
     });
     let since = Instant::now();

@@ -125,6 +125,7 @@ impl Screen {
             branch: None,
             context_window: None,
             price: None,
+            hooks: Vec::new(),
             history: (0..count).map(message).collect(),
         }));
         screen.draw();

@@ -160,6 +160,11 @@ impl Asides {
         }
     }
 
+    /// Where something that happens beside the turns is reported.
+    pub fn reporter(&self) -> mpsc::Sender<Report> {
+        self.reporter.clone()
+    }
+
     /// What the model has not been told yet.
     pub fn take_said(&mut self) -> Vec<Block> {
         std::mem::take(&mut self.said)
@@ -185,6 +190,7 @@ impl Asides {
                 let _ = written.send(());
             }
             Report::Notice(text) => journal.notice(text),
+            Report::Halted(reason) => journal.notice(reason),
             Report::Asked(request, reply) => {
                 if let Some(running) = self.running.get_mut(&request.call) {
                     running.reply = Some(reply);

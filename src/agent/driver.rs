@@ -11,12 +11,15 @@ use tokio_util::sync::CancellationToken;
 use super::Setup;
 use super::asides::Asides;
 use super::history;
+use super::hooking::{Prompting, Starting};
 use super::journal::Journal;
 use super::turn::{Fact, Next, Turn};
 use crate::executor::{Context, Executor, Policy, pipeline::Report};
+use crate::hooks;
 use crate::protocol::event::SessionOpened;
 use crate::protocol::{
-    AgentEvent, Block, CallId, Command, Ending, Message, Origin, ToolDefinition, TurnEvent,
+    AgentEvent, Block, CallId, Command, Ending, HookInfo, Leaving, Message, Origin, ToolDefinition,
+    TurnEvent,
 };
 use crate::provider::{
     Batch, Provider, ProviderError, Request, ResponseStream, StreamEvent, retry,
@@ -26,7 +29,7 @@ use crate::tools::bash::jobs::Status;
 
 pub struct Agent {
     provider: Arc<dyn Provider>,
-    request: Request,
+    pub(super) request: Request,
     tools: Arc<Vec<ToolDefinition>>,
     pub(super) messages: Arc<Vec<Message>>,
     pub(super) context: Arc<Context>,
@@ -37,7 +40,7 @@ pub struct Agent {
     pub(super) asides: Asides,
     inbox: mpsc::UnboundedReceiver<Command>,
     pub(super) outbox: mpsc::Sender<AgentEvent>,
-    session: CancellationToken,
+    pub(super) session: CancellationToken,
     /// What the person wrote while a turn was running.
     pub(super) queued: VecDeque<Vec<Block>>,
     /// Whether what waits goes out by itself once the turn is over: only when it is done, or has stopped to make way.
@@ -46,6 +49,10 @@ pub struct Agent {
     pub(super) permitted: HashSet<CallId>,
     /// Nobody can send commands any more.
     pub(super) deserted: bool,
+    /// What hooks have to say to the begin of the session, until the model was told.
+    pub(super) starting: Option<Starting>,
+    pub(super) beginning: hooks::occasion::Source,
+    pub(super) leaving: Option<Leaving>,
 }
 
 /// What the exchange waits for, beside calls and commands.
@@ -54,6 +61,10 @@ pub(super) enum Waiting {
     Stream(Box<dyn ResponseStream>),
     Results,
     NextTry(Instant),
+    /// Hooks look at a prompt.
+    Prompting(Prompting),
+    /// Hooks are asked whether the turn may end.
+    Stopping(BoxFuture<'static, hooks::Answer>),
 }
 
 /// What came of waiting.
@@ -63,6 +74,10 @@ enum Came {
     TimeToTry,
     TimeToTell,
     BackgroundEnded(CallId, Status),
+    /// Hooks have looked at a prompt.
+    Looked(Vec<Block>, hooks::Answer),
+    /// Hooks have said whether the turn may end.
+    Judged(hooks::Answer),
     Report(Report),
     Aside(Report),
     Command(Option<Command>),
@@ -71,10 +86,12 @@ enum Came {
 /// One exchange under way.
 pub(super) struct Exchange {
     pub(super) turn: Turn,
-    token: CancellationToken,
+    pub(super) token: CancellationToken,
     pub(super) executor: Executor,
     pub(super) waiting: Waiting,
     attempt: u32,
+    /// A message of the person has gone into the history.
+    pub(super) prompted: bool,
 }
 
 impl Agent {
@@ -95,6 +112,7 @@ impl Agent {
             branch: setup.branch,
             context_window: setup.context_window,
             price: setup.price,
+            hooks: hooks_of(&setup.context),
             tools: tools.iter().map(|tool| tool.name.clone()).collect(),
             history: messages.to_vec(),
         }));
@@ -127,12 +145,16 @@ impl Agent {
             send_queue: true,
             permitted: HashSet::new(),
             deserted: false,
+            starting: None,
+            beginning: setup.beginning,
+            leaving: None,
         }
     }
 
     /// Answers messages until nobody sends any more.
     pub async fn run(mut self) {
         self.tell().await;
+        self.begin_session();
         loop {
             let waiting = if self.send_queue {
                 self.queued.pop_front()
@@ -153,12 +175,15 @@ impl Agent {
             }
         }
         self.asides.end(&mut self.journal).await;
+        self.end_session().await;
         self.tell().await;
         self.context.env.groups.end().await;
     }
 
     /// Waits, while nothing runs but what the person runs, for a message; `None` once nobody can send one any more.
     async fn next_prompt(&mut self) -> Option<Vec<Block>> {
+        let mut idle = std::pin::pin!(self.idle());
+        let mut is_told = false;
         loop {
             tokio::select! {
                 command = self.inbox.recv() => {
@@ -166,9 +191,13 @@ impl Agent {
                         return Some(prompt);
                     }
                 }
-                report = self.asides.next() => self.asides.handle(report, &mut self.journal),
+                report = self.asides.next() => self.hear_aside(report),
                 (call, status) = self.context.env.groups.jobs.next_end() => {
                     self.background_ended(call, status);
+                }
+                () = &mut idle, if !is_told => {
+                    is_told = true;
+                    self.notify_idle();
                 }
             }
             self.tell().await;
@@ -177,20 +206,24 @@ impl Agent {
 
     async fn exchange(&mut self, prompt: Vec<Block>) {
         self.journal.begin_turn();
-        self.add_user(prompt);
         let origin = Origin {
             provider: self.provider.name().to_owned(),
             model: self.request.model.clone(),
         };
         let token = self.session.child_token();
+        let limits = super::limits::Limits {
+            asks_to_stop: self.asks_to_stop(),
+            ..self.limits
+        };
         let mut exchange = Exchange {
-            turn: Turn::new(origin, self.limits, self.retry, fastrand::u64(..)),
+            turn: Turn::new(origin, limits, self.retry, fastrand::u64(..)),
             executor: Executor::new(self.context.clone(), self.policy, &token),
             token,
             waiting: Waiting::Results,
             attempt: 0,
+            prompted: false,
         };
-        let mut nexts = vec![Next::Request];
+        let mut nexts = self.prompt(&mut exchange, prompt);
         let ending = loop {
             if let Some(ending) = self.perform(&mut exchange, nexts) {
                 break ending;
@@ -219,7 +252,7 @@ impl Agent {
     }
 
     /// What the person has written goes into the history, behind what she has run since her last message.
-    fn add_user(&mut self, content: Vec<Block>) {
+    pub(super) fn add_user(&mut self, content: Vec<Block>) {
         let mut blocks = self.asides.take_said();
         blocks.extend(content);
         let message = Message::from_user(blocks);
@@ -250,6 +283,7 @@ impl Agent {
                     exchange.executor.add(call, &mut self.journal);
                 }
                 Next::Drain => {
+                    self.drop_prompt(exchange);
                     exchange.waiting = Waiting::Results;
                     self.journal.tell(TurnEvent::Streamed);
                     exchange.executor.stream_ended(&mut self.journal);
@@ -319,6 +353,15 @@ impl Agent {
                     exchange.waiting = Waiting::Results;
                     self.journal.tell(TurnEvent::Paused { why });
                 }
+                Next::AskToStop { again } => self.ask_to_stop(exchange, again),
+                Next::Tell(content) => {
+                    let message = Message::from_user(content);
+                    self.journal.record(Record::User {
+                        message: message.clone(),
+                    });
+                    Arc::make_mut(&mut self.messages).push(message.clone());
+                    self.journal.tell(TurnEvent::Delivered(message));
+                }
                 Next::Finish(ending) => return Some(ending),
             }
         }
@@ -326,9 +369,13 @@ impl Agent {
     }
 
     /// Sends the conversation, with what the person has written meanwhile.
-    fn ask(&mut self, exchange: &mut Exchange) {
+    pub(super) fn ask(&mut self, exchange: &mut Exchange) {
         exchange.executor = Executor::new(self.context.clone(), self.policy, &exchange.token);
         while let Some(more) = self.queued.pop_front() {
+            if self.looks_at_prompts() {
+                self.look_at(exchange, more);
+                return;
+            }
             self.add_user(more);
         }
         let repaired = history::repair(Arc::make_mut(&mut self.messages));
@@ -390,7 +437,11 @@ impl Agent {
                 self.ask(exchange);
                 Vec::new()
             }
+            Came::Looked(prompt, answer) => self.prompt_seen(exchange, prompt, answer),
+            Came::Judged(answer) => self.stop_judged(exchange, answer),
+            Came::Report(Report::Halted(reason)) => exchange.turn.handle(Fact::Halted(reason)),
             Came::Report(report) => {
+                self.notify_asked(&report);
                 if let Report::Permitted(id, permit) = &report
                     && permit.part.is_none()
                 {
@@ -400,7 +451,7 @@ impl Agent {
                 Vec::new()
             }
             Came::Aside(report) => {
-                self.asides.handle(report, &mut self.journal);
+                self.hear_aside(report);
                 Vec::new()
             }
             Came::Command(command) => self.obey(exchange, command),
@@ -410,6 +461,11 @@ impl Agent {
     fn background_ended(&mut self, call: CallId, status: Status) {
         let ended = AgentEvent::BackgroundEnded(call, status.in_words());
         self.journal.tell_agent(ended);
+    }
+
+    fn hear_aside(&mut self, report: Report) {
+        self.notify_asked(&report);
+        self.asides.handle(report, &mut self.journal);
     }
 
     async fn tell(&mut self) {
@@ -444,6 +500,18 @@ impl Waiting {
                 sleep_until(*at).await;
                 Came::TimeToTry
             }
+            Waiting::Prompting(prompting) => {
+                let answer = prompting.answer().await;
+                let prompt = std::mem::take(&mut prompting.prompt);
+                // Nothing is left to be waited for.
+                *self = Waiting::Results;
+                Came::Looked(prompt, answer)
+            }
+            Waiting::Stopping(asking) => {
+                let answer = asking.await;
+                *self = Waiting::Results;
+                Came::Judged(answer)
+            }
         }
     }
 }
@@ -453,6 +521,17 @@ async fn at(time: Option<Instant>) {
         Some(time) => sleep_until(time).await,
         None => std::future::pending().await,
     }
+}
+
+fn hooks_of(context: &Context) -> Vec<HookInfo> {
+    let hooks = context.hooks.iter().flat_map(hooks::Runner::hooks);
+    let info = hooks.map(|hook| HookInfo {
+        event: hook.event.name(),
+        matcher: hook.matcher.text().to_owned(),
+        command: hook.command.clone(),
+        origin: hook.origin.clone(),
+    });
+    info.collect()
 }
 
 pub fn ending_name(ending: &Ending) -> &'static str {

@@ -16,6 +16,8 @@ pub struct Limits {
     pub calls_wait: bool,
     /// Somebody is there to say whether it goes on all the same.
     pub pauses: bool,
+    /// Hooks are asked before it ends.
+    pub asks_to_stop: bool,
     pub max_turns: Option<u32>,
     pub max_tokens: Option<u64>,
     pub max_cost: Option<Cost>,

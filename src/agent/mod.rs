@@ -1,23 +1,27 @@
 //! The agent: one conversation with a model, its log, and the loop that answers the person's messages.
 //!
 //! [`turn`] and [`history`] are pure. [`driver`] is the task around them: it awaits the stream, the running calls and the
-//! person's commands ([`obey`]), writes a record of everything first and tells the screen second. [`asides`] are what the
+//! person's commands ([`obey`]), asks hooks, writes a record of everything first and tells the screen second. [`asides`] are what the
 //! person runs beside the turns.
 
 pub mod asides;
 pub mod context;
 pub mod driver;
 pub mod history;
+mod hooking;
 pub mod journal;
 pub mod limits;
 mod obey;
 mod rules;
 pub mod turn;
+mod words;
 
 #[cfg(test)]
 mod beside_tests;
 #[cfg(test)]
 mod history_tests;
+#[cfg(test)]
+mod hook_tests;
 #[cfg(test)]
 mod resume_tests;
 #[cfg(test)]
@@ -67,6 +71,8 @@ pub struct Setup {
     pub branch: Option<String>,
     pub context_window: Option<u64>,
     pub price: Option<Price>,
+    /// Why the session begins, for hooks.
+    pub beginning: crate::hooks::occasion::Source,
     /// What a person should know before anything else.
     pub notices: Vec<String>,
 }

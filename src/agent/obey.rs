@@ -35,6 +35,7 @@ impl Agent {
             | Command::GoOn
             | Command::SetMode(_)
             | Command::Rules(_)
+            | Command::Leave(_)
             | Command::RetryNow => None,
         }
     }
@@ -79,7 +80,11 @@ impl Agent {
                 }
             }
             // Heard already.
-            Command::Run(_) | Command::TakeBack | Command::SetMode(_) | Command::Rules(_) => {}
+            Command::Run(_)
+            | Command::TakeBack
+            | Command::SetMode(_)
+            | Command::Rules(_)
+            | Command::Leave(_) => {}
         }
         Vec::new()
     }
@@ -92,6 +97,7 @@ impl Agent {
                 self.journal.tell_agent(AgentEvent::ModeIs(mode));
             }
             Command::Rules(command) => self.obey_rules(command),
+            Command::Leave(why) => self.leaving = Some(why),
             Command::TakeBack => {
                 let queued = self.queued.drain(..).collect();
                 self.journal.tell_agent(AgentEvent::TakenBack(queued));

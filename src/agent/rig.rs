@@ -1,7 +1,9 @@
 //! A running agent with a scripted model, real tools and a person who is there: for tests.
 
 use std::collections::VecDeque;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -10,9 +12,10 @@ use serde_json::Value;
 use super::limits::Limits;
 use super::{AgentHandle, Setup, spawn};
 use crate::executor::{Asking, Context, Places, Policy};
+use crate::hooks::{Hook, Runner};
 use crate::permissions::{Rules, Store};
 use crate::protocol::{
-    AgentEvent, Aside, Block, CallOutcome, Command, Message, Mode, SessionId, StopReason,
+    AgentEvent, Aside, Block, CallOutcome, Command, Message, Mode, Role, SessionId, StopReason,
     ToolState, ToolUse, TurnEvent,
 };
 use crate::provider::{
@@ -78,13 +81,23 @@ impl Rig {
 
     pub fn limited(answers: impl IntoIterator<Item = Vec<Block>>, limits: Limits) -> Self {
         let scratch = Scratch::new();
-        Self::in_scratch(scratch, answers, limits)
+        Self::in_scratch(scratch, answers, limits, None)
+    }
+
+    /// With hooks, which run in the scratch directory.
+    pub fn hooked(answers: impl IntoIterator<Item = Vec<Block>>, hooks: Vec<Hook>) -> Self {
+        let scratch = Scratch::new();
+        let session = SessionId("s".into());
+        let mut runner = Runner::new(hooks, &scratch.root, session, Path::new("/log.jsonl"));
+        runner.idle_after = Duration::from_millis(20);
+        Self::in_scratch(scratch, answers, Limits::default(), Some(runner))
     }
 
     fn in_scratch(
         scratch: Scratch,
         answers: impl IntoIterator<Item = Vec<Block>>,
         limits: Limits,
+        hooks: Option<Runner>,
     ) -> Self {
         let model = Arc::new(Model {
             answers: Mutex::new(answers.into_iter().collect()),
@@ -106,6 +119,7 @@ impl Rig {
             &scratch.root.with_file_name("data"),
             &scratch.root,
         ));
+        context.hooks = hooks;
         let context = Arc::new(context);
         let path = scratch.root.with_file_name("log.jsonl");
         let (log, records) = match Log::open(&path) {
@@ -130,6 +144,7 @@ impl Rig {
             branch: None,
             context_window: None,
             price: None,
+            beginning: crate::hooks::occasion::Source::Startup,
             notices: Vec::new(),
         });
         Self {
@@ -149,7 +164,20 @@ impl Rig {
         } = self.agent;
         drop(commands);
         while events.recv().await.is_some() {}
-        Self::in_scratch(self.scratch, [], Limits::default())
+        Self::in_scratch(self.scratch, [], Limits::default(), None)
+    }
+
+    /// Ends the program; what was said meanwhile.
+    pub async fn left(self) -> (Scratch, Vec<AgentEvent>) {
+        let AgentHandle {
+            commands,
+            mut events,
+            ..
+        } = self.agent;
+        drop(commands);
+        let mut said = Vec::new();
+        while events.recv_many(&mut said, 100).await > 0 {}
+        (self.scratch, said)
     }
 
     pub fn send(&self, command: Command) {
@@ -200,6 +228,21 @@ impl Rig {
             _ => None,
         })
         .await
+    }
+
+    /// The texts of the person's messages in each request, one after the other.
+    pub fn requests(&self) -> Vec<Vec<String>> {
+        let asked = self.model.asked.lock().expect("unpoisoned");
+        let texts = |messages: &Vec<Message>| -> Vec<String> {
+            let users = messages.iter().filter(|it| it.role == Role::User);
+            let blocks = users.flat_map(|message| &message.content);
+            let texts = blocks.filter_map(|block| match block {
+                Block::Text { text, .. } => Some(text.clone()),
+                _ => None,
+            });
+            texts.collect()
+        };
+        asked.iter().map(texts).collect()
     }
 
     /// The person's last message, as the model got it: its texts.

@@ -6,17 +6,17 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use serde_json::Value;
-
 use super::limits::{self, Limits, Repeated};
+use super::words::{cut_short, not_run, refusal, stream_problem};
 use crate::protocol::event::TurnSummary;
 use crate::protocol::{
     Block, CallId, Ending, Message, Origin, StopReason, ToolCall, ToolResult, ToolUse, Usage,
 };
 use crate::provider::retry::Policy;
-use crate::provider::{
-    ProviderError, ProviderErrorKind, Response, StreamError, StreamErrorKind, StreamEvent,
-};
+use crate::provider::{ProviderError, ProviderErrorKind, Response, StreamEvent};
+
+/// How often hooks can make the model go on, whatever they say after that.
+const MOST_GONE_ON: u32 = 8;
 
 /// Facts about the exchange.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +32,12 @@ pub enum Fact {
     Interrupted,
     /// The person wants it to go on although a limit was reached.
     GoneOn,
+    /// Hooks have nothing against its end.
+    MayStop,
+    /// Hooks want the model to go on, for this reason.
+    MustGoOn(String),
+    /// A hook wants it to end; in words.
+    Halted(String),
 }
 
 /// What is to be done next, in this order.
@@ -84,6 +90,12 @@ pub enum Next {
     Pause {
         why: String,
     },
+    /// Ask the hooks whether it may end; `again` if they have made it go on already.
+    AskToStop {
+        again: bool,
+    },
+    /// The model is told this, though nobody has written it.
+    Tell(Vec<Block>),
     Finish(Ending),
 }
 
@@ -103,6 +115,9 @@ pub struct Turn {
     spent: (u32, Usage),
     last_text: String,
     repeated: Repeated,
+    /// How often hooks have made it go on.
+    gone_on: u32,
+    halted: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -113,6 +128,8 @@ enum Stage {
     Draining(Box<Whole>),
     /// A limit was reached; this is what comes once the person says so.
     Paused(After),
+    /// Hooks are asked whether it may end.
+    Stopping,
     Over,
 }
 
@@ -157,6 +174,8 @@ impl Turn {
             spent: (0, Usage::default()),
             last_text: String::new(),
             repeated: Repeated::default(),
+            gone_on: 0,
+            halted: None,
         }
     }
 
@@ -164,6 +183,20 @@ impl Turn {
         match (fact, std::mem::replace(&mut self.stage, Stage::Asking)) {
             (_, Stage::Over) => {
                 self.stage = Stage::Over;
+                Vec::new()
+            }
+            (Fact::Halted(reason), stage) => {
+                self.halted.get_or_insert(reason);
+                self.stage = stage;
+                Vec::new()
+            }
+            (Fact::MayStop, Stage::Stopping) => self.finish(Ending::Done),
+            (Fact::MustGoOn(reason), Stage::Stopping) => self.must_go_on(&reason),
+            (Fact::Interrupted, Stage::Stopping | Stage::Paused(_)) => {
+                self.finish(Ending::Interrupted)
+            }
+            (_, Stage::Stopping) => {
+                self.stage = Stage::Stopping;
                 Vec::new()
             }
             (Fact::Streamed(event), Stage::Asking) => self.streamed(event),
@@ -181,14 +214,21 @@ impl Turn {
                 self.repeated = Repeated::default();
                 self.go_on(after)
             }
-            (Fact::Interrupted, Stage::Paused(_)) => self.finish(Ending::Interrupted),
             (_, Stage::Paused(after)) => {
                 self.stage = Stage::Paused(after);
                 Vec::new()
             }
-            (Fact::Drained(_) | Fact::GoneOn, Stage::Asking) => Vec::new(),
             (
-                Fact::Streamed(_) | Fact::Over(_) | Fact::Failed(_) | Fact::GoneOn,
+                Fact::Drained(_) | Fact::GoneOn | Fact::MayStop | Fact::MustGoOn(_),
+                Stage::Asking,
+            ) => Vec::new(),
+            (
+                Fact::Streamed(_)
+                | Fact::Over(_)
+                | Fact::Failed(_)
+                | Fact::GoneOn
+                | Fact::MayStop
+                | Fact::MustGoOn(_),
                 Stage::Draining(whole),
             ) => {
                 self.stage = Stage::Draining(whole);
@@ -416,7 +456,14 @@ impl Turn {
     fn after(&mut self, after: After, goes_on: bool) -> Vec<Next> {
         match &after {
             After::End(ending) => return self.finish(ending.clone()),
-            After::Loop if !goes_on => return self.finish(Ending::Done),
+            After::Loop | After::Broken(_) if self.halted.is_some() => {
+                let problem = self.halted.take().unwrap_or_default();
+                return self.finish(Ending::Failed {
+                    problem,
+                    hint: None,
+                });
+            }
+            After::Loop if !goes_on => return self.stop(),
             After::Loop | After::Broken(_) => {}
         }
         let exhausted = self.limits.exhausted(self.spent.0, self.spent.1);
@@ -430,6 +477,33 @@ impl Turn {
             return self.finish(ending);
         }
         self.go_on(after)
+    }
+
+    fn stop(&mut self) -> Vec<Next> {
+        if !self.limits.asks_to_stop {
+            return self.finish(Ending::Done);
+        }
+        if self.gone_on >= MOST_GONE_ON {
+            let text =
+                format!("hooks have made the model go on {MOST_GONE_ON} times; the turn ends");
+            let mut nexts = vec![Next::Warn(text)];
+            nexts.extend(self.finish(Ending::Done));
+            return nexts;
+        }
+        self.stage = Stage::Stopping;
+        vec![Next::AskToStop {
+            again: self.gone_on > 0,
+        }]
+    }
+
+    fn must_go_on(&mut self, reason: &str) -> Vec<Next> {
+        self.gone_on += 1;
+        let told = Block::by_hooks(&format!(
+            "You cannot stop yet. A hook of the user says: {reason}"
+        ));
+        let mut nexts = vec![Next::Tell(vec![told])];
+        nexts.extend(self.after(After::Loop, true));
+        nexts
     }
 
     fn go_on(&mut self, after: After) -> Vec<Next> {
@@ -477,71 +551,4 @@ fn with_all_calls(mut blocks: Vec<Block>, ended: Vec<Block>) -> Vec<Block> {
         }
     }
     blocks
-}
-
-/// The result of a call that was never handed over.
-fn not_run(call: &ToolUse, stop_reason: Option<&StopReason>) -> ToolResult {
-    let name = &call.name;
-    let text = if call.input.is_object() {
-        format!("{name} was not executed: the same call was made too often in a row")
-    } else if stop_reason == Some(&StopReason::MaxTokens) {
-        format!(
-            "{name} was not executed: the answer reached its length limit inside the call's input. Make the call again \
-             with a smaller input, in several steps if need be"
-        )
-    } else {
-        let raw = call.input_raw.as_deref().unwrap_or_default();
-        let head: String = raw.chars().take(200).collect();
-        format!(
-            "{name} was not executed: its input is not a JSON object. What came begins with: {head}"
-        )
-    };
-    ToolResult::error(call.id.clone(), text)
-}
-
-fn stream_problem(error: &StreamError) -> String {
-    match error.kind {
-        StreamErrorKind::Api => format!(
-            "the provider broke off its answer: {} ({})",
-            error.message, error.code
-        ),
-        StreamErrorKind::Truncated => format!(
-            "the connection to the provider broke off: {}",
-            error.message
-        ),
-    }
-}
-
-/// Words about an answer that ended before it was over.
-fn cut_short(stop_reason: Option<&StopReason>) -> Option<String> {
-    match stop_reason? {
-        StopReason::MaxTokens => Some("the answer was cut off: it reached its length limit".into()),
-        StopReason::ContextWindowExceeded => {
-            Some("the answer was cut off: the conversation fills the model's window".into())
-        }
-        StopReason::Unknown(reason) => Some(format!("the answer ended with `{reason}`")),
-        StopReason::EndTurn
-        | StopReason::ToolUse
-        | StopReason::StopSequence
-        | StopReason::Refusal
-        | StopReason::PauseTurn => None,
-    }
-}
-
-fn refusal(details: Option<&Value>) -> Ending {
-    let text = |key: &str| {
-        details
-            .and_then(|details| details.get(key))
-            .and_then(Value::as_str)
-    };
-    let because = text("explanation")
-        .or(text("category"))
-        .map(|why| format!(": {why}"));
-    Ending::Failed {
-        problem: format!(
-            "the model declined to answer{}",
-            because.unwrap_or_default()
-        ),
-        hint: Some("rephrase the request, or choose another model with --model".into()),
-    }
 }

@@ -64,6 +64,8 @@ struct Rig {
     next_id: usize,
     last: Option<Next>,
     over: bool,
+    /// Whether hooks make it go on when it would end.
+    hooks_say: Vec<bool>,
 }
 
 impl Rig {
@@ -81,12 +83,13 @@ impl Rig {
             next_id: 0,
             last: None,
             over: false,
+            hooks_say: Vec::new(),
         }
     }
 
     /// Feeds a fact and checks all that follows from it, draining at once when that is asked for.
     fn feed(&mut self, fact: Fact) -> bool {
-        let mut drains = false;
+        let (mut drains, mut asked_to_stop) = (false, false);
         let nexts = self.turn.handle(fact);
         assert!(!self.over || nexts.is_empty(), "nothing after the end");
         let mut answered: Option<Vec<CallId>> = None;
@@ -128,10 +131,22 @@ impl Rig {
                 | Next::Keep(_)
                 | Next::Discard
                 | Next::Warn(_)
+                | Next::Tell(_)
                 | Next::Settle { .. } => {}
+                Next::AskToStop { .. } => {
+                    assert_eq!(self.open, HashSet::new(), "an end has no open calls");
+                    asked_to_stop = true;
+                }
                 Next::Pause { .. } => panic!("nobody is there to wait for"),
             }
             self.last = Some(next);
+        }
+        if asked_to_stop {
+            let fact = match self.hooks_say.pop() {
+                Some(true) => Fact::MustGoOn("more".into()),
+                Some(false) | None => Fact::MayStop,
+            };
+            return self.feed(fact);
         }
         drains
     }
@@ -241,9 +256,16 @@ proptest! {
     fn every_executed_call_has_one_result_before_the_next_request_or_the_end(
         replies in prop::collection::vec(reply(), 1..12),
         max_turns in prop::option::of(1_u32..6),
+        hooks_say in prop::collection::vec(any::<bool>(), 0..4),
+        halts in prop::option::of(0_usize..12),
     ) {
-        let mut rig = Rig::new(Limits { max_turns, ..Limits::default() });
-        for reply in &replies {
+        let asks_to_stop = !hooks_say.is_empty();
+        let mut rig = Rig::new(Limits { asks_to_stop, max_turns, ..Limits::default() });
+        rig.hooks_say = hooks_say;
+        for (at, reply) in replies.iter().enumerate() {
+            if halts == Some(at) {
+                rig.feed(Fact::Halted("enough".into()));
+            }
             rig.play(reply);
             let settled = matches!(
                 rig.last,

@@ -382,6 +382,7 @@ pub fn opened(history: Vec<Message>) -> SessionOpened {
         branch: Some("main".to_owned()),
         context_window: Some(200_000),
         price: None,
+        hooks: Vec::new(),
         history,
     }
 }

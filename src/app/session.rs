@@ -1,6 +1,6 @@
 //! What the status line knows of the conversation.
 
-use crate::protocol::{Mode, Price, SessionId, SessionOpened, Usage};
+use crate::protocol::{HookInfo, Mode, Price, SessionId, SessionOpened, Usage};
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SessionInfo {
@@ -10,6 +10,7 @@ pub struct SessionInfo {
     pub model: String,
     pub mode: Mode,
     pub tools: Vec<String>,
+    pub hooks: Vec<HookInfo>,
     pub branch: Option<String>,
     pub context_window: Option<u64>,
     pub price: Option<Price>,
@@ -43,6 +44,7 @@ impl SessionInfo {
             model: opened.model,
             mode: opened.mode,
             tools: opened.tools,
+            hooks: opened.hooks,
             branch: opened.branch,
             context_window: opened.context_window,
             price: opened.price,

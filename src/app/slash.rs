@@ -32,6 +32,7 @@ pub enum Slash {
     Model,
     Theme,
     Tools,
+    Hooks,
     Sessions,
     Diff,
     Permissions,
@@ -53,6 +54,7 @@ pub const COMMANDS: &[SlashCommand] = &[
     ),
     command("theme", "[NAME]", "choose how it looks", Slash::Theme),
     command("tools", "", "what the model can use", Slash::Tools),
+    command("hooks", "", "the hooks in force", Slash::Hooks),
     command(
         "sessions",
         "",
@@ -119,6 +121,7 @@ impl AppState {
             Slash::Model => return self.model(arguments),
             Slash::Theme => return self.theme(arguments),
             Slash::Tools => self.list_tools(),
+            Slash::Hooks => self.list_hooks(),
             Slash::Sessions if arguments.is_empty() => {
                 return vec![Effect::Start(Job::ListSessions)];
             }
@@ -232,6 +235,20 @@ impl AppState {
             choice: Choice::Nothing,
         });
         let picker = Picker::new("tools", tools.collect());
+        self.dialogs.push(Dialog::Picker(picker));
+    }
+
+    fn list_hooks(&mut self) {
+        if self.session.hooks.is_empty() {
+            self.flash("no hooks are in force; `hooks` in the settings has them");
+            return;
+        }
+        let hooks = self.session.hooks.iter().map(|hook| Item {
+            label: format!("{} {}: {}", hook.event, hook.matcher, hook.command),
+            about: hook.origin.clone(),
+            choice: Choice::Nothing,
+        });
+        let picker = Picker::new("hooks", hooks.collect());
         self.dialogs.push(Dialog::Picker(picker));
     }
 

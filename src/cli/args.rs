@@ -107,10 +107,30 @@ pub enum Subcommand {
         #[arg(long)]
         json: bool,
     },
+    /// Try hooks out.
+    Hooks {
+        #[command(subcommand)]
+        command: HooksCommand,
+    },
     /// Ask what the permission rules say.
     Permissions {
         #[command(subcommand)]
         command: PermissionsCommand,
+    },
+}
+
+#[derive(Debug, Clone, clap::Subcommand)]
+pub enum HooksCommand {
+    /// Run the hooks of an event, and show what each got and answered.
+    Test {
+        /// What hooks are for: `PreToolUse`, `PostToolUse`, `UserPromptSubmit`, `Stop`, …
+        event: String,
+        /// The event as JSON, instead of an example; `-` is standard input. What it leaves out is as in the example.
+        #[arg(long, value_name = "FILE")]
+        input: Option<PathBuf>,
+        /// The tool that the example is about.
+        #[arg(long, value_name = "NAME", default_value = "Bash")]
+        tool: String,
     },
 }
 

@@ -16,6 +16,7 @@ use crate::config::dirs::create_private_dir;
 use crate::config::settings::Price;
 use crate::executor::{self, Asking, Context};
 use crate::headless;
+use crate::hooks::occasion::Source;
 use crate::permissions::Store;
 use crate::protocol;
 use crate::provider::builtin::Builtin;
@@ -42,7 +43,7 @@ pub fn headless(args: &Args) -> Result<u8, UsageError> {
             cwd: place.workspace.clone(),
             mode: place.mode(args),
         };
-        let agent = agent::spawn(setup(args, place, Asking::Nobody).await?);
+        let agent = agent::spawn(setup(args, place, Asking::Nobody, Source::Startup).await?);
         let exit = headless::run(agent, run).await;
         exit.map(headless::Exit::code)
             .map_err(|error| UsageError::new(format!("signals cannot be listened to: {error}")))
@@ -68,11 +69,13 @@ fn started(builder: &mut Builder) -> Result<Runtime, UsageError> {
     built.map_err(|error| UsageError::new(format!("the program cannot start its threads: {error}")))
 }
 
-/// Everything that a conversation needs; `asking` says whether a person is there.
+/// Everything that a conversation needs; `asking` says whether a person is there, `fresh` why a session begins that is
+/// not gone on with.
 pub(super) async fn setup(
     args: &Args,
     mut place: Place,
     asking: Asking,
+    fresh: Source,
 ) -> Result<agent::Setup, UsageError> {
     // Git takes its time; the rest is done meanwhile.
     let git = Git::ask(&place.workspace);
@@ -104,6 +107,7 @@ pub(super) async fn setup(
         .into_iter()
         .collect();
     context.store = Some(Store::new(&place.dirs.data, &place.workspace));
+    context.hooks = place.hooks(&session.id, session.log.path());
     if let Some(cwd) = session.cwd {
         context.set_cwd(cwd);
     }
@@ -133,6 +137,11 @@ pub(super) async fn setup(
                     retries.saturating_add(1)
                 }),
             ..retry::Policy::default()
+        },
+        beginning: if session.resumed {
+            Source::Resume
+        } else {
+            fresh
         },
         max_output_tokens: settings.max_output_tokens.unwrap_or(MAX_OUTPUT_TOKENS),
         provider,
@@ -214,6 +223,8 @@ fn policy(settings: &Settings) -> executor::Policy {
 fn limits(args: &Args, settings: &Settings, model: &str, asking: Asking) -> limits::Limits {
     let price = settings.prices.get(model).copied();
     limits::Limits {
+        // Whoever asks knows.
+        asks_to_stop: false,
         pauses: asking == Asking::Person,
         calls_wait: settings.streaming_execution == Some(false),
         max_turns: args.max_turns.or(settings.max_turns),

@@ -4,6 +4,7 @@
 
 mod args;
 mod debug;
+mod hooks;
 mod launch;
 mod permissions;
 mod place;
@@ -77,6 +78,7 @@ fn run(args: &Args) -> Result<u8, UsageError> {
     }
     match &args.command {
         Some(Subcommand::Tools { json }) => tools::run(args, *json),
+        Some(Subcommand::Hooks { command }) => hooks::run(args, command),
         Some(Subcommand::Permissions { command }) => permissions::run(args, command),
         None if args.print.is_some() => launch::headless(args),
         None => screen::run(args),

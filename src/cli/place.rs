@@ -7,8 +7,9 @@ use super::args::Args;
 use crate::config::settings::Trust;
 use crate::config::{Dirs, Settings};
 use crate::executor::Places;
+use crate::hooks::Runner;
 use crate::permissions::{RuleList, Source, Store};
-use crate::protocol::Mode;
+use crate::protocol::{Mode, SessionId};
 use crate::tools::DescribeCx;
 use crate::tools::registry::{Offer, Registry};
 
@@ -89,6 +90,20 @@ impl Place {
             .settings
             .add_rule(RuleList::Allow, &format!("Read(/{pattern}/**)"), &own);
         added.map_err(|error| UsageError::new(error.to_string()))
+    }
+
+    /// The hooks of a session, if there are any.
+    pub fn hooks(&self, session: &SessionId, transcript: &Path) -> Option<Runner> {
+        let Settings {
+            hooks,
+            disable_all_hooks,
+            ..
+        } = &self.settings;
+        if hooks.is_empty() || *disable_all_hooks == Some(true) {
+            return None;
+        }
+        let runner = Runner::new(hooks.clone(), &self.workspace, session.clone(), transcript);
+        Some(runner)
     }
 
     pub fn describe(&self, args: &Args) -> DescribeCx {

@@ -12,6 +12,7 @@ use super::place::Place;
 use crate::agent;
 use crate::app::{Opening, OpeningSession};
 use crate::executor::Asking;
+use crate::hooks::occasion::Source;
 use crate::runtime::{self, Exit, Launch, Launcher, Refusal};
 
 pub fn run(args: &Args) -> Result<u8, UsageError> {
@@ -48,10 +49,19 @@ fn launcher(args: &Args, place: Place, engine: Handle) -> Launcher {
         let args = args.clone();
         let known = first.lock().unwrap_or_else(PoisonError::into_inner).take();
         let launch = async move {
+            let fresh = match &opening {
+                Some(Opening {
+                    session: OpeningSession::New,
+                    ..
+                }) => Source::Clear,
+                Some(_) | None => Source::Startup,
+            };
             let args = opened(&args, opening);
             // The settings may have changed since the program started.
             let place = known.map_or_else(|| Place::find(&args), Ok)?;
-            Ok(agent::spawn(setup(&args, place, Asking::Person).await?))
+            Ok(agent::spawn(
+                setup(&args, place, Asking::Person, fresh).await?,
+            ))
         };
         let refused = |error: UsageError| Refusal {
             problem: error.problem,

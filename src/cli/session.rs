@@ -14,6 +14,8 @@ use crate::tools::files::atomic;
 pub struct Session {
     pub id: SessionId,
     pub log: Log,
+    /// It has been there before.
+    pub resumed: bool,
     pub history: Vec<Message>,
     /// What the person ran, and the model was not told yet.
     pub asides: Vec<(ToolCall, ToolResult)>,
@@ -68,6 +70,7 @@ fn create(store: &Store, place: &Place) -> Session {
     Session {
         id,
         log,
+        resumed: false,
         history: Vec::new(),
         asides: Vec::new(),
         cwd: None,
@@ -105,6 +108,7 @@ fn resumed(id: SessionId, log: Log, contents: &Contents, place: &Place) -> Sessi
     Session {
         id,
         log,
+        resumed: true,
         history: messages,
         asides,
         cwd,

@@ -7,6 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use serde_json::Value;
 use tokio::sync::watch;
 
+use crate::hooks::{Runner, Scene};
 use crate::permissions::{
     Asked, RealLinks, Rule, RuleList, Rules, Source, Store, Verdict, Warning, World, decide,
 };
@@ -24,6 +25,8 @@ pub struct Context {
     pub interrupt_overrides: HashMap<String, InterruptBehavior>,
     /// Where rules go that the person wants to keep.
     pub store: Option<Store>,
+    /// `None` where no hook is configured: then nothing is done for them.
+    pub hooks: Option<Runner>,
     stance: watch::Sender<Stance>,
     cwd: RwLock<PathBuf>,
 }
@@ -69,6 +72,7 @@ impl Context {
             env,
             interrupt_overrides: HashMap::new(),
             store: None,
+            hooks: None,
             stance: watch::Sender::new(Stance {
                 mode,
                 rules: Arc::new(rules),
@@ -188,6 +192,14 @@ impl Context {
 
     pub fn set_cwd(&self, cwd: PathBuf) {
         *self.cwd.write().unwrap_or_else(PoisonError::into_inner) = cwd;
+    }
+
+    /// What hooks are told about the moment.
+    pub fn scene(&self) -> Scene {
+        Scene {
+            cwd: self.cwd(),
+            mode: self.mode(),
+        }
     }
 
     pub fn world(&self) -> World<'static> {

@@ -248,6 +248,8 @@ impl Executor {
                 }
             }
             Report::Notice(text) => witness.see(Happened::Notice(text)),
+            // That is the turn's business.
+            Report::Halted(_) => {}
             Report::Changing(id, change, written) => {
                 // A call that has its result already must not change anything any more: nobody answers it.
                 if self.machine.is_executing(&id) {

@@ -1,13 +1,14 @@
 //! The streaming executor: tool calls from arrival to delivery, while the model is still writing.
 //!
 //! [`machine`] is pure and decides; [`schedule`] says who may start; [`pipeline`] is one call, step by step, with its
-//! [`permission`]; [`driver`] runs the calls the machine begins, and stops the ones it stops.
+//! [`permission`] and what hooks have to say; [`driver`] runs the calls the machine begins, and stops the ones it stops.
 //!
 //! Invariant: every call gets exactly one result, whether it ran, failed, was denied, skipped, interrupted or panicked.
 
 pub mod context;
 pub mod driver;
 pub mod guard;
+mod hooked;
 pub mod machine;
 pub mod permission;
 pub mod pipeline;
@@ -17,6 +18,8 @@ pub mod schedule;
 mod asking_tests;
 #[cfg(test)]
 mod driver_tests;
+#[cfg(test)]
+mod hook_tests;
 #[cfg(test)]
 mod machine_tests;
 #[cfg(test)]

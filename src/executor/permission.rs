@@ -1,11 +1,15 @@
-//! The permission of one call: decided by rules and mode, or by the person, whose answer may change both for later calls.
+//! The permission of one call: decided by rules, mode and hooks, or by the person, whose answer may change rules for later
+//! calls.
 
+use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 
 use super::context::{Asking, Stance};
+use super::hooked::{Case, Heard, answer_of};
 use super::pipeline::{Failure, Line, Report, denied, denied_text};
+use crate::hooks;
 use crate::permissions::{
-    Asked, Cause, Decision, Grant, RuleList, Rules, Source, Verdict, decide, offer,
+    Asked, Cause, Decision, Grant, RuleList, Rules, Source, Verdict, conclude, decide, judge, offer,
 };
 use crate::protocol::{Answer, Mode, PermissionRequest, Phase, RuleOffer, ToolCall};
 use crate::tools::any::AnyTool;
@@ -17,6 +21,8 @@ pub struct Permit {
     pub grant: Grant,
     /// What the call's file shall hold, where the person allowed only a part of a change.
     pub part: Option<String>,
+    /// The call's input, where hooks have made it another one.
+    pub input: Option<Value>,
 }
 
 /// On whose word a call runs.
@@ -34,7 +40,11 @@ pub enum Authority {
 
 impl From<Grant> for Permit {
     fn from(grant: Grant) -> Self {
-        Self { grant, part: None }
+        Self {
+            grant,
+            part: None,
+            input: None,
+        }
     }
 }
 
@@ -45,11 +55,15 @@ impl Line {
         tool: &dyn AnyTool,
         cx: &ToolCx,
         said: Validated,
+        heard: &Heard,
     ) -> Result<Permit, Failure> {
         let verdict = match &self.authority {
-            Authority::Model => return self.ask_for_model(call, tool, cx, said).await,
+            Authority::Model => {
+                let permit = self.ask_for_model(call, tool, cx, said, heard).await?;
+                return Ok(heard.with_input(permit));
+            }
             Authority::Permitted(permit) => return Ok(Permit::clone(permit)),
-            Authority::Person => self.decision(call, tool),
+            Authority::Person => self.decision(call, tool, heard),
             // Rules and modes are for what the model wants; without them only the built-in list denies.
             Authority::Typed => {
                 let (rules, mode) = (Rules::default(), Mode::Default);
@@ -59,7 +73,7 @@ impl Line {
         if verdict.decision == Decision::Deny {
             return Err(denied(call, denied_text(call, &verdict.reason)));
         }
-        Ok(Grant::by_person().into())
+        Ok(heard.with_input(Grant::by_person().into()))
     }
 
     async fn ask_for_model(
@@ -68,10 +82,18 @@ impl Line {
         tool: &dyn AnyTool,
         cx: &ToolCx,
         said: Validated,
+        heard: &Heard,
     ) -> Result<Permit, Failure> {
         // Listened to from before the decision on: a rule that comes meanwhile is not missed.
         let mut changes = Some(self.context.watch());
-        let mut verdict = self.decision(call, tool);
+        let mut verdict = self.decision(call, tool, heard);
+        let case = Case {
+            call,
+            tool,
+            cx,
+            heard,
+            insists: matches!(said, Validated::Ask(_)),
+        };
         let mut rule = None;
         match said {
             // What the tool itself wants to be looked at, no rule allows.
@@ -84,6 +106,15 @@ impl Line {
                 };
             }
             Validated::Fine | Validated::Ask(_) => rule = self.rule_to_offer(call, tool, &verdict),
+        }
+        if (verdict.decision, self.context.asking) == (Decision::Ask, Asking::Nobody)
+            && let Some(asking) = self.ask_hooks(call)
+        {
+            let asked = async { Ok(asking.await) };
+            let answer = self.unless_cancelled(call, asked).await?;
+            if let Some(permit) = self.answered_by_hooks(&case, answer).await? {
+                return Ok(permit);
+            }
         }
         self.decided(call, verdict.clone()).await;
         match (verdict.decision, self.context.asking) {
@@ -108,15 +139,24 @@ impl Line {
                     change: self.unless_cancelled(call, preview).await?,
                     rule,
                 };
-                self.ask(call, tool, request, changes).await
+                self.ask(&case, request, changes).await
             }
         }
     }
 
-    fn decision(&self, call: &ToolCall, tool: &dyn AnyTool) -> Verdict {
-        let context = &self.context;
-        let Stance { mode, rules } = context.stance();
-        decide(&asked(call, tool), &rules, mode, &context.world())
+    /// What rules, the mode and hooks say.
+    pub(super) fn decision(&self, call: &ToolCall, tool: &dyn AnyTool, heard: &Heard) -> Verdict {
+        let stance = self.context.stance();
+        let judged = match &heard.judged {
+            Some(judged) if judged.still_holds(&stance) => judged.verdict.clone(),
+            Some(_) | None => self.judge(call, tool, &stance),
+        };
+        conclude(judged, heard.word.as_ref(), stance.mode)
+    }
+
+    pub(super) fn judge(&self, call: &ToolCall, tool: &dyn AnyTool, stance: &Stance) -> Verdict {
+        let world = self.context.world();
+        judge(&asked(call, tool), &stance.rules, stance.mode, &world)
     }
 
     fn rule_to_offer(
@@ -126,7 +166,9 @@ impl Line {
         verdict: &Verdict,
     ) -> Option<RuleOffer> {
         let context = &self.context;
-        if verdict.decision != Decision::Ask || context.asking == Asking::Nobody {
+        // No rule keeps a hook from asking again.
+        let by_hook = matches!(verdict.cause, Cause::Hook(_));
+        if verdict.decision != Decision::Ask || context.asking == Asking::Nobody || by_hook {
             return None;
         }
         let Stance { mode, rules } = context.stance();
@@ -137,31 +179,40 @@ impl Line {
         })
     }
 
-    /// Waits for the person; or until a rule that she gave for another call, or another mode, allows this one, too.
+    /// Waits for the person; or until a rule that she gave for another call, another mode, or a hook answers for her.
     async fn ask(
         &self,
-        call: &ToolCall,
-        tool: &dyn AnyTool,
+        case: &Case<'_>,
         request: PermissionRequest,
         mut changes: Option<watch::Receiver<Stance>>,
     ) -> Result<Permit, Failure> {
         let (reply, mut answer) = oneshot::channel();
+        let mut hooks = self.ask_hooks(case.call);
         self.report(Report::Asked(request, reply)).await;
         loop {
             let next = async {
                 tokio::select! {
                     biased;
-                    answer = &mut answer => answer.map(Some).map_err(|_| ToolError::cancelled()),
-                    () = changed(changes.as_mut()) => Ok(None),
+                    answer = &mut answer => answer.map(Word::Person).map_err(|_| ToolError::cancelled()),
+                    () = changed(changes.as_mut()) => Ok(Word::Stance),
+                    answer = answer_of(hooks.as_mut()) => Ok(Word::Hooks(Box::new(answer))),
                 }
             };
-            if let Some(answer) = self.unless_cancelled(call, next).await? {
-                return self.answered(call, answer).await;
-            }
-            let verdict = self.decision(call, tool);
-            if verdict.decision == Decision::Allow {
-                self.decided(call, verdict.clone()).await;
-                return Ok(granted(&verdict));
+            match self.unless_cancelled(case.call, next).await? {
+                Word::Person(answer) => return self.answered(case.call, answer).await,
+                Word::Hooks(answer) => {
+                    hooks = None;
+                    if let Some(permit) = self.answered_by_hooks(case, *answer).await? {
+                        return Ok(permit);
+                    }
+                }
+                Word::Stance => {
+                    let verdict = self.decision(case.call, case.tool, case.heard);
+                    if verdict.decision == Decision::Allow {
+                        self.decided(case.call, verdict.clone()).await;
+                        return Ok(granted(&verdict));
+                    }
+                }
             }
         }
     }
@@ -190,8 +241,8 @@ impl Line {
         };
         self.decided(call, by_person(Decision::Allow, reason)).await;
         Ok(Permit {
-            grant: Grant::by_person(),
             part,
+            ..Grant::by_person().into()
         })
     }
 
@@ -238,13 +289,21 @@ impl Line {
         }
     }
 
-    async fn decided(&self, call: &ToolCall, verdict: Verdict) {
+    pub(super) async fn decided(&self, call: &ToolCall, verdict: Verdict) {
         self.report(Report::Decided(call.id.clone(), verdict)).await;
     }
 
-    async fn notice(&self, text: String) {
+    pub(super) async fn notice(&self, text: String) {
         self.report(Report::Notice(text)).await;
     }
+}
+
+/// Whose word has come.
+enum Word {
+    Person(Answer),
+    /// Rules or the mode have changed.
+    Stance,
+    Hooks(Box<hooks::Answer>),
 }
 
 fn asked<'a>(call: &'a ToolCall, tool: &dyn AnyTool) -> Asked<'a> {
@@ -265,7 +324,7 @@ async fn changed(changes: Option<&mut watch::Receiver<Stance>>) {
     std::future::pending::<()>().await;
 }
 
-fn granted(verdict: &Verdict) -> Permit {
+pub(super) fn granted(verdict: &Verdict) -> Permit {
     let grant = verdict.grant().expect("an allowed call has a grant");
     grant.into()
 }

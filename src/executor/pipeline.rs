@@ -1,7 +1,8 @@
-//! One call, step by step (SPEC section 5): find, parse, validate, decide, ask, call, fit.
+//! One call, step by step (SPEC section 5): find, parse, validate, hooks and decision, ask, call, hooks, fit.
 //!
 //! Whatever goes wrong becomes a result for the model; nothing here ends the turn.
 
+use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,13 +17,14 @@ use super::machine::{End, Outcome};
 use super::permission::{Authority, Permit};
 use crate::permissions::{Asked, Cause, Decision, Verdict, decide};
 use crate::protocol::{
-    Answer, CallId, FileDiff, Level, PermissionRequest, Phase, ToolCall, ToolResult,
+    Answer, CallId, FileDiff, Level, PermissionRequest, Phase, ToolCall, ToolResult, said_by_hooks,
 };
 use crate::tools::any::AnyTool;
 use crate::tools::files::FileChange;
 use crate::tools::off_limits::OffLimits;
 use crate::tools::{
     ContextChange, ForScreen, Journal, NotLogged, Progress, ToolCx, ToolError, ToolErrorKind,
+    Validated,
 };
 
 /// How long a cancelled call has to come to its end by itself. Longer than a shell needs to be killed.
@@ -42,6 +44,8 @@ pub enum Report {
     Permitted(CallId, Permit),
     /// Something that the person should know.
     Notice(String),
+    /// A hook wants the turn to end; in words.
+    Halted(String),
     /// A file is about to change; the sender waits until that is in the log.
     Changing(CallId, FileChange, oneshot::Sender<()>),
     Finished(CallId, Done),
@@ -58,9 +62,9 @@ pub struct Done {
 
 /// A call that could not be done, and how that counts for its siblings.
 pub(super) struct Failure {
-    result: ToolResult,
-    end: End,
-    changes: Vec<ContextChange>,
+    pub(super) result: ToolResult,
+    pub(super) end: End,
+    pub(super) changes: Vec<ContextChange>,
 }
 
 pub struct Line {
@@ -84,7 +88,9 @@ impl Line {
     }
 
     async fn run(self, call: ToolCall) -> Done {
-        match self.steps(&call).await {
+        // What hooks have to say to the model.
+        let mut told = Vec::new();
+        let mut done = match self.steps(&call, &mut told).await {
             Ok(done) => done,
             Err(Failure {
                 result,
@@ -95,20 +101,38 @@ impl Line {
                 changes,
                 shown: None,
             },
+        };
+        if !told.is_empty() && done.outcome.end != End::Stopped {
+            let text = said_by_hooks(&told.join("\n"));
+            let content = &mut done.outcome.result.content;
+            content.push(crate::protocol::ResultBlock::text(text));
         }
+        done
     }
 
-    async fn steps(&self, call: &ToolCall) -> Result<Done, Failure> {
+    async fn steps(&self, call: &ToolCall, told: &mut Vec<String>) -> Result<Done, Failure> {
         let tool = self.find(call)?;
-        let violations = tool.violations(&call.input);
-        if !violations.is_empty() {
-            return Err(refused(call, violation_text(call, &violations)));
+        let original = call;
+        // One that starts anew starts as it was permitted.
+        let mut call = self.as_permitted(call);
+        let cx = self.tool_cx(&call);
+        let mut validated = self.check(&call, tool.as_ref(), &cx).await?;
+        let heard = self.hear_hooks(&call, tool.as_ref(), told).await?;
+        if let Some((input, by)) = &heard.rewritten {
+            call.to_mut().input = input.clone();
+            let checked = self.check(&call, tool.as_ref(), &cx).await;
+            validated = checked.map_err(|failure| failure.after_rewriting(by))?;
         }
-        let cx = self.tool_cx(call);
-        let validated = self
-            .unless_cancelled(call, tool.validate(&call.input, &cx))
+        let permit = self
+            .permission(&call, tool.as_ref(), &cx, validated, &heard)
             .await?;
-        let permit = self.permission(call, tool.as_ref(), &cx, validated).await?;
+        if let Some(input) = &permit.input
+            && *input != call.input
+        {
+            call.to_mut().input = input.clone();
+        }
+        let call = &*call;
+        let _pass = self.pass(original, call, tool.as_ref()).await?;
         // A tool that does not look at its token must not begin once the call was stopped.
         self.unless_cancelled(call, std::future::ready(Ok(())))
             .await?;
@@ -117,12 +141,13 @@ impl Line {
         self.reach(call, Phase::Running).await;
         let limit = tool.spec().max_result_chars;
         let results_dir = &self.context.env.results_dir;
-        let Permit { grant, part } = permit;
+        let Permit { grant, part, .. } = permit;
         let work = tool.call(call.input.clone(), part, grant, cx);
         let output = tokio::select! {
             output = work => output,
             () = self.overdue() => Err(ToolError::cancelled()),
         };
+        self.hear_hooks_afterwards(call, &output, told).await;
         match output {
             Ok(output) => {
                 let content = guard::fit(output.for_model, limit, results_dir, &call.id);
@@ -143,6 +168,36 @@ impl Line {
                 })
             }
             Err(error) => Err(self.failed(call, error, limit)),
+        }
+    }
+
+    /// Holds the input against the schema, and asks the tool what it thinks of it.
+    pub(super) async fn check(
+        &self,
+        call: &ToolCall,
+        tool: &dyn AnyTool,
+        cx: &ToolCx,
+    ) -> Result<Validated, Failure> {
+        let violations = tool.violations(&call.input);
+        if !violations.is_empty() {
+            return Err(refused(call, violation_text(call, &violations)));
+        }
+        self.unless_cancelled(call, tool.validate(&call.input, cx))
+            .await
+    }
+
+    fn as_permitted<'c>(&self, call: &'c ToolCall) -> Cow<'c, ToolCall> {
+        match &self.authority {
+            Authority::Permitted(permit) if permit.input.is_some() => {
+                let input = permit.input.clone().unwrap_or_default();
+                Cow::Owned(ToolCall {
+                    input,
+                    ..call.clone()
+                })
+            }
+            Authority::Permitted(_) | Authority::Model | Authority::Person | Authority::Typed => {
+                Cow::Borrowed(call)
+            }
         }
     }
 

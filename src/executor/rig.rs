@@ -12,9 +12,11 @@ use tokio_util::sync::CancellationToken;
 use super::context::{Asking, Context, Places};
 use super::driver::{Executor, Happened, Witness};
 use super::machine::Policy;
+use crate::hooks::{Hook, Runner};
 use crate::permissions::{Grant, Rules, Store};
 use crate::protocol::{
-    Answer, CallId, InterruptBehavior, Level, Mode, PermissionRequest, ToolCall, ToolResult,
+    Answer, CallId, InterruptBehavior, Level, Mode, PermissionRequest, SessionId, ToolCall,
+    ToolResult,
 };
 use crate::tools::files::scratch::Scratch;
 use crate::tools::registry::Registry;
@@ -198,6 +200,7 @@ pub struct Setting {
     pub asking: Asking,
     pub overrides: Vec<(&'static str, InterruptBehavior)>,
     pub tools: Tools,
+    pub hooks: Vec<Hook>,
 }
 
 /// Which tools there are.
@@ -215,6 +218,7 @@ impl Default for Setting {
             asking: Asking::Nobody,
             overrides: Vec::new(),
             tools: Tools::Scripted,
+            hooks: Vec::new(),
         }
     }
 }
@@ -244,6 +248,10 @@ impl Rig {
     }
 
     pub fn with(setting: Setting) -> Self {
+        Self::ruled(setting, Rules::default())
+    }
+
+    pub fn ruled(setting: Setting, rules: Rules) -> Self {
         let scratch = Scratch::new();
         std::fs::create_dir(scratch.root.join("sub")).expect("mkdir");
         let called = Called::default();
@@ -260,18 +268,16 @@ impl Rig {
             ..Places::default()
         };
         let env = scratch.cx.env.clone();
-        let mut context = Context::new(
-            registry,
-            Rules::default(),
-            setting.mode,
-            setting.asking,
-            places,
-            env,
-        );
+        let mut context = Context::new(registry, rules, setting.mode, setting.asking, places, env);
         context.store = Some(Store::new(
             &scratch.root.with_file_name("data"),
             &scratch.root,
         ));
+        if !setting.hooks.is_empty() {
+            let session = SessionId("s".to_owned());
+            let log = Path::new("/log.jsonl");
+            context.hooks = Some(Runner::new(setting.hooks, &scratch.root, session, log));
+        }
         let overrides = setting.overrides.into_iter();
         context.interrupt_overrides = overrides
             .map(|(name, behavior)| (name.to_owned(), behavior))

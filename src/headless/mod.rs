@@ -297,7 +297,7 @@ pub fn say(text: &str) {
 }
 
 /// Text with its control characters shown instead of obeyed.
-fn clean(text: &str) -> String {
+pub fn clean(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

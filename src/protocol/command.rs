@@ -35,6 +35,19 @@ pub enum Command {
     Rules(RulesCommand),
     /// Skip the wait before the next try of a failed request.
     RetryNow,
+    /// Why nothing more will come after this.
+    Leave(Leaving),
+}
+
+/// Why a conversation is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leaving {
+    /// A new one is begun instead.
+    ForNew,
+    /// Another one is gone on with, or the same in another way.
+    ForOther,
+    /// The person leaves the program.
+    Quit,
 }
 
 /// What the person wants to know of the permission rules, or changes in them.

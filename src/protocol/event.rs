@@ -59,8 +59,20 @@ pub struct SessionOpened {
     /// How many tokens the model can take in, where that is known.
     pub context_window: Option<u64>,
     pub price: Option<Price>,
+    /// The hooks in force.
+    pub hooks: Vec<HookInfo>,
     /// The conversation so far, when a session is resumed.
     pub history: Vec<Message>,
+}
+
+/// A hook, as far as a person wants to know it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookInfo {
+    pub event: &'static str,
+    pub matcher: String,
+    pub command: String,
+    /// The file that it stands in.
+    pub origin: String,
 }
 
 /// What a million tokens cost, in dollars.
@@ -74,6 +86,8 @@ pub struct Price {
 pub enum TurnEvent {
     /// The person's message is in the log.
     Prompted(Message),
+    /// The person's message does not go to the model: a hook refused it, or it was stopped before.
+    Refused,
     /// A request goes out. What an earlier try of it had shown is void.
     Requested {
         attempt: u32,

@@ -186,6 +186,13 @@ impl Message {
 
 /// How a text begins that tells the model what the person did beside the conversation.
 const ASIDE: &str = "<user-ran>";
+/// How a text begins that hooks have for the model.
+const HOOK: &str = "<hook>";
+
+/// What hooks have to say, as the model reads it.
+pub fn said_by_hooks(text: &str) -> String {
+    format!("{HOOK}\n{text}\n</hook>")
+}
 
 impl Block {
     /// What a person ran, and what came of it, in words for the model.
@@ -195,9 +202,14 @@ impl Block {
         ))
     }
 
-    /// Whether this was made by [`aside`](Self::aside): nothing that the person has written.
+    /// What hooks have to say to the model.
+    pub fn by_hooks(text: &str) -> Self {
+        Self::text(said_by_hooks(text))
+    }
+
+    /// Whether this was made by [`aside`](Self::aside) or [`by_hooks`](Self::by_hooks): nothing that the person has written.
     pub fn is_aside(&self) -> bool {
-        matches!(self, Self::Text { text, .. } if text.starts_with(ASIDE))
+        matches!(self, Self::Text { text, .. } if text.starts_with(ASIDE) || text.starts_with(HOOK))
     }
 
     pub fn text(text: impl Into<String>) -> Self {

@@ -9,14 +9,15 @@ pub mod id;
 pub mod message;
 pub mod tool;
 
-pub use command::{Answer, Command, RulesCommand};
+pub use command::{Answer, Command, Leaving, RulesCommand};
 pub use event::{
-    AgentEvent, Aside, CallOutcome, Ending, FileDiff, KnownRule, PermissionRequest, Price,
-    RuleOffer, SessionOpened, ToolState, TurnEvent, TurnSummary,
+    AgentEvent, Aside, CallOutcome, Ending, FileDiff, HookInfo, KnownRule, PermissionRequest,
+    Price, RuleOffer, SessionOpened, ToolState, TurnEvent, TurnSummary,
 };
 pub use id::{CallId, SessionId, TurnId};
 pub use message::{
     Block, Image, Message, Origin, ResultBlock, Role, StopReason, ToolResult, ToolUse, Usage,
+    said_by_hooks,
 };
 pub use tool::{
     InterruptBehavior, Level, Mode, OnBashError, Phase, RuleList, ToolCall, ToolDefinition,

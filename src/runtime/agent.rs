@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use crate::agent::AgentHandle;
 use crate::app::{Opening, OpeningSession};
-use crate::protocol::{AgentEvent, Block, Command, Mode, SessionId};
+use crate::protocol::{AgentEvent, Block, Command, Leaving, Mode, SessionId};
 
 /// How many events are taken at once; as many as may wait.
 const EVENTS: usize = 1024;
@@ -151,9 +151,13 @@ impl Agent {
         self.opening = Some(opening.session.clone());
         self.model.clone_from(&opening.model);
         self.mode = opening.mode;
+        let why = match opening.session {
+            OpeningSession::New => Leaving::ForNew,
+            OpeningSession::Id(_) | OpeningSession::Same => Leaving::ForOther,
+        };
         let launch = (self.launcher)(Some(opening));
         self.link = Link::Starting(tokio::spawn(async move {
-            old.end(&mut Vec::new()).await;
+            old.end(why, &mut Vec::new()).await;
             launch.await
         }));
     }
@@ -176,7 +180,7 @@ impl Agent {
     pub async fn end(&mut self) -> Vec<AgentEvent> {
         let link = std::mem::replace(&mut self.link, Link::Ended);
         let mut said = Vec::new();
-        link.end(&mut said).await;
+        link.end(Leaving::Quit, &mut said).await;
         // What it never got is the person's again, too.
         let waiting = self.commands.drain(..);
         let unsent: Vec<Vec<Block>> = waiting
@@ -191,7 +195,7 @@ impl Agent {
 }
 
 impl Link {
-    async fn end(self, said: &mut Vec<AgentEvent>) {
+    async fn end(self, why: Leaving, said: &mut Vec<AgentEvent>) {
         let agent = match self {
             Link::Running(agent) => agent,
             // It may be ending another one, whose calls must not outlive the program either.
@@ -209,6 +213,7 @@ impl Link {
         } = agent;
         // Whoever writes it down must have it before the end.
         let _ = commands.send(Command::TakeBack);
+        let _ = commands.send(Command::Leave(why));
         let _ = commands.send(Command::Interrupt);
         let _ = commands.send(Command::Interrupt);
         drop(commands);
@@ -270,6 +275,7 @@ mod tests {
                     branch: None,
                     context_window: None,
                     price: None,
+                    hooks: Vec::new(),
                     history: Vec::new(),
                 });
                 let _ = outbox.send(opened).await;

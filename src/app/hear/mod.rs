@@ -154,6 +154,10 @@ impl AppState {
             self.prompted(turn, &message);
             return Vec::new();
         }
+        if event == TurnEvent::Refused {
+            self.refused(turn);
+            return Vec::new();
+        }
         let Some(work) = self.work_mut() else {
             return Vec::new();
         };
@@ -161,8 +165,8 @@ impl AppState {
             return Vec::new();
         }
         match event {
-            // The first was heard above; the second is told by the states of its calls.
-            TurnEvent::Prompted(_) | TurnEvent::Delivered(_) => {}
+            // The first two were heard above; the last is told by the states of its calls.
+            TurnEvent::Prompted(_) | TurnEvent::Refused | TurnEvent::Delivered(_) => {}
             TurnEvent::Requested { attempt } => self.requested(attempt),
             TurnEvent::Retrying {
                 problem,
@@ -222,6 +226,21 @@ impl AppState {
             let images = images_in(&message.content);
             self.transcript.push(Cell::User { text, images });
         }
+        self.works_on(turn);
+    }
+
+    /// The message is not sent. It stays where the person sees it.
+    fn refused(&mut self, turn: TurnId) {
+        if self.expected > 0 {
+            self.expected -= 1;
+        } else if !self.queue.is_empty() {
+            let text = self.queue.remove(0);
+            self.transcript.push(Cell::User { text, images: 0 });
+        }
+        self.works_on(turn);
+    }
+
+    fn works_on(&mut self, turn: TurnId) {
         match &mut self.activity {
             Activity::Working(work) if work.turn.is_none_or(|known| known == turn) => {
                 work.turn = Some(turn);

@@ -240,3 +240,18 @@ fn an_image_that_cannot_come_back_is_told_of() {
         Some("an image could not be put back; attach it again")
     );
 }
+
+#[test]
+fn a_message_that_a_hook_refuses_ends_its_turn_and_stays_in_view() {
+    let mut app = App::typed("my secret");
+    app.press("enter");
+    app.hear(TurnEvent::Refused);
+    assert!(app.state.is_working());
+    let ending = Ending::Failed {
+        problem: "the hook refuses the message".to_owned(),
+        hint: None,
+    };
+    app.ends(ending);
+    assert!(!app.state.is_working());
+    assert_eq!(said_by_person(&app), ["my secret"]);
+}

@@ -6,7 +6,7 @@ use crate::app::rig::{App, change, opened};
 use crate::app::slash::COMMANDS;
 use crate::app::transcript::{Cell, Entry};
 use crate::app::{Effect, ExitReason, Msg, Opening, OpeningSession};
-use crate::protocol::{AgentEvent, Block, Command, Ending, Message, Mode};
+use crate::protocol::{AgentEvent, Block, Command, Ending, HookInfo, Message, Mode};
 use crate::theme::Theme;
 
 /// What a command does, beside what every draft that is sent does.
@@ -261,4 +261,34 @@ fn a_refusal_is_said_with_its_hint_below_the_conversation_that_comes_back() {
         "hello",
     ];
     assert_eq!(texts, expected);
+}
+
+#[test]
+fn hooks_lists_those_in_force_by_event_with_their_file() {
+    let mut app = App::new();
+    run(&mut app, "/hooks");
+    assert_eq!(
+        flash(&app),
+        Some("no hooks are in force; `hooks` in the settings has them")
+    );
+    let mut with_hooks = opened(Vec::new());
+    with_hooks.hooks = vec![HookInfo {
+        event: "PreToolUse",
+        matcher: "Edit|Write".to_owned(),
+        command: "./guard.sh".to_owned(),
+        origin: ".claude/settings.json".to_owned(),
+    }];
+    app.told(AgentEvent::Opened(with_hooks));
+    run(&mut app, "/hooks");
+    let Some(Dialog::Picker(picker)) = app.state.dialogs.last() else {
+        panic!("a list is open");
+    };
+    let rows: Vec<(&str, &str)> = picker
+        .shown()
+        .map(|item| (item.label.as_str(), item.about.as_str()))
+        .collect();
+    assert_eq!(
+        rows,
+        [("PreToolUse Edit|Write: ./guard.sh", ".claude/settings.json")]
+    );
 }

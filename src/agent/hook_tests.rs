@@ -1,0 +1,315 @@
+use serde_json::{Value, json};
+
+use super::limits::Limits;
+use super::rig::{self, Rig};
+use super::turn::{Fact, Next};
+use super::turn_tests::{call, endings, give, limited, text};
+use crate::hooks::matcher::Matcher;
+use crate::hooks::rig::hook;
+use crate::hooks::{Event, Hook};
+use crate::protocol::{AgentEvent, Block, Command, Ending, Leaving, StopReason, TurnEvent};
+
+fn notice(event: AgentEvent) -> Option<String> {
+    match event {
+        AgentEvent::Notice(text) => Some(text),
+        _ => None,
+    }
+}
+
+fn told(reason: &str) -> Next {
+    let text = format!("You cannot stop yet. A hook of the user says: {reason}");
+    Next::Tell(vec![Block::by_hooks(&text)])
+}
+
+#[test]
+fn hooks_are_asked_before_a_turn_ends_and_can_make_it_go_on() {
+    let mut turn = limited(Limits {
+        asks_to_stop: true,
+        ..Limits::default()
+    });
+    let nexts = give(&mut turn, &[text("done")], StopReason::EndTurn);
+    assert_eq!(nexts.last(), Some(&Next::AskToStop { again: false }));
+    assert_eq!(
+        turn.handle(Fact::MustGoOn("test it".into())),
+        [told("test it"), Next::Request]
+    );
+    let nexts = give(&mut turn, &[text("tested")], StopReason::EndTurn);
+    assert_eq!(nexts.last(), Some(&Next::AskToStop { again: true }));
+    assert_eq!(turn.handle(Fact::MayStop), [Next::Finish(Ending::Done)]);
+}
+
+#[test]
+fn hooks_cannot_make_a_turn_go_on_for_ever() {
+    let mut turn = limited(Limits {
+        asks_to_stop: true,
+        ..Limits::default()
+    });
+    for _ in 0..8 {
+        let nexts = give(&mut turn, &[text("done")], StopReason::EndTurn);
+        assert!(
+            matches!(nexts.last(), Some(Next::AskToStop { .. })),
+            "{nexts:?}"
+        );
+        turn.handle(Fact::MustGoOn("more".into()));
+    }
+    let nexts = give(&mut turn, &[text("done")], StopReason::EndTurn);
+    assert_eq!(endings(&nexts), [&Ending::Done]);
+}
+
+#[test]
+fn limits_hold_when_hooks_want_more() {
+    let mut turn = limited(Limits {
+        asks_to_stop: true,
+        max_turns: Some(1),
+        ..Limits::default()
+    });
+    give(&mut turn, &[text("done")], StopReason::EndTurn);
+    let nexts = turn.handle(Fact::MustGoOn("more".into()));
+    assert_eq!(endings(&nexts), [&Ending::MaxTurns]);
+}
+
+#[test]
+fn an_interrupt_ends_a_turn_that_hooks_are_asked_about() {
+    let mut turn = limited(Limits {
+        asks_to_stop: true,
+        ..Limits::default()
+    });
+    give(&mut turn, &[text("done")], StopReason::EndTurn);
+    assert_eq!(
+        turn.handle(Fact::Interrupted),
+        [Next::Finish(Ending::Interrupted)]
+    );
+    assert_eq!(turn.handle(Fact::MustGoOn("more".into())), []);
+}
+
+#[test]
+fn a_halted_turn_ends_once_its_calls_have_their_results() {
+    let mut turn = limited(Limits::default());
+    assert_eq!(turn.handle(Fact::Halted("enough".into())), []);
+    let nexts = give(&mut turn, &[call("a")], StopReason::ToolUse);
+    let ending = Ending::Failed {
+        problem: "enough".into(),
+        hint: None,
+    };
+    assert!(
+        matches!(nexts[nexts.len() - 2], Next::Deliver { .. }),
+        "{nexts:?}"
+    );
+    assert_eq!(endings(&nexts), [&ending]);
+}
+
+fn bash(command: &str) -> Block {
+    rig::call("b", "Bash", json!({ "command": command }))
+}
+
+fn seen(rig: &Rig, name: &str) -> Value {
+    let text = std::fs::read_to_string(rig.scratch.root.join(name)).expect("written");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+#[tokio::test]
+async fn the_context_of_hooks_goes_out_with_the_first_prompt_and_only_once() {
+    let hooks = vec![
+        hook(
+            Event::SessionStart,
+            "cat > start.json; echo the branch is main",
+        ),
+        hook(
+            Event::UserPromptSubmit,
+            "cat > prompt.json; echo it is late",
+        ),
+    ];
+    let mut rig = Rig::hooked([], hooks);
+    rig.submit("hello");
+    assert_eq!(rig.finished().await, Ending::Done);
+    assert_eq!(
+        rig.last_asked(),
+        ["hello", "<hook>\nthe branch is main\nit is late\n</hook>"]
+    );
+    assert_eq!(
+        (
+            seen(&rig, "start.json")["source"].as_str(),
+            seen(&rig, "prompt.json")["prompt"].as_str()
+        ),
+        (Some("startup"), Some("hello"))
+    );
+    rig.submit("again");
+    rig.finished().await;
+    assert_eq!(rig.last_asked(), ["again", "<hook>\nit is late\n</hook>"]);
+}
+
+#[tokio::test]
+async fn a_refused_prompt_never_reaches_history_model_or_log() {
+    let refuse = "grep -q secret && { echo keep it to yourself >&2; exit 2; }; true";
+    let mut rig = Rig::hooked([], vec![hook(Event::UserPromptSubmit, refuse)]);
+    rig.submit("my secret");
+    rig.hear_turn(|event| (event == TurnEvent::Refused).then_some(()))
+        .await;
+    let Ending::Failed { problem, .. } = rig.finished().await else {
+        panic!("it is refused");
+    };
+    assert!(
+        problem.contains("refuses the message: keep it to yourself"),
+        "{problem}"
+    );
+    rig.submit("hello");
+    assert_eq!(rig.finished().await, Ending::Done);
+    assert_eq!(rig.requests(), [vec!["hello".to_owned()]]);
+    let log = rig.scratch.root.with_file_name("log.jsonl");
+    assert!(
+        !std::fs::read_to_string(log)
+            .expect("a log")
+            .contains("secret")
+    );
+}
+
+#[tokio::test]
+async fn a_message_that_waited_is_looked_at_too() {
+    let look = "if grep -q bad; then echo no >&2; exit 2; fi";
+    let hooks = vec![
+        hook(Event::UserPromptSubmit, look),
+        // The turn waits until the messages are there.
+        hook(Event::PreToolUse, "until [ -e go ]; do sleep 0.01; done"),
+    ];
+    let mut rig = Rig::hooked([vec![bash("echo hi")]], hooks);
+    rig.submit("first");
+    rig.hear_turn(|event| matches!(event, TurnEvent::Tool { .. }).then_some(()))
+        .await;
+    rig.submit("bad");
+    rig.submit("good");
+    rig.send(Command::SetMode(crate::protocol::Mode::Plan));
+    rig.hear(|event| matches!(event, AgentEvent::ModeIs(_)).then_some(()))
+        .await;
+    std::fs::write(rig.scratch.root.join("go"), "").expect("written");
+    let said = rig.hear(notice).await;
+    assert!(said.contains("refuses the message: no"), "{said}");
+    assert_eq!(rig.finished().await, Ending::Done);
+    let sent = rig.requests().concat();
+    assert!(
+        sent.contains(&"good".to_owned()) && !sent.contains(&"bad".to_owned()),
+        "{sent:?}"
+    );
+}
+
+#[tokio::test]
+async fn an_interrupt_stops_hooks_that_look_at_a_prompt() {
+    let mut rig = Rig::hooked(
+        [],
+        vec![hook(Event::UserPromptSubmit, "touch begun; sleep 100")],
+    );
+    rig.submit("hello");
+    let begun = rig.scratch.root.join("begun");
+    while !begun.exists() {
+        tokio::task::yield_now().await;
+    }
+    rig.send(Command::Interrupt);
+    rig.hear_turn(|event| (event == TurnEvent::Refused).then_some(()))
+        .await;
+    assert_eq!(rig.finished().await, Ending::Interrupted);
+    assert_eq!(rig.requests(), Vec::<Vec<String>>::new());
+}
+
+#[tokio::test]
+async fn a_stop_hook_makes_the_model_go_on_once() {
+    let once = "cat > stop.json; grep -q '\"stop_hook_active\":false' stop.json && { echo run the tests >&2; exit 2; }; true";
+    let mut rig = Rig::hooked(
+        [vec![Block::text("one")], vec![Block::text("two")]],
+        vec![hook(Event::Stop, once)],
+    );
+    rig.submit("go");
+    let said = rig.hear(notice).await;
+    assert!(
+        said.contains("makes the model go on: run the tests"),
+        "{said}"
+    );
+    assert_eq!(rig.finished().await, Ending::Done);
+    assert_eq!(
+        rig.last_asked(),
+        ["<hook>\nYou cannot stop yet. A hook of the user says: run the tests\n</hook>"]
+    );
+    let last = seen(&rig, "stop.json");
+    assert_eq!(
+        (&last["stop_hook_active"], &last["last_assistant_message"]),
+        (&json!(true), &json!("two"))
+    );
+}
+
+#[tokio::test]
+async fn a_stop_hook_that_fails_lets_the_turn_end() {
+    let mut rig = Rig::hooked([], vec![hook(Event::Stop, "exit 1")]);
+    rig.submit("go");
+    let said = rig.hear(notice).await;
+    assert_eq!(
+        said,
+        "Stop hook `exit 1` in settings.json failed: exit code 1"
+    );
+    assert_eq!(rig.finished().await, Ending::Done);
+}
+
+#[tokio::test]
+async fn a_hook_that_says_so_ends_the_turn_after_the_call() {
+    let halt = r#"cat > /dev/null; echo '{"continue": false, "stopReason": "enough"}'"#;
+    let mut rig = Rig::hooked(
+        [vec![bash("echo hi")]],
+        vec![hook(Event::PostToolUse, halt)],
+    );
+    rig.submit("go");
+    let Ending::Failed { problem, .. } = rig.finished().await else {
+        panic!("it is stopped");
+    };
+    assert!(
+        problem.ends_with("has stopped the turn: enough"),
+        "{problem}"
+    );
+    assert_eq!(rig.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn hooks_hear_that_a_person_is_asked_for() {
+    let told = Hook {
+        matcher: Matcher::new("permission_prompt").expect("a pattern"),
+        ..hook(Event::Notification, "cat > asked.json; exit 1")
+    };
+    let mut rig = Rig::hooked([vec![bash("touch made")]], vec![told]);
+    rig.submit("go");
+    let said = rig.hear(notice).await;
+    assert!(said.starts_with("Notification hook"), "{said}");
+    let asked = seen(&rig, "asked.json");
+    assert_eq!(
+        (&asked["notification_type"], &asked["message"]),
+        (
+            &json!("permission_prompt"),
+            &json!("agent-tui needs your permission to use Bash")
+        )
+    );
+}
+
+#[tokio::test]
+async fn hooks_hear_that_nothing_happens() {
+    let mut rig = Rig::hooked(
+        [],
+        vec![hook(Event::Notification, "cat > idle.json; exit 1")],
+    );
+    rig.hear(notice).await;
+    assert_eq!(seen(&rig, "idle.json")["notification_type"], "idle_prompt");
+}
+
+#[tokio::test]
+async fn the_end_of_a_session_is_told_with_its_reason_and_waits_for_nobody_long() {
+    let hooks = vec![
+        hook(Event::SessionEnd, "cat > end.json"),
+        hook(Event::SessionEnd, "sleep 100"),
+    ];
+    let rig = Rig::hooked([], hooks);
+    rig.send(Command::Leave(Leaving::ForNew));
+    let begun = std::time::Instant::now();
+    let (scratch, said) = rig.left().await;
+    assert!(begun.elapsed() < std::time::Duration::from_secs(5));
+    let text = std::fs::read_to_string(scratch.root.join("end.json")).expect("written");
+    assert!(text.contains(r#""reason":"clear""#), "{text}");
+    let notices: Vec<String> = said.into_iter().filter_map(notice).collect();
+    assert_eq!(
+        notices,
+        ["SessionEnd hook `sleep 100` in settings.json failed: it did not answer within 0.7 s"]
+    );
+}

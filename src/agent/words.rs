@@ -1,0 +1,73 @@
+//! What is said about answers and calls that did not go as they should. Pure.
+
+use serde_json::Value;
+
+use crate::protocol::{Ending, StopReason, ToolResult, ToolUse};
+use crate::provider::{StreamError, StreamErrorKind};
+
+/// The result of a call that was never handed over.
+pub(super) fn not_run(call: &ToolUse, stop_reason: Option<&StopReason>) -> ToolResult {
+    let name = &call.name;
+    let text = if call.input.is_object() {
+        format!("{name} was not executed: the same call was made too often in a row")
+    } else if stop_reason == Some(&StopReason::MaxTokens) {
+        format!(
+            "{name} was not executed: the answer reached its length limit inside the call's input. Make the call again \
+             with a smaller input, in several steps if need be"
+        )
+    } else {
+        let raw = call.input_raw.as_deref().unwrap_or_default();
+        let head: String = raw.chars().take(200).collect();
+        format!(
+            "{name} was not executed: its input is not a JSON object. What came begins with: {head}"
+        )
+    };
+    ToolResult::error(call.id.clone(), text)
+}
+
+pub(super) fn stream_problem(error: &StreamError) -> String {
+    match error.kind {
+        StreamErrorKind::Api => format!(
+            "the provider broke off its answer: {} ({})",
+            error.message, error.code
+        ),
+        StreamErrorKind::Truncated => format!(
+            "the connection to the provider broke off: {}",
+            error.message
+        ),
+    }
+}
+
+/// Words about an answer that ended before it was over.
+pub(super) fn cut_short(stop_reason: Option<&StopReason>) -> Option<String> {
+    match stop_reason? {
+        StopReason::MaxTokens => Some("the answer was cut off: it reached its length limit".into()),
+        StopReason::ContextWindowExceeded => {
+            Some("the answer was cut off: the conversation fills the model's window".into())
+        }
+        StopReason::Unknown(reason) => Some(format!("the answer ended with `{reason}`")),
+        StopReason::EndTurn
+        | StopReason::ToolUse
+        | StopReason::StopSequence
+        | StopReason::Refusal
+        | StopReason::PauseTurn => None,
+    }
+}
+
+pub(super) fn refusal(details: Option<&Value>) -> Ending {
+    let text = |key: &str| {
+        details
+            .and_then(|details| details.get(key))
+            .and_then(Value::as_str)
+    };
+    let because = text("explanation")
+        .or(text("category"))
+        .map(|why| format!(": {why}"));
+    Ending::Failed {
+        problem: format!(
+            "the model declined to answer{}",
+            because.unwrap_or_default()
+        ),
+        hint: Some("rephrase the request, or choose another model with --model".into()),
+    }
+}

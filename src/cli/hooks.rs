@@ -1,0 +1,205 @@
+//! `agent-tui hooks test`: runs the hooks of an event outside of a conversation, and shows what each got and answered.
+
+use std::io::Read;
+use std::path::Path;
+
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use super::args::{Args, HooksCommand};
+use super::launch::this_thread;
+use super::place::Place;
+use super::{UsageError, print_line};
+use crate::headless::{clean, say};
+use crate::hooks::process::{Ended, Ran};
+use crate::hooks::runner::Told;
+use crate::hooks::said::{Said, shortened};
+use crate::hooks::{Answer, Event, Occasion, Scene};
+use crate::permissions::Decision;
+use crate::protocol::SessionId;
+
+/// More than this of an output is not shown.
+const LONGEST: usize = 10_000;
+const MOST_LINES: usize = 200;
+
+pub fn run(args: &Args, command: &HooksCommand) -> Result<u8, UsageError> {
+    let HooksCommand::Test { event, input, tool } = command;
+    let event = Event::from_name(event).ok_or_else(|| unknown(event))?;
+    let fields = match input {
+        Some(path) => read(path)?,
+        None => Map::new(),
+    };
+    let place = Place::find(args)?;
+    for warning in &place.settings.warnings {
+        say(&format!("note: {warning}"));
+    }
+    if place.settings.disable_all_hooks == Some(true) {
+        say("note: `disableAllHooks` is set, so no hook is run");
+    }
+    let occasion = Occasion::sample(event, tool).overlaid(fields);
+    let transcript = place.dirs.sessions().join("example.jsonl");
+    let Some(runner) = place.hooks(&SessionId("example".to_owned()), &transcript) else {
+        print_line("no hooks are configured");
+        return Ok(0);
+    };
+    let scene = Scene {
+        cwd: place.workspace.clone(),
+        mode: place.mode(args),
+    };
+    let input = runner.input(&occasion, &scene);
+    let runtime = this_thread()?;
+    let told = runtime.block_on(runner.tell(&occasion, &input, &CancellationToken::new()));
+    if told.is_empty() {
+        print_line(&format!(
+            "no hook is for {}{}",
+            event.name(),
+            about(&occasion)
+        ));
+        return Ok(0);
+    }
+    for told in &told {
+        show(told, &input);
+    }
+    let answer = Answer::of(event, told.into_iter().map(|told| (told.hook, told.said)));
+    print_line("together");
+    for line in understood_together(event, &answer) {
+        print_line(&format!("  {}", clean(&line)));
+    }
+    runtime.shutdown_background();
+    Ok(0)
+}
+
+fn unknown(event: &str) -> UsageError {
+    let error = UsageError::new(format!("`{event}` is not an event"));
+    if let Some(nearest) = Event::nearest(event) {
+        return error.hint(format!("did you mean `{}`?", nearest.name()));
+    }
+    let names = Event::ALL.map(Event::name).join(", ");
+    error.hint(format!("the events are {names}"))
+}
+
+fn read(path: &Path) -> Result<Map<String, Value>, UsageError> {
+    let mut text = String::new();
+    let read = if path == Path::new("-") {
+        std::io::stdin().read_to_string(&mut text).map(drop)
+    } else {
+        std::fs::read_to_string(path).map(|read| text = read)
+    };
+    let name = path.display();
+    read.map_err(|error| UsageError::new(format!("`{name}` cannot be read: {error}")))?;
+    let value: Value = serde_json::from_str(&text)
+        .map_err(|error| UsageError::new(format!("`{name}` is not JSON: {error}")))?;
+    match value {
+        Value::Object(fields) => Ok(fields),
+        _ => Err(UsageError::new(format!("`{name}` is not a JSON object"))),
+    }
+}
+
+fn about(occasion: &Occasion) -> String {
+    match occasion.event.subject_field() {
+        Some(field) => format!(" with `{field}` `{}`", occasion.subject()),
+        None => String::new(),
+    }
+}
+
+fn show(told: &Told<'_>, input: &[u8]) {
+    let Told { hook, ran, said } = told;
+    print_line(&clean(&hook.command));
+    print_line(&format!("  file     {}", clean(&hook.origin)));
+    print_line(&format!("  matcher  {}", clean(hook.matcher.text())));
+    block("stdin", input);
+    print_line(&format!(
+        "  ended    {}, after {} ms",
+        ended(ran),
+        ran.took.as_millis()
+    ));
+    block("stdout", &ran.stdout);
+    block("stderr", &ran.stderr);
+    for line in understood(hook.event, said) {
+        print_line(&format!("  means    {}", clean(&line)));
+    }
+    print_line("");
+}
+
+/// A text of the hook, as it is but for what a terminal would obey.
+fn block(name: &str, bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    if text.trim().is_empty() {
+        print_line(&format!("  {name:<8} (nothing)"));
+        return;
+    }
+    for (at, line) in shortened(&text, LONGEST, MOST_LINES).lines().enumerate() {
+        let name = if at == 0 { name } else { "" };
+        print_line(&format!("  {name:<8} {}", clean(line)));
+    }
+}
+
+fn ended(ran: &Ran) -> String {
+    match &ran.ended {
+        Ended::Exited(code) => format!("exit code {code}"),
+        Ended::Signalled(signal) => format!("by signal {signal}"),
+        Ended::TimedOut(limit) => format!("by its time limit of {} s", limit.as_secs_f64()),
+        Ended::Flooded => "because it printed too much".to_owned(),
+        Ended::Cancelled => "by being cancelled".to_owned(),
+        Ended::NotStarted(problem) => format!("before it began: {problem}"),
+    }
+}
+
+/// What one hook has said, a line each.
+fn understood(event: Event, said: &Said) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some((decision, reason)) = &said.decision {
+        lines.push(format!("{}: {reason}", verb(event, *decision)));
+    }
+    if let Some(reason) = &said.halt {
+        lines.push(format!("stops the turn: {reason}"));
+    }
+    if let Some(input) = &said.updated_input {
+        lines.push(format!("rewrites the input: {input}"));
+    }
+    if let Some(context) = &said.context {
+        lines.push(format!("tells the model: {context}"));
+    }
+    if let Some(message) = &said.message {
+        lines.push(format!("tells you: {message}"));
+    }
+    if let Some(problem) = &said.problem {
+        lines.push(format!("failed: {problem}"));
+    }
+    if lines.is_empty() {
+        lines.push("nothing: it goes on as without the hook".to_owned());
+    }
+    lines
+}
+
+fn understood_together(event: Event, answer: &Answer) -> Vec<String> {
+    let said = Said {
+        decision: answer
+            .word
+            .as_ref()
+            .map(|word| (word.decision, format!("{} ({})", word.reason, word.by))),
+        halt: answer.halt.as_ref().map(|halt| halt.reason.clone()),
+        updated_input: answer
+            .updated_input
+            .as_ref()
+            .map(|(input, _)| input.clone()),
+        context: (!answer.context.is_empty()).then(|| answer.context.join("\n")),
+        message: None,
+        problem: None,
+    };
+    let mut lines = understood(event, &said);
+    lines.extend(answer.notices.iter().cloned());
+    lines
+}
+
+fn verb(event: Event, decision: Decision) -> String {
+    match (decision, event.decides()) {
+        (Decision::Allow, _) => "allows".to_owned(),
+        (Decision::Ask, _) => "asks".to_owned(),
+        (Decision::Deny, true) => "denies".to_owned(),
+        (Decision::Deny, false) => match event.blocks() {
+            Some(what) => format!("blocks {what}"),
+            None => "blocks nothing".to_owned(),
+        },
+    }
+}

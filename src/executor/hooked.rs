@@ -1,0 +1,328 @@
+//! What hooks have to say about one call: before it, where it would be asked about, and after it.
+//!
+//! Without a hook for the call nothing happens here: no process, no waiting, no phase.
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+
+use super::context::Stance;
+use super::permission::{Authority, Permit, granted};
+use super::pipeline::{Failure, Line, Report, denied, denied_text};
+use crate::hooks::runner::Pass;
+use crate::hooks::said::shortened;
+use crate::hooks::{Answer, Event, Occasion};
+use crate::permissions::{Cause, Decision, HookWord, Verdict};
+use crate::protocol::{Phase, ToolCall, ToolResult};
+use crate::tools::any::AnyTool;
+use crate::tools::{ToolCx, ToolError, ToolErrorKind, ToolOutput, Validated};
+
+/// More than this of a rewritten input is not told.
+const LONGEST_INPUT: usize = 2_000;
+
+/// What hooks have said before a call.
+#[derive(Debug, Default)]
+pub(super) struct Heard {
+    pub word: Option<HookWord>,
+    /// The input as a hook wants it, and which hook.
+    pub rewritten: Option<(Value, String)>,
+    /// What rules had to say meanwhile about the input as it still is.
+    pub judged: Option<Judged>,
+}
+
+/// What rules say about a call, and which rules.
+#[derive(Debug)]
+pub(super) struct Judged {
+    pub verdict: Verdict,
+    stance: Stance,
+}
+
+/// A call that is asked about.
+pub(super) struct Case<'c> {
+    pub call: &'c ToolCall,
+    pub tool: &'c dyn AnyTool,
+    pub cx: &'c ToolCx,
+    pub heard: &'c Heard,
+    /// The tool itself wants the person to look at it.
+    pub insists: bool,
+}
+
+impl Heard {
+    /// A call that starts anew must start with the same input.
+    pub fn with_input(&self, mut permit: Permit) -> Permit {
+        if let Some((input, _)) = &self.rewritten {
+            permit.input.get_or_insert_with(|| input.clone());
+        }
+        permit
+    }
+}
+
+impl Judged {
+    pub fn still_holds(&self, stance: &Stance) -> bool {
+        let Stance { mode, rules } = &self.stance;
+        *mode == stance.mode && std::sync::Arc::ptr_eq(rules, &stance.rules)
+    }
+}
+
+impl Failure {
+    /// It is not the model's fault that the input does not fit.
+    pub fn after_rewriting(self, by: &str) -> Self {
+        let text = self.result.as_text();
+        let text = text.trim_start_matches("<tool_use_error>");
+        let text = text.trim_end_matches("</tool_use_error>");
+        let text = format!(
+            "The hook {by} rewrote the input of this call, and that cannot be done:\n{text}"
+        );
+        Self {
+            result: ToolResult::error(self.result.tool_use_id.clone(), text),
+            ..self
+        }
+    }
+}
+
+impl Line {
+    /// Runs the hooks of `PreToolUse`, and beside them what rules and the classifier say. What the model is to know goes to
+    /// `told`.
+    pub(super) async fn hear_hooks(
+        &self,
+        call: &ToolCall,
+        tool: &dyn AnyTool,
+        told: &mut Vec<String>,
+    ) -> Result<Heard, Failure> {
+        match self.authority {
+            Authority::Model | Authority::Person => {}
+            Authority::Permitted(_) | Authority::Typed => return Ok(Heard::default()),
+        }
+        let Some(asking) = self.fire(Event::PreToolUse, call, || Occasion::pre_tool_use(call))
+        else {
+            return Ok(Heard::default());
+        };
+        self.reach(call, Phase::InHooks).await;
+        let stance = self.context.stance();
+        let both = async {
+            // The hooks are polled first, and so run while the rules are looked at.
+            let (answer, verdict) =
+                tokio::join!(biased; asking, async { self.judge(call, tool, &stance) });
+            Ok((answer, verdict))
+        };
+        let (answer, verdict) = self.unless_cancelled(call, both).await?;
+        let answer = self.note(answer).await;
+        told.extend(answer.context);
+        if let Some(halt) = answer.halt {
+            let text = halt.to_string();
+            self.report(Report::Halted(text.clone())).await;
+            let verdict = Verdict {
+                decision: Decision::Deny,
+                reason: text.clone(),
+                cause: Cause::Hook(halt.by),
+            };
+            self.decided(call, verdict).await;
+            return Err(denied(call, denied_text(call, &text)));
+        }
+        let rewritten = answer
+            .updated_input
+            .filter(|(input, _)| *input != call.input);
+        let judged = match &rewritten {
+            None => Some(Judged { verdict, stance }),
+            Some((input, by)) => {
+                let input = shortened(&input.to_string(), LONGEST_INPUT, usize::MAX);
+                told.push(format!(
+                    "A hook of the user changed the input of this call. It was handled as if you had written: {input}"
+                ));
+                let notice = format!("the hook {by} rewrote the input of {}: {input}", call.name);
+                self.notice(notice).await;
+                None
+            }
+        };
+        Ok(Heard {
+            word: answer.word,
+            rewritten,
+            judged,
+        })
+    }
+
+    /// Runs the hooks of a call that has come to its end.
+    pub(super) async fn hear_hooks_afterwards(
+        &self,
+        call: &ToolCall,
+        output: &Result<ToolOutput, ToolError>,
+        told: &mut Vec<String>,
+    ) {
+        if self.context.hooks.is_none() || matches!(self.authority, Authority::Typed) {
+            return;
+        }
+        let asking = match output {
+            Ok(output) => self.fire(Event::PostToolUse, call, || {
+                Occasion::post_tool_use(call, &output.for_model)
+            }),
+            Err(error) if error.kind == ToolErrorKind::Cancelled => None,
+            Err(error) => self.fire(Event::PostToolUseFailure, call, || {
+                Occasion::post_tool_use_failure(call, &error.message)
+            }),
+        };
+        let Some(asking) = asking else {
+            return;
+        };
+        self.reach(call, Phase::InHooks).await;
+        // A hook that is cancelled has nothing to say; the call has its result all the same.
+        let answer = asking.await;
+        let answer = self.note(answer).await;
+        if let Some(word) = answer.blocked() {
+            told.push(format!("The hook {} objects: {}", word.by, word.reason));
+        }
+        told.extend(answer.context);
+        if let Some(halt) = answer.halt {
+            self.report(Report::Halted(halt.to_string())).await;
+        }
+    }
+
+    /// The hooks that may answer for the person.
+    pub(super) fn ask_hooks(&self, call: &ToolCall) -> Option<BoxFuture<'_, Answer>> {
+        self.fire(Event::PermissionRequest, call, || {
+            Occasion::permission_request(call)
+        })
+    }
+
+    /// What hooks have answered in the person's place: `None` if that is nothing, or does not count.
+    pub(super) async fn answered_by_hooks(
+        &self,
+        case: &Case<'_>,
+        answer: Answer,
+    ) -> Result<Option<Permit>, Failure> {
+        let answer = self.note(answer).await;
+        if let Some(halt) = &answer.halt {
+            self.report(Report::Halted(halt.to_string())).await;
+        }
+        let Some(word) = answer.word else {
+            return Ok(None);
+        };
+        if word.decision == Decision::Deny {
+            let verdict = Verdict {
+                decision: Decision::Deny,
+                reason: format!("{} (the hook {} denies it)", word.reason, word.by),
+                cause: Cause::Hook(word.by),
+            };
+            let text = denied_text(case.call, &verdict.reason);
+            self.decided(case.call, verdict).await;
+            return Err(denied(case.call, text));
+        }
+        if word.decision == Decision::Ask {
+            return Ok(None);
+        }
+        let allowed = match answer.updated_input {
+            None => self.allowed_by(case, &word, case.call).await,
+            Some((input, _)) => {
+                let call = ToolCall {
+                    input,
+                    ..case.call.clone()
+                };
+                match self.check(&call, case.tool, case.cx).await {
+                    Ok(Validated::Fine) => self.allowed_by(case, &word, &call).await,
+                    Ok(Validated::Ask(why)) => Err(why),
+                    Err(failure) => Err(failure.result.as_text()),
+                }
+            }
+        };
+        match allowed {
+            Ok(permit) => Ok(Some(permit)),
+            Err(why) => {
+                let notice = format!(
+                    "the hook {} allows it, but it is asked about: {why}",
+                    word.by
+                );
+                self.notice(notice).await;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Whether a hook's allow is enough for this call, which may be another one than was asked about; or why not.
+    async fn allowed_by(
+        &self,
+        case: &Case<'_>,
+        word: &HookWord,
+        call: &ToolCall,
+    ) -> Result<Permit, String> {
+        if case.insists {
+            return Err("the tool itself wants it to be looked at".to_owned());
+        }
+        // What a hook before the call wanted to be asked about stays so.
+        if case
+            .heard
+            .word
+            .as_ref()
+            .is_some_and(|before| before.decision == Decision::Ask)
+        {
+            return Err("another hook wants it to be asked about".to_owned());
+        }
+        let heard = Heard {
+            word: Some(word.clone()),
+            ..Heard::default()
+        };
+        let verdict = self.decision(call, case.tool, &heard);
+        if verdict.decision != Decision::Allow {
+            return Err(verdict.reason);
+        }
+        self.decided(case.call, verdict.clone()).await;
+        let mut permit = granted(&verdict);
+        permit.input = (call.input != case.call.input).then(|| call.input.clone());
+        Ok(permit)
+    }
+
+    /// Waits until the call may run: beside others, as it was queued; alone, if hooks have made something of it that must not
+    /// run beside others.
+    pub(super) async fn pass(
+        &self,
+        queued: &ToolCall,
+        call: &ToolCall,
+        tool: &dyn AnyTool,
+    ) -> Result<Option<Pass<'_>>, Failure> {
+        let Some(hooks) = &self.context.hooks else {
+            return Ok(None);
+        };
+        if matches!(self.authority, Authority::Typed) {
+            return Ok(None);
+        }
+        let alone = queued.input != call.input
+            && tool.facts(&queued.input).safe
+            && !tool.facts(&call.input).safe;
+        let pass = async {
+            Ok(Some(if alone {
+                hooks.pass_alone().await
+            } else {
+                hooks.pass_shared().await
+            }))
+        };
+        self.unless_cancelled(call, pass).await
+    }
+
+    fn fire(
+        &self,
+        event: Event,
+        call: &ToolCall,
+        occasion: impl FnOnce() -> Occasion,
+    ) -> Option<BoxFuture<'_, Answer>> {
+        let hooks = self.context.hooks.as_ref()?;
+        if !hooks.wants(event, &call.name) {
+            return None;
+        }
+        let (occasion, scene) = (occasion(), self.context.scene());
+        Some(async move { hooks.fire(&occasion, &scene, &self.cancel).await }.boxed())
+    }
+
+    /// Tells the person what hooks have for her.
+    async fn note(&self, mut answer: Answer) -> Answer {
+        for notice in answer.notices.drain(..) {
+            self.notice(notice).await;
+        }
+        answer
+    }
+}
+
+/// The answer of hooks, if any were asked. Cancel-safe.
+pub(super) async fn answer_of(hooks: Option<&mut BoxFuture<'_, Answer>>) -> Answer {
+    match hooks {
+        Some(hooks) => hooks.await,
+        None => std::future::pending().await,
+    }
+}
