@@ -4,6 +4,7 @@ mod support;
 
 mod conversation;
 mod headless;
+mod hooks;
 mod picture;
 mod resume;
 mod retries;

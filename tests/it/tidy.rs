@@ -70,6 +70,18 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "hooks",
+        &[
+            "ratatui",
+            "crate::agent",
+            "crate::executor",
+            "crate::headless",
+            "crate::cli",
+            "crate::provider",
+            "crate::session",
+        ],
+    ),
+    (
         "agent",
         &[
             "crate::headless",
@@ -119,6 +131,9 @@ const PURE: &[&str] = &[
     "agent/history.rs",
     "session/replay.rs",
     "permissions/decide.rs",
+    "hooks/answer.rs",
+    "hooks/occasion.rs",
+    "hooks/said.rs",
 ];
 
 #[test]
