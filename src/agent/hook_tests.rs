@@ -195,7 +195,7 @@ async fn a_message_that_waited_is_looked_at_too() {
 async fn an_interrupt_stops_hooks_that_look_at_a_prompt() {
     let mut rig = Rig::hooked(
         [],
-        vec![hook(Event::UserPromptSubmit, "touch begun; sleep 100")],
+        vec![hook(Event::UserPromptSubmit, "touch begun; sleep 321")],
     );
     rig.submit("hello");
     let begun = rig.scratch.root.join("begun");
@@ -298,7 +298,7 @@ async fn hooks_hear_that_nothing_happens() {
 async fn the_end_of_a_session_is_told_with_its_reason_and_waits_for_nobody_long() {
     let hooks = vec![
         hook(Event::SessionEnd, "cat > end.json"),
-        hook(Event::SessionEnd, "sleep 100"),
+        hook(Event::SessionEnd, "sleep 321"),
     ];
     let rig = Rig::hooked([], hooks);
     rig.send(Command::Leave(Leaving::ForNew));
@@ -310,6 +310,6 @@ async fn the_end_of_a_session_is_told_with_its_reason_and_waits_for_nobody_long(
     let notices: Vec<String> = said.into_iter().filter_map(notice).collect();
     assert_eq!(
         notices,
-        ["SessionEnd hook `sleep 100` in settings.json failed: it did not answer within 0.7 s"]
+        ["SessionEnd hook `sleep 321` in settings.json failed: it did not answer within 0.7 s"]
     );
 }

@@ -212,7 +212,7 @@ async fn an_ask_beats_what_would_run_and_another_hooks_allow() {
 async fn a_guard_that_does_not_answer_in_time_means_ask() {
     let slow = Hook {
         timeout: Duration::from_millis(100),
-        ..hook(Event::PreToolUse, "sleep 100")
+        ..hook(Event::PreToolUse, "sleep 321")
     };
     let mut rig = headless(Mode::BypassPermissions, vec![slow]);
     let said = bash(&mut rig, "echo hello").await;
@@ -222,7 +222,7 @@ async fn a_guard_that_does_not_answer_in_time_means_ask() {
     );
     assert_eq!(
         rig.notices(),
-        ["PreToolUse hook `sleep 100` in settings.json failed: it did not answer within 0.1 s"]
+        ["PreToolUse hook `sleep 321` in settings.json failed: it did not answer within 0.1 s"]
     );
 }
 
@@ -392,7 +392,7 @@ async fn a_permission_request_can_be_answered_by_a_hook() {
 
 #[tokio::test]
 async fn the_person_can_answer_before_a_slow_hook_does() {
-    let mut rig = asking(vec![hook(Event::PermissionRequest, "sleep 100")]);
+    let mut rig = asking(vec![hook(Event::PermissionRequest, "sleep 321")]);
     rig.call("b", "Bash", json!({"command": "touch made"}));
     rig.request("b").await;
     rig.answer("b", Answer::Allow);
@@ -478,7 +478,7 @@ async fn a_hook_that_stops_the_turn_stops_the_call() {
 async fn cancelling_a_call_cancels_its_hooks() {
     let mut rig = headless(
         Mode::BypassPermissions,
-        vec![hook(Event::PreToolUse, "sleep 100")],
+        vec![hook(Event::PreToolUse, "sleep 321")],
     );
     rig.call("b", "Bash", json!({"command": "echo hello"}));
     rig.until(|happened| matches!(happened, Happened::Reached(_, Phase::InHooks)))

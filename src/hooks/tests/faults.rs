@@ -66,7 +66,7 @@ async fn a_hook_runs_in_the_project_without_a_terminal_and_knows_where_it_is() {
 #[tokio::test]
 async fn g1_a_hook_that_never_ends_is_cut_off_with_its_group() {
     let scratch = Scratch::new();
-    let command = "sleep 100 & echo $! > child; wait";
+    let command = "sleep 321 & echo $! > child; wait";
     let begun = Instant::now();
     let ran = run_in(&scratch.root, command, SHORT, b"").await;
     assert_eq!(ran.ended, Ended::TimedOut(SHORT));
@@ -152,7 +152,7 @@ async fn g6_a_hook_that_closes_its_input_at_once_does_not_fail() {
 async fn g6_children_left_in_the_background_are_killed_and_not_waited_for() {
     let scratch = Scratch::new();
     let command =
-        "sleep 100 & echo $! > one; setsid sleep 100 >/dev/null 2>&1 & echo $! > two; echo done";
+        "sleep 321 & echo $! > one; setsid sleep 321 >/dev/null 2>&1 & echo $! > two; echo done";
     let begun = Instant::now();
     let ran = run_in(&scratch.root, command, LONG, b"").await;
     assert_eq!((ran.ended, text(&ran.stdout)), (Ended::Exited(0), "done\n"));
@@ -166,7 +166,7 @@ async fn a_hook_is_cancelled_with_what_it_is_about() {
     let scratch = Scratch::new();
     let cancel = CancellationToken::new();
     let ready = scratch.root.join("ready");
-    let command = "echo $$ > ready.new; mv ready.new ready; sleep 100";
+    let command = "echo $$ > ready.new; mv ready.new ready; sleep 321";
     let running = run(command, LONG, &scratch.root, b"", &cancel);
     let stopping = async {
         while !ready.exists() {
