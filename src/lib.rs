@@ -11,8 +11,8 @@
 //!
 //! One tool call, from bytes to result: [`provider::sse`] cuts the bytes into frames, a [`provider::Decoder`] makes
 //! neutral events of them, [`agent::turn`] hands each call over at the moment its block ends, [`executor::schedule`]
-//! says when it may start, [`executor::pipeline`] takes it through validation, [`permissions::decide`] and the tool, and
-//! [`session::log`] has a record of each step before anyone sees it.
+//! says when it may start, [`executor::pipeline`] takes it through validation, [`hooks`], [`permissions::decide`] and the
+//! tool, and [`session::log`] has a record of each step before anyone sees it.
 
 pub mod protocol;
 

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use proptest::prelude::*;
 use serde_json::json;
 
 use crate::hooks::process::{Ended, Ran};
@@ -410,4 +411,79 @@ fn the_input_has_the_fields_of_its_event() {
     assert_eq!(fields(Event::PreCompact), "trigger custom_instructions");
     assert_eq!(fields(Event::SessionStart), "source model");
     assert_eq!(fields(Event::SessionEnd), "reason");
+}
+
+/// JSON of any shape, with the names that mean something.
+fn any_json() -> impl Strategy<Value = serde_json::Value> {
+    let leaf = prop_oneof![
+        Just(json!(null)),
+        any::<bool>().prop_map(|it| json!(it)),
+        any::<i32>().prop_map(|it| json!(it)),
+        prop_oneof![
+            Just("allow"),
+            Just("deny"),
+            Just("ask"),
+            Just("block"),
+            Just("approve"),
+            Just("PreToolUse"),
+        ]
+        .prop_map(|it| json!(it)),
+        ".{0,20}".prop_map(|it| json!(it)),
+    ];
+    let name = prop_oneof![
+        Just("continue"),
+        Just("stopReason"),
+        Just("systemMessage"),
+        Just("decision"),
+        Just("reason"),
+        Just("hookSpecificOutput"),
+        Just("hookEventName"),
+        Just("permissionDecision"),
+        Just("permissionDecisionReason"),
+        Just("updatedInput"),
+        Just("additionalContext"),
+        Just("behavior"),
+        Just("message"),
+        Just("interrupt"),
+    ];
+    leaf.prop_recursive(4, 32, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(|it| json!(it)),
+            prop::collection::hash_map(name.clone(), inner, 0..6).prop_map(|it| json!(it)),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+    #[test]
+    fn no_output_breaks_anything_and_no_text_grows_without_bound(
+        code in prop_oneof![Just(0), Just(2), any::<i32>()],
+        stdout in prop_oneof![
+            any_json().prop_map(|json| json.to_string().into_bytes()),
+            prop::collection::vec(any::<u8>(), 0..200),
+            "\\PC{0,50}".prop_map(|text| text.repeat(500).into_bytes()),
+        ],
+        stderr in prop::collection::vec(any::<u8>(), 0..20_000),
+    ) {
+        let ran = Ran {
+            ended: Ended::Exited(code),
+            stdout,
+            stderr,
+            took: Duration::ZERO,
+        };
+        let hook = hook("x");
+        for event in Event::ALL {
+            let said = Said::by(event, &ran);
+            let texts = [&said.halt, &said.context, &said.message, &said.problem];
+            for text in texts.into_iter().flatten() {
+                prop_assert!(text.chars().count() < 11_000);
+            }
+            let denies = matches!(said.decision, Some((Decision::Deny, _)));
+            let answer = Answer::of(event, [(&hook, said)]);
+            prop_assert_eq!(answer.blocked().is_some(), denies);
+            // Only what exit 2 or JSON says blocks.
+            prop_assert!(code == 0 || code == 2 || !denies);
+        }
+    }
 }
