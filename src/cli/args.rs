@@ -107,6 +107,14 @@ pub enum Subcommand {
         #[arg(long)]
         json: bool,
     },
+    /// Show what is configured, what is missing, and what to do about it.
+    Doctor {
+        /// Print it as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the completions for a shell, e.g. for `source <(agent-tui completions bash)`.
+    Completions { shell: clap_complete::Shell },
     /// Ask what the permission rules say.
     Permissions {
         #[command(subcommand)]

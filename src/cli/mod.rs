@@ -4,10 +4,12 @@
 
 mod args;
 mod debug;
+mod doctor;
 mod launch;
 mod permissions;
 mod place;
 mod prompt;
+mod reload;
 mod screen;
 mod session;
 mod tools;
@@ -16,7 +18,7 @@ use std::io::{self, Write};
 use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use self::args::{Args, Subcommand};
 use crate::headless::say;
@@ -77,6 +79,13 @@ fn run(args: &Args) -> Result<u8, UsageError> {
     }
     match &args.command {
         Some(Subcommand::Tools { json }) => tools::run(args, *json),
+        Some(Subcommand::Doctor { json }) => doctor::run(args, *json),
+        Some(Subcommand::Completions { shell }) => {
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Args::command(), "agent-tui", &mut script);
+            print_line(String::from_utf8_lossy(&script).trim_end());
+            Ok(0)
+        }
         Some(Subcommand::Permissions { command }) => permissions::run(args, command),
         None if args.print.is_some() => launch::headless(args),
         None => screen::run(args),

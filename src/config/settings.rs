@@ -19,6 +19,8 @@ use super::read::{self, Group, Reading};
 use crate::permissions::{RuleList, Rules, Source};
 use crate::protocol::{InterruptBehavior, Mode, OnBashError};
 
+/// Behind the name of a file, in the source of the rules that are there because it is broken.
+pub const BROKEN: &str = ", which is broken";
 /// More of a rule is not repeated in a message.
 const LONGEST_PROBLEM: usize = 300;
 
@@ -86,6 +88,18 @@ pub enum SettingsError {
         source_name: String,
         problem: String,
     },
+}
+
+impl SettingsError {
+    /// The file that has it.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            SettingsError::Unreadable { path, .. } | SettingsError::Wrong { path, .. } => {
+                Some(path)
+            }
+            SettingsError::BadRule { .. } => None,
+        }
+    }
 }
 
 /// How far a file is believed.
@@ -158,6 +172,19 @@ pub(super) struct Permissions {
     default_mode: Option<Mode>,
     /// More directories that count as workspace. In a project: only once it is trusted.
     additional_directories: Vec<PathBuf>,
+}
+
+/// The JSON Schema of a settings file, for editors.
+pub fn schema() -> serde_json::Value {
+    let mut schema = schemars::schema_for!(File).to_value();
+    let schema_key = serde_json::json!({
+        "description": "Where this schema is, for editors.",
+        "type": "string",
+    });
+    if let Some(properties) = schema["properties"].as_object_mut() {
+        properties.insert("$schema".to_owned(), schema_key);
+    }
+    schema
 }
 
 /// The keys that a settings file can have.
@@ -455,7 +482,7 @@ impl Settings {
 
     /// Something that may have forbidden calls of these tools is not understood: they are asked about.
     fn doubt(&mut self, layer: &Layer, tools: &str) {
-        let source = Source(format!("{}, which is broken", layer.name));
+        let source = Source(format!("{}{BROKEN}", layer.name));
         let known = self.rules.ask.iter();
         if known
             .clone()

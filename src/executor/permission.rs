@@ -49,7 +49,7 @@ impl Line {
         let verdict = match &self.authority {
             Authority::Model => return self.ask_for_model(call, tool, cx, said).await,
             Authority::Permitted(permit) => return Ok(Permit::clone(permit)),
-            Authority::Person => self.decision(call, tool),
+            Authority::Person => self.decision(call, tool).await,
             // Rules and modes are for what the model wants; without them only the built-in list denies.
             Authority::Typed => {
                 let (rules, mode) = (Rules::default(), Mode::Default);
@@ -71,7 +71,7 @@ impl Line {
     ) -> Result<Permit, Failure> {
         // Listened to from before the decision on: a rule that comes meanwhile is not missed.
         let mut changes = Some(self.context.watch());
-        let mut verdict = self.decision(call, tool);
+        let mut verdict = self.decision(call, tool).await;
         let mut rule = None;
         match said {
             // What the tool itself wants to be looked at, no rule allows.
@@ -113,8 +113,12 @@ impl Line {
         }
     }
 
-    fn decision(&self, call: &ToolCall, tool: &dyn AnyTool) -> Verdict {
+    async fn decision(&self, call: &ToolCall, tool: &dyn AnyTool) -> Verdict {
         let context = &self.context;
+        // The person, or a command, may have changed the rules meanwhile.
+        for notice in context.refresh() {
+            self.notice(notice).await;
+        }
         let Stance { mode, rules } = context.stance();
         decide(&asked(call, tool), &rules, mode, &context.world())
     }
@@ -158,7 +162,7 @@ impl Line {
             if let Some(answer) = self.unless_cancelled(call, next).await? {
                 return self.answered(call, answer).await;
             }
-            let verdict = self.decision(call, tool);
+            let verdict = self.decision(call, tool).await;
             if verdict.decision == Decision::Allow {
                 self.decided(call, verdict.clone()).await;
                 return Ok(granted(&verdict));

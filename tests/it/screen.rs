@@ -15,7 +15,7 @@ fn play(program: Program, toml: &str, more: &[&str]) -> Pty {
 }
 
 /// Waits until the question takes keys: its hints are no longer faint.
-fn armed<'a>(tui: &'a mut Pty, hint: &str) -> &'a mut Pty {
+pub fn armed<'a>(tui: &'a mut Pty, hint: &str) -> &'a mut Pty {
     tui.wait_until(|screen| {
         let found = screen.rows(0, screen.size().1).enumerate();
         let mut places = found.filter_map(|(row, text)| {

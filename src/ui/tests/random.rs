@@ -464,6 +464,7 @@ impl Watched {
                 Effect::Send(_)
                 | Effect::Start(_)
                 | Effect::Open(_)
+                | Effect::Trust(_)
                 | Effect::Notify(_)
                 | Effect::Redraw
                 | Effect::Suspend
