@@ -65,6 +65,7 @@ pub fn run(args: &Args, as_json: bool) -> Result<u8, UsageError> {
     let place = Place::look(args, Audience::Person, &Said::default())?;
     let broken = !place.settings.errors.is_empty();
     findings.splice(0..0, project::settings(&place));
+    findings.extend(project::keymap(&place));
     findings.extend(project::rules(&place));
     findings.extend(project::trust(args, &place));
     launch::this_thread()?.block_on(async {

@@ -273,6 +273,7 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::*;
+    use crate::config::trust::State;
     use crate::protocol::SessionOpened;
 
     type Openings = Arc<Mutex<Vec<Option<Opening>>>>;
@@ -282,14 +283,6 @@ mod tests {
         Refusal {
             problem: "no".to_owned(),
             hint: None,
-        }
-    }
-
-    fn review() -> Review {
-        Review {
-            workspace: "/w".into(),
-            items: Vec::new(),
-            state: crate::config::trust::State::Unknown,
         }
     }
 
@@ -320,7 +313,10 @@ mod tests {
                     return Err(Obstacle::Refused(refusal()));
                 }
                 if must_ask {
-                    return Err(Obstacle::Untrusted(Box::new(review())));
+                    return Err(Obstacle::Untrusted(Box::new(Review::wanting(
+                        State::Unknown,
+                        &[],
+                    ))));
                 }
                 let opened = AgentEvent::Opened(SessionOpened {
                     session: SessionId(session),

@@ -202,12 +202,13 @@ pub struct Variables {
 impl Variables {
     /// Gives a command its environment. What the program itself sets comes after it.
     pub fn apply(&self, command: &mut tokio::process::Command) {
+        command.envs(&self.more);
         if !self.pass_keys {
+            // Also where they stand in the settings.
             for variable in crate::config::KEY_VARIABLES {
                 command.env_remove(variable);
             }
         }
-        command.envs(&self.more);
     }
 }
 

@@ -132,7 +132,7 @@ fn rules_that_change_while_it_runs_count_for_the_next_call() {
 }
 
 #[test]
-fn a_project_that_changes_its_own_rules_while_it_runs_gets_nothing_by_it() {
+fn cve_2026_25725_settings_that_appear_while_it_runs_give_the_project_nothing() {
     let program = Program::new();
     let allow =
         json!({"permissions": {"allow": ["Bash(touch two)"], "deny": ["Bash(touch three)"]}});
@@ -223,7 +223,10 @@ fn twenty_programs_that_save_at_once_lose_nothing() {
 fn variables_of_the_settings_reach_commands_and_keys_only_if_they_say_so() {
     let wire = Wire::Anthropic;
     for (settings, passed) in [
-        (json!({"env": {"MINE": "yes"}}), false),
+        (
+            json!({"env": {"MINE": "yes", "OPENAI_API_KEY": "sk-settings"}}),
+            false,
+        ),
         (
             json!({"env": {"MINE": "yes"}, "passProviderKeys": true}),
             true,
@@ -338,6 +341,8 @@ fn the_doctor_says_what_is_there_what_is_missing_and_what_to_do() {
     let hooks = json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x"}]}]}});
     program.put(".claude/settings.json", hooks.to_string());
     program.put(".mcp.json", r#"{"mcpServers": {"a": {"command": "b"}}}"#);
+    let keymap = program.config().join("keymap.toml");
+    std::fs::write(keymap, "[global]\nnonsense = 1\n").expect("written");
     let run = |more: &[&str], key: Option<&str>| {
         let mut arguments = vec!["doctor"];
         arguments.extend(more);
@@ -368,6 +373,7 @@ fn the_doctor_says_what_is_there_what_is_missing_and_what_to_do() {
         ".mcp.json: 1 MCP servers",
         "bash: GNU bash",
         "TERM is xterm",
+        "keymap.toml`, line 2",
     ] {
         assert!(output.stdout.contains(words), "{words}: {}", output.stdout);
     }

@@ -28,6 +28,10 @@ fn hostile_program() -> Program {
     let program = Program::new();
     program.put(".agent-tui/settings.json", hostile().to_string());
     program.put("evil.sh", "touch ran\n");
+    let git = "[core]\n\tfsmonitor = touch ran\n[filter \"x\"]\n\tclean = touch ran\n";
+    program.put(".git/config", git);
+    program.put(".git/HEAD", "ref: refs/heads/main\n");
+    program.put(".gitattributes", "* filter=x\n");
     program
 }
 
@@ -44,8 +48,18 @@ fn leave(mut tui: Pty) -> Program {
     tui.into_program()
 }
 
+/// The processes that it has started and that run.
+fn children(tui: &Pty) -> String {
+    let pid = tui.pid().as_raw_nonzero();
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).expect("it runs");
+    let children = threads
+        .flatten()
+        .map(|thread| std::fs::read_to_string(thread.path().join("children")).unwrap_or_default());
+    children.collect()
+}
+
 #[test]
-fn a_project_that_wants_something_is_asked_about_and_after_a_no_it_gets_nothing() {
+fn cve_2025_59536_nothing_of_a_project_runs_before_it_is_trusted_nor_after_a_no() {
     let mut tui = start(hostile_program(), &[]);
     tui.wait_for("do you trust this project?");
     for words in [
@@ -56,8 +70,10 @@ fn a_project_that_wants_something_is_asked_about_and_after_a_no_it_gets_nothing(
     ] {
         tui.wait_for(words);
     }
-    armed(&mut tui, "n not now").send("n");
-    tui.wait_gone("do you trust")
+    armed(&mut tui, "n not now");
+    assert_eq!(children(&tui), "", "not even git runs");
+    tui.send("n")
+        .wait_gone("do you trust")
         .wait_for("is not trusted")
         .send("go\r");
     // Its allow rule does not count, and neither does its mode.
@@ -168,6 +184,33 @@ fn decision(program: &Program, command: &str, more: &[&str]) -> String {
     let output = program.run(&arguments);
     let answer: Value = serde_json::from_str(&output.stdout).expect("an answer is JSON");
     answer["decision"].as_str().expect("a word").to_owned()
+}
+
+#[test]
+fn claude_code_72896_the_screen_the_check_and_the_doctor_agree_about_trust() {
+    let said = |program: &Program| {
+        let doctor = program.run(&["doctor", "--provider", "builtin"]).stdout;
+        let line = doctor.lines().find(|line| line.contains("the project"));
+        let line = line.expect("it says so").trim().to_owned();
+        (
+            decision(program, "touch made", &[]),
+            line.contains("you have trusted"),
+        )
+    };
+    let program = hostile_program();
+    assert_eq!(said(&program), ("ask".to_owned(), false));
+    let mut tui = start(program, &[]);
+    armed(&mut tui, "y trust it")
+        .send("y")
+        .wait_gone("do you trust")
+        .wait_gone("starting");
+    let program = leave(tui);
+    assert_eq!(said(&program), ("allow".to_owned(), true));
+    let mut settings = hostile();
+    settings["env"]["NEW"] = json!("1");
+    program.put(".agent-tui/settings.json", settings.to_string());
+    assert_eq!(said(&program), ("ask".to_owned(), false));
+    start(program, &[]).wait_for("+ NEW=1");
 }
 
 #[test]

@@ -136,8 +136,7 @@ impl AppState {
     fn answer_trust(&mut self, yes: bool) -> Vec<Effect> {
         self.dialogs.pop();
         if !yes {
-            let said =
-                "the project is not trusted: of its settings, only what forbids or asks counts";
+            let said = "the project is not trusted: of its settings, only what forbids or asks counts; you are asked again at the next start";
             self.notice(NoticeKind::Hint, said);
         }
         vec![Effect::Trust(yes)]

@@ -3,17 +3,16 @@ use crate::app::rig::{App, millis};
 use crate::app::{Effect, Msg};
 use crate::config::trust::{Review, State};
 
-fn review(workspace: &str) -> Box<Review> {
-    Box::new(Review {
+fn ask(workspace: &str) -> Msg {
+    Msg::TrustAsked(Box::new(Review {
         workspace: workspace.into(),
-        items: Vec::new(),
-        state: State::Unknown,
-    })
+        ..Review::wanting(State::Unknown, &[])
+    }))
 }
 
 fn asked() -> App {
     let mut app = App::new();
-    assert_eq!(app.update(Msg::TrustAsked(review("/w"))), []);
+    assert_eq!(app.update(ask("/w")), []);
     app
 }
 
@@ -67,7 +66,7 @@ fn every_way_out_is_a_no_and_needs_nothing_to_be_read() {
 #[test]
 fn what_is_asked_anew_replaces_what_was_asked() {
     let mut app = asked();
-    app.update(Msg::TrustAsked(review("/other")));
+    app.update(ask("/other"));
     let [Dialog::Trust(dialog)] = app.state.dialogs.as_slice() else {
         panic!("one question");
     };

@@ -6,13 +6,13 @@ use super::super::args::Args;
 use super::super::place::Place;
 use super::{Finding, Level};
 use crate::config::files::Content;
-use crate::config::read_regular;
 use crate::config::trust::State;
+use crate::config::{LONGEST_FILE, read_regular};
+use crate::keymap::Keymap;
 use crate::permissions::Rule;
 
 /// More rules of one file are counted, not listed.
 const MOST_RULES: usize = 20;
-const LONGEST_FILE: u64 = 4 << 20;
 
 pub fn settings(place: &Place) -> Vec<Finding> {
     const AREA: &str = "settings";
@@ -60,6 +60,30 @@ pub fn settings(place: &Place) -> Vec<Finding> {
         findings.push(Finding::new(AREA, Level::Fine, text));
     }
     findings
+}
+
+/// The person's own keys.
+pub fn keymap(place: &Place) -> Vec<Finding> {
+    const AREA: &str = "keys";
+    let file = place.dirs.config.join("keymap.toml");
+    let Ok(bytes) = read_regular(&file, LONGEST_FILE) else {
+        return Vec::new();
+    };
+    let (_, problems) = Keymap::with_user(&String::from_utf8_lossy(&bytes), &file);
+    if problems.is_empty() {
+        return vec![Finding::new(AREA, Level::Fine, file.display().to_string())];
+    }
+    let told = problems.into_iter().map(|problem| {
+        let text = format!(
+            "`{}`, line {}, column {}: {}",
+            problem.file.display(),
+            problem.line,
+            problem.column,
+            problem.what
+        );
+        Finding::new(AREA, Level::Warning, text).hint(problem.hint)
+    });
+    told.collect()
 }
 
 pub fn rules(place: &Place) -> Vec<Finding> {
