@@ -44,6 +44,8 @@ fn start(program: Program, more: &[&str]) -> Pty {
 
 /// Ends it, and gives its home back to start in it again.
 fn leave(mut tui: Pty) -> Program {
+    // A turn that has not quite ended would be interrupted first.
+    tui.wait_gone("interrupt");
     assert_eq!(tui.send("\x03\x03").exit().code, 0);
     tui.into_program()
 }
