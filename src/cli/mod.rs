@@ -46,6 +46,7 @@ impl UsageError {
 }
 
 pub fn main() -> ExitCode {
+    keep_memory_private();
     debug::quiet_panics();
     let args = match Args::try_parse() {
         Ok(args) => args,
@@ -70,6 +71,17 @@ pub fn main() -> ExitCode {
             }
             ExitCode::from(2)
         }
+    }
+}
+
+/// The program's memory and environment hold keys: no dump of them is written, and no command that it runs can look into
+/// them through `/proc`.
+fn keep_memory_private() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+        // Where the kernel does not let us, nothing is worse than before.
+        let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     }
 }
 

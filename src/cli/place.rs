@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::UsageError;
 use super::args::Args;
-use crate::config::files::Files;
+use crate::config::files::{Files, Owner};
 use crate::config::settings::Trust;
 use crate::config::trust::{Memory, Review, State};
 use crate::config::{Dirs, Settings};
@@ -90,6 +90,23 @@ impl Place {
             }
         }
         Ok(place)
+    }
+
+    /// A file that a flag names has to be one.
+    pub fn check_named(&self) -> Result<(), UsageError> {
+        let mut named = self.files.layers.iter();
+        let named = named.find(|layer| layer.owner == Owner::Named);
+        let mut errors = self.settings.errors.iter();
+        let error = errors.find(|error| {
+            let path = named.map(|layer| layer.path.as_path());
+            path.is_some() && error.path() == path
+        });
+        match error {
+            Some(error) => {
+                Err(UsageError::new(error.to_string()).hint("mend the file, or name another"))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Whether the person has to be asked before anything of the project counts.

@@ -22,6 +22,7 @@ pub fn run(args: &Args) -> Result<u8, UsageError> {
             .hint("give it a request with -p: `agent-tui -p \"search TODO in *.rs\"`; see `agent-tui --help`")
     })?;
     let place = Place::look(args, Audience::Person, &Said::default())?;
+    place.check_named()?;
     let (engine, screen) = (engine()?, this_thread()?);
     let launch = Launch {
         dirs: place.dirs.clone(),

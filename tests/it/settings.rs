@@ -106,6 +106,40 @@ fn the_screen_starts_with_broken_settings_says_so_and_asks_about_everything() {
 }
 
 #[test]
+fn a_file_that_a_flag_names_has_to_be_one_on_the_screen_too() {
+    let mut tui = Pty::spawn(
+        &["--provider", "builtin", "--settings", "missing.json"],
+        80,
+        24,
+    );
+    let end = tui.exit();
+    assert_eq!(end.code, 2);
+    assert!(
+        end.screen
+            .contents()
+            .contains("`missing.json` cannot be read")
+    );
+}
+
+#[test]
+fn the_screen_starts_whatever_lies_in_the_place_of_a_settings_file() {
+    let program = Program::new();
+    std::fs::create_dir(program.path(".agent-tui")).expect("made");
+    let path = program.path(".agent-tui/settings.json");
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).expect("a pipe");
+    let link = program.path(".agent-tui/settings.local.json");
+    std::os::unix::fs::symlink(&link, &link).expect("linked");
+    let arguments = ["--theme", "ansi16", "--provider", "builtin"];
+    let mut tui = Pty::spawn_in(program, &arguments, 120, 40);
+    tui.wait_for("it is not a regular file")
+        .wait_for("symbolic links")
+        .send("find *.none\r");
+    // What it may have forbidden is asked about.
+    armed(&mut tui, "n no").send("n").wait_for("denied");
+}
+
+#[test]
 fn rules_that_change_while_it_runs_count_for_the_next_call() {
     let program = Program::new();
     let deny = json!({"permissions": {"deny": ["Bash(touch two)"]}}).to_string();
@@ -244,6 +278,26 @@ fn variables_of_the_settings_reach_commands_and_keys_only_if_they_say_so() {
         let expected = if passed { "yes 11 11" } else { "yes 0 0" };
         assert!(result.contains(expected), "{result}");
     }
+}
+
+#[test]
+fn a_command_cannot_read_the_keys_from_the_program_that_runs_it() {
+    let wire = Wire::Anthropic;
+    let program = Program::new();
+    let command = "cat /proc/$PPID/environ >/dev/null 2>&1 && echo open || echo closed";
+    let server = Server::start([
+        wire.reply(&[bash("c1", command)]),
+        wire.reply(&[text("ok")]),
+    ]);
+    program.ask(&server, wire, &["-p", "go", "--allow", "Bash"]);
+    let result = wire.results(&server.bodies()[1])[0].1.clone();
+    // To the superuser everything is open.
+    let expected = if rustix::process::geteuid().is_root() {
+        "open"
+    } else {
+        "closed"
+    };
+    assert!(result.contains(expected), "{result}");
 }
 
 const KEY: &str = "sk-f4ke-0123456789abcdef";
