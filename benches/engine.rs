@@ -191,6 +191,7 @@ async fn run_script(home: &Path, script: &Path) -> Duration {
         ledger: Ledger::default(),
         checkpoints: Checkpoints::new(home.join("checkpoints")),
         groups: Groups::default(),
+        variables: agent_tui::tools::Variables::default(),
     };
     let registry = Registry::built_in();
     let tools = registry.definitions(&DescribeCx::default());

@@ -44,6 +44,7 @@ use self::search::Search;
 use self::select::Selection;
 use self::session::SessionInfo;
 use self::transcript::{Cell, CellId, Transcript};
+use crate::config::trust::Review;
 use crate::keymap::{Context, Key, Keymap, Resolved};
 use crate::protocol::{AgentEvent, Command, Mode, TurnId};
 use crate::theme::{Depth, Theme};
@@ -68,6 +69,8 @@ pub enum Msg {
         problem: String,
         hint: Option<String>,
     },
+    /// The agent waits for the person's word about the project.
+    TrustAsked(Box<Review>),
     /// An [`Effect::Start`] has come back.
     JobDone(JobResult),
     /// The layout has carried out the scrolling.
@@ -85,6 +88,8 @@ pub enum Effect {
     Copy(Copied),
     /// Leave this conversation and open another.
     Open(Opening),
+    /// Whether the person trusts the project.
+    Trust(bool),
     /// Call the person, who looks elsewhere.
     Notify(String),
     Redraw,
@@ -404,6 +409,7 @@ fn take(state: &mut AppState, msg: Msg) -> Vec<Effect> {
             state.explain(problem, hint);
             Vec::new()
         }
+        Msg::TrustAsked(review) => state.ask_trust(*review),
         Msg::JobDone(result) => state.job_done(result),
         Msg::LaidOut(found) => {
             state.settle(&found);

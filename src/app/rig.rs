@@ -311,6 +311,7 @@ pub fn sent(effects: Vec<Effect>) -> Vec<Command> {
         Effect::Start(_)
         | Effect::Copy(_)
         | Effect::Open(_)
+        | Effect::Trust(_)
         | Effect::Notify(_)
         | Effect::Redraw
         | Effect::Suspend

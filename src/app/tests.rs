@@ -7,3 +7,4 @@ mod panel;
 mod permissions;
 mod sending;
 mod slash;
+mod trust;

@@ -112,6 +112,14 @@ pub enum Subcommand {
         #[command(subcommand)]
         command: HooksCommand,
     },
+    /// Show what is configured, what is missing, and what to do about it.
+    Doctor {
+        /// Print it as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the completions for a shell, e.g. for `source <(agent-tui completions bash)`.
+    Completions { shell: clap_complete::Shell },
     /// Ask what the permission rules say.
     Permissions {
         #[command(subcommand)]

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::args::{Args, HooksCommand};
 use super::launch::this_thread;
-use super::place::Place;
+use super::place::{Audience, Place};
 use super::{UsageError, print_line};
 use crate::headless::{clean, say};
 use crate::hooks::process::{Ended, Ran};
@@ -29,7 +29,7 @@ pub fn run(args: &Args, command: &HooksCommand) -> Result<u8, UsageError> {
         Some(path) => read(path)?,
         None => Map::new(),
     };
-    let place = Place::find(args)?;
+    let place = Place::find(args, Audience::Person)?;
     for warning in &place.settings.warnings {
         say(&format!("note: {warning}"));
     }

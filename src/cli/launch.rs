@@ -7,7 +7,8 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
 use super::args::Args;
-use super::place::Place;
+use super::place::{Audience, Place};
+use super::reload;
 use super::{UsageError, prompt, session};
 use crate::agent::context::{Git, Surroundings, system_prompt};
 use crate::agent::{self, limits};
@@ -26,7 +27,7 @@ use crate::provider::retry;
 use crate::session::Record;
 use crate::tools::bash::groups::Groups;
 use crate::tools::files::{Checkpoints, Ledger};
-use crate::tools::{DescribeCx, Environment};
+use crate::tools::{DescribeCx, Environment, Variables};
 
 /// How long an answer may be, unless the settings say otherwise.
 const MAX_OUTPUT_TOKENS: u32 = 32_000;
@@ -36,7 +37,7 @@ pub fn headless(args: &Args) -> Result<u8, UsageError> {
     let prompt = prompt::read(args)?;
     let runtime = engine()?;
     let code = runtime.block_on(async {
-        let place = Place::find(args)?;
+        let place = Place::find(args, Audience::Nobody)?;
         let run = headless::Run {
             format: args.output_format,
             prompt,
@@ -79,7 +80,9 @@ pub(super) async fn setup(
 ) -> Result<agent::Setup, UsageError> {
     // Git takes its time; the rest is done meanwhile.
     let git = Git::ask(&place.workspace);
-    let Choice { provider, model } = choose(args, &place.settings, asking).await?;
+    let Choice {
+        provider, model, ..
+    } = choose(args, &place.settings, asking).await?;
     let session = session::open(args, &place)?;
     let results_dir = real(place.dirs.results()).join(&session.id.0);
     place.allow_reading(&results_dir)?;
@@ -108,6 +111,7 @@ pub(super) async fn setup(
         .collect();
     context.store = Some(Store::new(&place.dirs.data, &place.workspace));
     context.hooks = place.hooks(&session.id, session.log.path());
+    context.live = Some(reload::live(args, &place));
     if let Some(cwd) = session.cwd {
         context.set_cwd(cwd);
     }
@@ -152,16 +156,15 @@ pub(super) async fn setup(
         log,
         history: session.history,
         asides: session.asides,
-        notices: settings
-            .warnings
-            .iter()
-            .cloned()
-            .chain(session.notices)
-            .collect(),
+        notices: place.notices().into_iter().chain(session.notices).collect(),
     })
 }
 
-async fn choose(args: &Args, settings: &Settings, asking: Asking) -> Result<Choice, UsageError> {
+pub(super) async fn choose(
+    args: &Args,
+    settings: &Settings,
+    asking: Asking,
+) -> Result<Choice, UsageError> {
     let wanted = Wanted {
         builtin: match asking {
             Asking::Person => Builtin::for_screen(),
@@ -206,6 +209,10 @@ fn environment(args: &Args, place: &Place, results_dir: PathBuf) -> Environment 
         ledger: Ledger::default(),
         checkpoints: Checkpoints::new(place.dirs.checkpoints()),
         groups: Groups::default(),
+        variables: Variables {
+            more: place.settings.env.clone(),
+            pass_keys: place.settings.pass_provider_keys == Some(true),
+        },
     }
 }
 

@@ -4,11 +4,13 @@
 
 mod args;
 mod debug;
+mod doctor;
 mod hooks;
 mod launch;
 mod permissions;
 mod place;
 mod prompt;
+mod reload;
 mod screen;
 mod session;
 mod tools;
@@ -17,7 +19,7 @@ use std::io::{self, Write};
 use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use self::args::{Args, Subcommand};
 use crate::headless::say;
@@ -45,6 +47,7 @@ impl UsageError {
 }
 
 pub fn main() -> ExitCode {
+    keep_memory_private();
     debug::quiet_panics();
     let args = match Args::try_parse() {
         Ok(args) => args,
@@ -72,6 +75,17 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// The program's memory and environment hold keys: no dump of them is written, and no command that it runs can look into
+/// them through `/proc`.
+fn keep_memory_private() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+        // Where the kernel does not let us, nothing is worse than before.
+        let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    }
+}
+
 fn run(args: &Args) -> Result<u8, UsageError> {
     if args.debug {
         debug::log_to_file()?;
@@ -79,6 +93,13 @@ fn run(args: &Args) -> Result<u8, UsageError> {
     match &args.command {
         Some(Subcommand::Tools { json }) => tools::run(args, *json),
         Some(Subcommand::Hooks { command }) => hooks::run(args, command),
+        Some(Subcommand::Doctor { json }) => doctor::run(args, *json),
+        Some(Subcommand::Completions { shell }) => {
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Args::command(), "agent-tui", &mut script);
+            print_line(String::from_utf8_lossy(&script).trim_end());
+            Ok(0)
+        }
         Some(Subcommand::Permissions { command }) => permissions::run(args, command),
         None if args.print.is_some() => launch::headless(args),
         None => screen::run(args),

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead};
 
 use super::args::{Args, PermissionsCommand};
-use super::place::Place;
+use super::place::{Audience, Place};
 use super::{UsageError, print_line};
 use crate::permissions::{Asked, RealLinks, World, check, decide};
 
@@ -23,7 +23,7 @@ pub fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, UsageError> 
             input,
             ..
         } => {
-            let place = Place::find(args)?;
+            let place = Place::find(args, Audience::Person)?;
             let input = serde_json::from_str(input.as_deref().unwrap_or("{}"))
                 .map_err(|error| UsageError::new(format!("the input is not JSON: {error}")))?;
             let tool = tool.as_deref().unwrap_or_default();

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::UsageError;
 use super::args::Args;
+use crate::config::files::{Files, Owner};
 use crate::config::settings::Trust;
+use crate::config::trust::{Memory, Review, State};
 use crate::config::{Dirs, Settings};
 use crate::executor::Places;
 use crate::hooks::Runner;
@@ -17,30 +19,69 @@ pub struct Place {
     pub dirs: Dirs,
     pub workspace: PathBuf,
     pub settings: Settings,
+    /// The settings files as they were read.
+    pub files: Files,
+    /// What the project wants.
+    pub review: Review,
+    /// Whether it gets that.
+    pub trusted: bool,
+}
+
+/// Whether a person is there who was, or can be, asked about trust.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Audience {
+    Person,
+    /// Then only `--trust` counts.
+    Nobody,
+}
+
+/// What the person has said about trust in this run, by the mark of what she was shown.
+#[derive(Debug, Clone, Default)]
+pub struct Said {
+    pub yes: Option<String>,
+    pub no: Option<String>,
 }
 
 impl Place {
-    pub fn find(args: &Args) -> Result<Self, UsageError> {
+    /// The place to work in. Broken settings are an error.
+    pub fn find(args: &Args, audience: Audience) -> Result<Self, UsageError> {
+        let place = Self::look(args, audience, &Said::default())?;
+        if place.settings.errors.is_empty() {
+            return Ok(place);
+        }
+        let errors = place.settings.errors.iter().map(ToString::to_string);
+        let errors: Vec<String> = errors.collect();
+        Err(UsageError::new(errors.join("\nerror: ")).hint("mend or move the file"))
+    }
+
+    /// The same, but what is broken in the settings is left to be told: nothing runs unasked that it may have forbidden.
+    pub fn look(args: &Args, audience: Audience, said: &Said) -> Result<Self, UsageError> {
         let dirs = Dirs::find();
         let workspace = std::env::current_dir().map_err(|error| {
             UsageError::new(format!("the working directory cannot be found: {error}"))
                 .hint("change to a directory that exists")
         })?;
         let own = Store::new(&dirs.data, &workspace).saved();
-        let trust = if args.trust {
+        let files = Files::read(&dirs.config, &workspace, args.settings.as_deref());
+        let memory = Memory::new(&dirs.data, &workspace);
+        let review = Review::look(&workspace, &files, &own, &memory);
+        let trusted = match audience {
+            _ if args.trust => true,
+            Audience::Person => review.is_trusted() || said.yes == Some(review.mark()),
+            Audience::Nobody => false,
+        };
+        let trust = if trusted {
             Trust::Full
         } else {
             Trust::OnlyTightens { own: &own }
         };
-        let loaded = Settings::load(&dirs.config, &workspace, args.settings.as_deref(), trust);
-        if let Some(error) = loaded.errors.first() {
-            return Err(UsageError::new(error.to_string()).hint("mend or move the file"));
-        }
-        let settings = loaded;
         let mut place = Self {
+            settings: Settings::merge(&files, trust),
             dirs,
             workspace,
-            settings,
+            files,
+            review,
+            trusted,
         };
         place.add_rules(args)?;
         for directory in &args.add_dir {
@@ -50,6 +91,37 @@ impl Place {
             }
         }
         Ok(place)
+    }
+
+    /// A file that a flag names has to be one.
+    pub fn check_named(&self) -> Result<(), UsageError> {
+        let mut named = self.files.layers.iter();
+        let named = named.find(|layer| layer.owner == Owner::Named);
+        let mut errors = self.settings.errors.iter();
+        let error = errors.find(|error| {
+            let path = named.map(|layer| layer.path.as_path());
+            path.is_some() && error.path() == path
+        });
+        match error {
+            Some(error) => {
+                Err(UsageError::new(error.to_string()).hint("mend the file, or name another"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the person has to be asked before anything of the project counts.
+    pub fn must_ask(&self, said: &Said) -> bool {
+        !self.trusted && self.review.state != State::Nothing && said.no != Some(self.review.mark())
+    }
+
+    /// What a person should know about the settings and the place, the worst first.
+    pub fn notices(&self) -> Vec<String> {
+        let errors = self.settings.errors.iter().map(|error| {
+            format!("{error}; it is not used, and what it may have forbidden is asked about: mend or move the file")
+        });
+        let warnings = self.settings.warnings.iter().cloned();
+        errors.chain(warnings).chain(self.dirs.problems()).collect()
     }
 
     fn add_rules(&mut self, args: &Args) -> Result<(), UsageError> {

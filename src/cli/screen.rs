@@ -8,19 +8,22 @@ use tokio::runtime::Handle;
 use super::UsageError;
 use super::args::{Args, ModeName};
 use super::launch::{engine, setup, this_thread};
-use super::place::Place;
+use super::place::{Audience, Place, Said};
 use crate::agent;
 use crate::app::{Opening, OpeningSession};
+use crate::config::Dirs;
+use crate::config::trust::{Memory, Review};
 use crate::executor::Asking;
 use crate::hooks::occasion::Source;
-use crate::runtime::{self, Exit, Launch, Launcher, Refusal};
+use crate::runtime::{self, Exit, Launch, Launcher, Obstacle, Order, Refusal};
 
 pub fn run(args: &Args) -> Result<u8, UsageError> {
     runtime::check_terminal().map_err(|problem| {
         UsageError::new(problem.to_string())
             .hint("give it a request with -p: `agent-tui -p \"search TODO in *.rs\"`; see `agent-tui --help`")
     })?;
-    let place = Place::find(args)?;
+    let place = Place::look(args, Audience::Person, &Said::default())?;
+    place.check_named()?;
     let (engine, screen) = (engine()?, this_thread()?);
     let launch = Launch {
         dirs: place.dirs.clone(),
@@ -45,8 +48,10 @@ pub fn run(args: &Args) -> Result<u8, UsageError> {
 fn launcher(args: &Args, place: Place, engine: Handle) -> Launcher {
     let args = Arc::new(args.clone());
     let first = Mutex::new(Some(place));
-    Box::new(move |opening| {
-        let args = args.clone();
+    let said = Arc::new(Mutex::new(Said::default()));
+    Box::new(move |order| {
+        let Order { opening, trust } = order;
+        let (args, said) = (args.clone(), said.clone());
         let known = first.lock().unwrap_or_else(PoisonError::into_inner).take();
         let launch = async move {
             let fresh = match &opening {
@@ -57,24 +62,63 @@ fn launcher(args: &Args, place: Place, engine: Handle) -> Launcher {
                 Some(_) | None => Source::Startup,
             };
             let args = opened(&args, opening);
+            let mut notices = Vec::new();
+            if let Some((review, yes)) = trust {
+                notices.extend(hear_trust(&said, review, yes).await);
+            }
+            let said = said.lock().unwrap_or_else(PoisonError::into_inner).clone();
             // The settings may have changed since the program started.
-            let place = known.map_or_else(|| Place::find(&args), Ok)?;
-            Ok(agent::spawn(
-                setup(&args, place, Asking::Person, fresh).await?,
-            ))
-        };
-        let refused = |error: UsageError| Refusal {
-            problem: error.problem,
-            hint: error.hint,
+            let place = known.map_or_else(|| Place::look(&args, Audience::Person, &said), Ok);
+            let place = place.map_err(refused)?;
+            if place.must_ask(&said) {
+                return Err(Obstacle::Untrusted(Box::new(place.review)));
+            }
+            let mut setup = setup(&args, place, Asking::Person, fresh)
+                .await
+                .map_err(refused)?;
+            setup.notices.extend(notices);
+            Ok(agent::spawn(setup))
         };
         let engine = engine.clone();
         async move {
             match engine.spawn(launch).await {
-                Ok(agent) => agent.map_err(refused),
+                Ok(agent) => agent,
                 Err(error) => std::panic::resume_unwind(error.into_panic()),
             }
         }
         .boxed()
+    })
+}
+
+/// Keeps what the person said about the project; returns what she should know about that.
+async fn hear_trust(said: &Mutex<Said>, review: Review, yes: bool) -> Option<String> {
+    {
+        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+        let mark = Some(review.mark());
+        if yes {
+            said.yes = mark;
+        } else {
+            said.no = mark;
+        }
+    }
+    if !yes {
+        return None;
+    }
+    let remember = move || {
+        let memory = Memory::new(&Dirs::find().data, &review.workspace);
+        memory.remember(&review)
+    };
+    let kept = tokio::task::spawn_blocking(remember).await.ok()?;
+    let problem = kept.err()?;
+    Some(format!(
+        "that you trust the project counts now, and is not kept for the next time: {problem}"
+    ))
+}
+
+fn refused(error: UsageError) -> Obstacle {
+    Obstacle::Refused(Refusal {
+        problem: error.problem,
+        hint: error.hint,
     })
 }
 

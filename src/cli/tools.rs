@@ -1,11 +1,11 @@
 //! `agent-tui tools`: what the model would be offered.
 
 use super::args::Args;
-use super::place::Place;
+use super::place::{Audience, Place};
 use super::{UsageError, print_line};
 
 pub fn run(args: &Args, json: bool) -> Result<u8, UsageError> {
-    let place = Place::find(args)?;
+    let place = Place::find(args, Audience::Person)?;
     let definitions = place.registry(args).definitions(&place.describe(args));
     if json {
         let text = serde_json::to_string_pretty(&definitions).map_err(|error| {

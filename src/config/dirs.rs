@@ -43,6 +43,43 @@ impl Dirs {
         }
     }
 
+    /// What is off about the place: no home, nowhere to write, no programs to find.
+    pub fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        if self.config.starts_with("/dev/null") {
+            problems.push(
+                "there is no home directory: no settings of yours are read, and data goes to a temporary directory; \
+                 set HOME, or AGENT_TUI_CONFIG_DIR and AGENT_TUI_DATA_DIR"
+                    .to_owned(),
+            );
+        } else if !self.home.is_dir() {
+            let home = self.home.display();
+            problems.push(format!(
+                "the home directory `{home}` does not exist; set HOME"
+            ));
+        }
+        if let Err(error) = create_private_dir(&self.data) {
+            let data = self.data.display();
+            problems.push(format!(
+                "`{data}` cannot be written to, so that nothing is kept: {error}; \
+                 set AGENT_TUI_DATA_DIR to a directory that can be"
+            ));
+        } else if rustix::fs::access(&self.data, rustix::fs::Access::WRITE_OK).is_err() {
+            let data = self.data.display();
+            problems.push(format!(
+                "`{data}` cannot be written to, so that nothing is kept; \
+                 set AGENT_TUI_DATA_DIR to a directory that can be"
+            ));
+        }
+        if std::env::var_os("PATH").is_none_or(|path| path.is_empty()) {
+            problems.push(
+                "PATH is not set: commands are found in the system's standard places only"
+                    .to_owned(),
+            );
+        }
+        problems
+    }
+
     pub fn sessions(&self) -> PathBuf {
         self.data.join("sessions")
     }

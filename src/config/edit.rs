@@ -158,7 +158,7 @@ impl<'t> Edit<'t> {
             serde_json::from_str::<Value>(text).is_ok_and(|value| value == item)
         };
         let kept: Vec<&Node> = items.iter().filter(|node| !wanted(node)).collect();
-        let (Some(first), Some(last)) = (kept.first(), items.last()) else {
+        let (Some(first), Some(end)) = (kept.first(), items.last()) else {
             return Some(self.with(list.span.clone(), "[]"));
         };
         // From item to item, each with what stands before it; the first of those that stay takes the place of the first.
@@ -169,7 +169,7 @@ impl<'t> Edit<'t> {
                 inner.push_str(&self.text[before.span.end..node.span.end]);
             }
         }
-        inner.push_str(&self.text[last.span.end..list.span.end]);
+        inner.push_str(&self.text[end.span.end..list.span.end]);
         Some(self.with(list.span.clone(), &inner))
     }
 

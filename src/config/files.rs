@@ -98,6 +98,7 @@ impl Files {
     }
 
     /// The files as they are now; those that have not changed are not read again.
+    #[must_use]
     pub fn again(&self) -> Self {
         let layers = self.layers.iter().map(|layer| {
             if layer.changed() {
@@ -165,7 +166,7 @@ fn text(mut bytes: Vec<u8>) -> Content {
         Err(error) => {
             let good = error.utf8_error().valid_up_to();
             let before = &error.as_bytes()[..good];
-            let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+            let line = memchr::memchr_iter(b'\n', before).count() + 1;
             Content::Unreadable(format!("it is not UTF-8 in line {line}"))
         }
     }

@@ -93,9 +93,9 @@ pub fn wrong(text: &str, error: &serde_json::Error) -> Wrong {
 
 /// Line and column, from 1, in characters.
 pub fn place(text: &str, offset: usize) -> (usize, usize) {
-    let before = &text[..text.floor_char_boundary(offset)];
+    let before = text.get(..offset).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
+    let line = memchr::memchr_iter(b'\n', before.as_bytes()).count() + 1;
     (line, before[line_start..].chars().count() + 1)
 }
 

@@ -7,6 +7,7 @@ pub mod files;
 pub mod json;
 mod read;
 pub mod save;
+pub mod secrets;
 pub mod settings;
 pub mod trust;
 
@@ -16,6 +17,7 @@ use std::path::Path;
 
 pub use dirs::Dirs;
 pub use document::{Document, Problem};
+pub use secrets::{KEY_VARIABLES, hidden, keys, without_keys};
 pub use settings::{Settings, SettingsError};
 
 /// A longer settings file is refused: people do not write such.
@@ -45,34 +47,4 @@ pub fn read_regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)
-}
-
-/// The variables that hold keys of providers.
-pub const KEY_VARIABLES: [&str; 3] = [
-    "ANTHROPIC_API_KEY",
-    "ANTHROPIC_AUTH_TOKEN",
-    "OPENAI_API_KEY",
-];
-
-/// A shorter value could be a common word; hiding it would hide more than a key.
-const SHORTEST_KEY: usize = 8;
-
-/// The keys of this run: what must never be written down.
-pub fn keys() -> Vec<String> {
-    let values = KEY_VARIABLES
-        .iter()
-        .filter_map(|name| std::env::var(name).ok());
-    values
-        .map(|value| value.trim().to_owned())
-        .filter(|value| value.len() >= SHORTEST_KEY)
-        .collect()
-}
-
-/// The bytes without the keys in them.
-pub fn without_keys(bytes: &mut Vec<u8>, keys: &[String]) {
-    for key in keys {
-        while let Some(at) = memchr::memmem::find(bytes, key.as_bytes()) {
-            bytes.splice(at..at + key.len(), *b"[redacted]");
-        }
-    }
 }

@@ -75,8 +75,8 @@ pub fn read<T: DeserializeOwned + Default>(text: &str, group: Group) -> Result<R
             faults.push(Fault { keys: path, wrong });
         }
     }
-    let faulty = |path: &[String]| faults.iter().any(|fault| path.starts_with(&fault.keys));
-    let good = sheet.only(&|path| !faulty(path));
+    let is_wrong = |path: &[String]| faults.iter().any(|fault| path.starts_with(&fault.keys));
+    let good = sheet.only(&|path| !is_wrong(path));
     let value = serde_json::from_str(&good).unwrap_or_default();
     Ok(Reading {
         value,

@@ -20,6 +20,8 @@ use crate::hooks::{Hook, HooksFile};
 use crate::permissions::{RuleList, Rules, Source};
 use crate::protocol::{InterruptBehavior, Mode, OnBashError};
 
+/// Behind the name of a file, in the source of the rules that are there because it is broken.
+pub const BROKEN: &str = ", which is broken";
 /// More of a rule is not repeated in a message.
 const LONGEST_PROBLEM: usize = 300;
 
@@ -91,6 +93,18 @@ pub enum SettingsError {
         source_name: String,
         problem: String,
     },
+}
+
+impl SettingsError {
+    /// The file that has it.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            SettingsError::Unreadable { path, .. } | SettingsError::Wrong { path, .. } => {
+                Some(path)
+            }
+            SettingsError::BadRule { .. } => None,
+        }
+    }
 }
 
 /// How far a file is believed.
@@ -167,6 +181,19 @@ pub(super) struct Permissions {
     default_mode: Option<Mode>,
     /// More directories that count as workspace. In a project: only once it is trusted.
     additional_directories: Vec<PathBuf>,
+}
+
+/// The JSON Schema of a settings file, for editors.
+pub fn schema() -> serde_json::Value {
+    let mut schema = schemars::schema_for!(File).to_value();
+    let schema_key = serde_json::json!({
+        "description": "Where this schema is, for editors.",
+        "type": "string",
+    });
+    if let Some(properties) = schema["properties"].as_object_mut() {
+        properties.insert("$schema".to_owned(), schema_key);
+    }
+    schema
 }
 
 /// The keys that a settings file can have.
@@ -474,7 +501,7 @@ impl Settings {
 
     /// Something that may have forbidden calls of these tools is not understood: they are asked about.
     fn doubt(&mut self, layer: &Layer, tools: &str) {
-        let source = Source(format!("{}, which is broken", layer.name));
+        let source = Source(format!("{}{BROKEN}", layer.name));
         let known = self.rules.ask.iter();
         if known
             .clone()

@@ -174,3 +174,22 @@ impl Memory {
         (record.workspace == self.workspace).then_some(record.trusted)
     }
 }
+
+#[cfg(test)]
+impl Review {
+    /// One that wants these things.
+    pub fn wanting(state: State, wants: &[(Kind, &str)]) -> Self {
+        let item = |(kind, what): &(Kind, &str)| Item {
+            kind: *kind,
+            file: ".agent-tui/settings.json".to_owned(),
+            what: (*what).to_owned(),
+            is_new: state == State::Changed,
+            mark: (*what).to_owned(),
+        };
+        Self {
+            workspace: "/work".into(),
+            items: wants.iter().map(item).collect(),
+            state,
+        }
+    }
+}

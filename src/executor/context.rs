@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use serde_json::Value;
 use tokio::sync::watch;
 
+use crate::config::files::Files;
 use crate::hooks::{Runner, Scene};
 use crate::permissions::{
     Asked, RealLinks, Rule, RuleList, Rules, Source, Store, Verdict, Warning, World, decide,
@@ -27,6 +28,8 @@ pub struct Context {
     pub store: Option<Store>,
     /// `None` where no hook is configured: then nothing is done for them.
     pub hooks: Option<Runner>,
+    /// The settings files, which may change while the program runs.
+    pub live: Option<Live>,
     stance: watch::Sender<Stance>,
     cwd: RwLock<PathBuf>,
 }
@@ -36,6 +39,30 @@ pub struct Context {
 pub struct Stance {
     pub mode: Mode,
     pub rules: Arc<Rules>,
+}
+
+/// Settings files that are looked at before every decision.
+pub struct Live {
+    files: Mutex<Files>,
+    load: Load,
+}
+
+/// Takes the files before and now, and the rules in force.
+pub type Load = Box<dyn Fn(&Files, Files, &Rules) -> Reloaded + Send + Sync>;
+
+/// What changed files mean.
+pub struct Reloaded {
+    /// The files whose content counts now.
+    pub files: Files,
+    pub rules: Rules,
+    pub notices: Vec<String>,
+}
+
+impl Live {
+    pub fn new(files: Files, load: Load) -> Self {
+        let files = Mutex::new(files);
+        Self { files, load }
+    }
 }
 
 /// Who answers when a call needs a person's word.
@@ -73,6 +100,7 @@ impl Context {
             interrupt_overrides: HashMap::new(),
             store: None,
             hooks: None,
+            live: None,
             stance: watch::Sender::new(Stance {
                 mode,
                 rules: Arc::new(rules),
@@ -166,6 +194,41 @@ impl Context {
         let file = self.rules_file();
         let name = file.strip_prefix(&self.places.workspace).unwrap_or(&file);
         Source(name.display().to_string())
+    }
+
+    /// Looks whether the settings files have changed; if so, their rules count from now on. Returns what to say about it.
+    /// Costs a few looks at the disk.
+    pub fn refresh(&self) -> Vec<String> {
+        let Some(live) = &self.live else {
+            return Vec::new();
+        };
+        let mut files = live.files.lock().unwrap_or_else(PoisonError::into_inner);
+        if !files.changed() {
+            return Vec::new();
+        }
+        let now = files.again();
+        loop {
+            let before = self.stance().rules;
+            let Reloaded {
+                files: used,
+                rules,
+                notices,
+            } = (live.load)(&files, now.clone(), &before);
+            let (mut late, rules) = (false, Arc::new(rules));
+            self.stance.send_if_modified(|stance| {
+                // The person may have given another rule meanwhile, which must not be lost.
+                late = !Arc::ptr_eq(&stance.rules, &before);
+                let changed = !late && stance.rules != rules;
+                if changed {
+                    stance.rules = rules;
+                }
+                changed
+            });
+            if !late {
+                *files = used;
+                return notices;
+            }
+        }
     }
 
     /// The file that rules of the person go to.

@@ -72,7 +72,9 @@ pub fn join(head: &str, tail: &str, missing: usize, size: usize, place: &str) ->
 
 fn keep(whole: &str, dir: &Path, call: &CallId) -> io::Result<PathBuf> {
     let (mut file, path) = result_file(dir, call)?;
-    file.write_all(whole.as_bytes())?;
+    let mut bytes = whole.as_bytes().to_vec();
+    crate::config::without_keys(&mut bytes, &crate::config::keys());
+    file.write_all(&bytes)?;
     Ok(path)
 }
 

@@ -259,7 +259,7 @@ impl Line {
             word: Some(word.clone()),
             ..Heard::default()
         };
-        let verdict = self.decision(call, case.tool, &heard);
+        let verdict = self.decision(call, case.tool, &heard).await;
         if verdict.decision != Decision::Allow {
             return Err(verdict.reason);
         }

@@ -31,6 +31,6 @@ mod rule_tests;
 #[cfg(test)]
 mod stopping_tests;
 
-pub use context::{Asking, Context, Places};
+pub use context::{Asking, Context, Live, Places, Reloaded};
 pub use driver::{Executor, Happened, Witness};
 pub use machine::{Input, Machine, Policy, Step};

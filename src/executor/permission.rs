@@ -63,7 +63,7 @@ impl Line {
                 return Ok(heard.with_input(permit));
             }
             Authority::Permitted(permit) => return Ok(Permit::clone(permit)),
-            Authority::Person => self.decision(call, tool, heard),
+            Authority::Person => self.decision(call, tool, heard).await,
             // Rules and modes are for what the model wants; without them only the built-in list denies.
             Authority::Typed => {
                 let (rules, mode) = (Rules::default(), Mode::Default);
@@ -86,7 +86,7 @@ impl Line {
     ) -> Result<Permit, Failure> {
         // Listened to from before the decision on: a rule that comes meanwhile is not missed.
         let mut changes = Some(self.context.watch());
-        let mut verdict = self.decision(call, tool, heard);
+        let mut verdict = self.decision(call, tool, heard).await;
         let case = Case {
             call,
             tool,
@@ -145,7 +145,16 @@ impl Line {
     }
 
     /// What rules, the mode and hooks say.
-    pub(super) fn decision(&self, call: &ToolCall, tool: &dyn AnyTool, heard: &Heard) -> Verdict {
+    pub(super) async fn decision(
+        &self,
+        call: &ToolCall,
+        tool: &dyn AnyTool,
+        heard: &Heard,
+    ) -> Verdict {
+        // The person, or a command, may have changed the rules meanwhile.
+        for notice in self.context.refresh() {
+            self.notice(notice).await;
+        }
         let stance = self.context.stance();
         let judged = match &heard.judged {
             Some(judged) if judged.still_holds(&stance) => judged.verdict.clone(),
@@ -207,7 +216,7 @@ impl Line {
                     }
                 }
                 Word::Stance => {
-                    let verdict = self.decision(case.call, case.tool, case.heard);
+                    let verdict = self.decision(case.call, case.tool, case.heard).await;
                     if verdict.decision == Decision::Allow {
                         self.decided(case.call, verdict.clone()).await;
                         return Ok(granted(&verdict));

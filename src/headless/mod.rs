@@ -293,7 +293,8 @@ fn explain(ending: &Ending) {
 /// Says something to the person beside the output.
 pub fn say(text: &str) {
     // Nobody may be listening there either.
-    let _ = writeln!(io::stderr(), "{}", clean(text));
+    let text = crate::config::hidden(clean(text));
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// Text with its control characters shown instead of obeyed.

@@ -35,7 +35,7 @@ impl Output {
     pub fn line(&mut self, text: String) {
         if let Some(lines) = &self.lines {
             // There is room, or the writer has failed and says so at the end.
-            let _ = lines.try_send(text);
+            let _ = lines.try_send(crate::config::hidden(text));
         }
     }
 

@@ -14,6 +14,7 @@ use tokio::process::ChildStdin;
 use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
+use crate::tools::Variables;
 use crate::tools::bash::group::Group;
 use crate::tools::bash::shell::{self, DRAIN, how_it_ended, read_some};
 
@@ -110,7 +111,7 @@ impl Process {
             .stdin(Stdio::piped())
             .stdout(to_stdout)
             .stderr(to_stderr);
-        let (mut child, group) = shell::spawn(process, project)?;
+        let (mut child, group) = shell::spawn(process, project, &Variables::default())?;
         Ok(Self {
             stdin: child.stdin().take(),
             child,

@@ -100,6 +100,8 @@ actions! {
     SaveRule: "save-rule", "save", "Save the rule, and allow this call.";
     SendReason: "send-reason", "send", "Send what you wrote.";
 
+    Trust: "trust", "trust it", "Trust the project: its settings count from now on.";
+
     AcceptHunk: "accept-hunk", "take", "Take this change.";
     RejectHunk: "reject-hunk", "leave out", "Leave this change out.";
     AcceptRest: "accept-rest", "take the rest", "Take this change and all that follow.";

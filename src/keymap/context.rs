@@ -52,6 +52,8 @@ contexts! {
     /// The reason of a denial is being typed.
     Reason: "reason", "Writing a reason";
     Question: "question", "Asked a question";
+    /// Whether the project is trusted.
+    Trust: "trust", "Asked about trust";
     Picker: "picker", "Picking from a list";
     Help: "help", "In this help";
 }
@@ -86,6 +88,7 @@ impl Context {
             | Self::Permission
             | Self::Hunks
             | Self::Question
+            | Self::Trust
             | Self::Help => false,
         }
     }

@@ -38,6 +38,26 @@ pub struct Wish {
 pub struct Choice {
     pub provider: Arc<dyn Provider>,
     pub model: String,
+    pub about: About,
+}
+
+/// Why it is this one, for people who look for what is wrong.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct About {
+    pub why: String,
+    /// Where it is, without a password, and who says so.
+    pub address: Option<(String, String)>,
+    pub key: KeyFound,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum KeyFound {
+    #[default]
+    NotNeeded,
+    /// In this variable.
+    In(&'static str),
+    /// It could be in one of these.
+    Missing(&'static str),
 }
 
 #[derive(Debug)]
@@ -52,11 +72,30 @@ pub async fn choose(mut wanted: Wanted) -> Result<Choice, ChoiceError> {
         // They speak of another provider: its address must not get this one's key.
         wanted.settings = Wish::default();
     }
+    let why = match (&flag, &wanted.settings.provider) {
+        (Some(_), _) => "--provider says so",
+        (None, Some(_)) => "the settings say so",
+        (None, None) => "nothing else is configured, and no Ollama answers",
+    };
     let name = flag.or_else(|| wanted.settings.provider.take());
-    match name.as_deref() {
-        Some("anthropic") => over_http(&wanted, Wire::Anthropic),
-        Some("openai") => over_http(&wanted, Wire::OpenAi),
-        Some("responses") => over_http(&wanted, Wire::Responses),
+    let mut choice = pick(&wanted, name.as_deref()).await?;
+    if choice.about.why.is_empty() {
+        why.clone_into(&mut choice.about.why);
+    }
+    Ok(choice)
+}
+
+async fn pick(wanted: &Wanted, name: Option<&str>) -> Result<Choice, ChoiceError> {
+    let because = |why: &str, choice: Result<Choice, ChoiceError>| {
+        choice.map(|mut choice| {
+            why.clone_into(&mut choice.about.why);
+            choice
+        })
+    };
+    match name {
+        Some("anthropic") => over_http(wanted, Wire::Anthropic),
+        Some("openai") => over_http(wanted, Wire::OpenAi),
+        Some("responses") => over_http(wanted, Wire::Responses),
         Some("builtin") => Ok(builtin(wanted.builtin)),
         Some(name) => match name.strip_prefix("script:") {
             Some(path) => script(path),
@@ -69,13 +108,18 @@ pub async fn choose(mut wanted: Wanted) -> Result<Choice, ChoiceError> {
             .or(variable("ANTHROPIC_AUTH_TOKEN"))
             .is_some() =>
         {
-            over_http(&wanted, Wire::Anthropic)
+            because("its key is set", over_http(wanted, Wire::Anthropic))
         }
         // An address without a word about its language: most servers speak this one.
         None if variable("OPENAI_API_KEY").is_some() || wanted.has_address() => {
-            over_http(&wanted, Wire::OpenAi)
+            let why = if variable("OPENAI_API_KEY").is_some() {
+                "its key is set"
+            } else {
+                "an address is given"
+            };
+            because(why, over_http(wanted, Wire::OpenAi))
         }
-        None => Ok(ollama(&wanted)
+        None => Ok(ollama(wanted)
             .await
             .unwrap_or_else(|| builtin(wanted.builtin))),
     }
@@ -99,11 +143,12 @@ fn over_http(wanted: &Wanted, wire: Wire) -> Result<Choice, ChoiceError> {
         Wire::Anthropic => ("ANTHROPIC_BASE_URL", ANTHROPIC_URL, ANTHROPIC_MODEL),
         Wire::OpenAi | Wire::Responses => ("OPENAI_BASE_URL", OPENAI_URL, OPENAI_MODEL),
     };
-    let base_url = wanted.flags.base_url.clone();
-    let base_url = base_url
-        .or_else(|| variable(url_variable))
-        .or_else(|| wanted.settings.base_url.clone());
-    let base_url = base_url.unwrap_or_else(|| standard_url.to_owned());
+    let flag = wanted.flags.base_url.clone();
+    let said = flag.map(|url| (url, "--base-url"));
+    let said = said
+        .or_else(|| variable(url_variable).map(|url| (url, url_variable)))
+        .or_else(|| Some((wanted.settings.base_url.clone()?, "the settings")));
+    let (base_url, said_by) = said.unwrap_or_else(|| (standard_url.to_owned(), "by default"));
     let key = match wire {
         Wire::Anthropic => {
             let key = variable("ANTHROPIC_API_KEY").map(Key::ApiKey);
@@ -111,14 +156,29 @@ fn over_http(wanted: &Wanted, wire: Wire) -> Result<Choice, ChoiceError> {
         }
         Wire::OpenAi | Wire::Responses => variable("OPENAI_API_KEY").map(Key::Bearer),
     };
+    let key_found = match (&key, wire) {
+        (Some(Key::ApiKey(_)), _) => KeyFound::In("ANTHROPIC_API_KEY"),
+        (Some(Key::Bearer(_)), Wire::Anthropic) => KeyFound::In("ANTHROPIC_AUTH_TOKEN"),
+        (Some(Key::Bearer(_)), Wire::OpenAi | Wire::Responses) => KeyFound::In("OPENAI_API_KEY"),
+        (None, Wire::Anthropic) => KeyFound::Missing("ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN"),
+        // Servers of one's own want none.
+        (None, Wire::OpenAi | Wire::Responses) if base_url != OPENAI_URL => KeyFound::NotNeeded,
+        (None, Wire::OpenAi | Wire::Responses) => KeyFound::Missing("OPENAI_API_KEY"),
+    };
     let provider = Http::new(wire, &base_url, key, wanted.stall).map_err(|error| ChoiceError {
         problem: error.message,
         hint: error.hint,
     })?;
     let model = wanted.model().unwrap_or_else(|| standard_model.to_owned());
+    let address = (provider.address().to_owned(), said_by.to_owned());
     Ok(Choice {
         provider: Arc::new(provider),
         model,
+        about: About {
+            why: String::new(),
+            address: Some(address),
+            key: key_found,
+        },
     })
 }
 
@@ -126,6 +186,7 @@ fn builtin(builtin: Builtin) -> Choice {
     Choice {
         provider: Arc::new(builtin),
         model: "builtin".into(),
+        about: About::default(),
     }
 }
 
@@ -137,6 +198,7 @@ fn script(path: &str) -> Result<Choice, ChoiceError> {
     Ok(Choice {
         provider: Arc::new(script),
         model: "script".into(),
+        about: About::default(),
     })
 }
 
@@ -162,6 +224,11 @@ async fn ollama(wanted: &Wanted) -> Option<Choice> {
     Some(Choice {
         provider: Arc::new(provider),
         model,
+        about: About {
+            why: "nothing else is configured, and an Ollama answers on this machine".to_owned(),
+            address: Some((OLLAMA_URL.to_owned(), "found".to_owned())),
+            key: KeyFound::NotNeeded,
+        },
     })
 }
 

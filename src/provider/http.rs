@@ -151,6 +151,11 @@ impl Http {
         })
     }
 
+    /// Where it is, for people.
+    pub fn address(&self) -> &str {
+        &self.shown_url
+    }
+
     async fn send(&self, request: &Request) -> Result<Box<dyn ResponseStream>, ProviderError> {
         let body = self.wire.body(request, &self.base_url).to_string();
         let mut headers = HeaderMap::new();

@@ -10,6 +10,7 @@ use tokio::time::timeout;
 
 use crate::agent::AgentHandle;
 use crate::app::{Opening, OpeningSession};
+use crate::config::trust::Review;
 use crate::protocol::{AgentEvent, Block, Command, Leaving, Mode, SessionId};
 
 /// How many events are taken at once; as many as may wait.
@@ -17,9 +18,26 @@ const EVENTS: usize = 1024;
 /// How long it has to stop what runs. With what it leaves in the background the program still ends within two seconds.
 const LAST_GRACE: Duration = Duration::from_millis(1200);
 
-/// Sets an agent up: the one that the command line describes, or another conversation.
+/// Sets an agent up.
 pub type Launcher =
-    Box<dyn Fn(Option<Opening>) -> BoxFuture<'static, Result<AgentHandle, Refusal>> + Send + Sync>;
+    Box<dyn Fn(Order) -> BoxFuture<'static, Result<AgentHandle, Obstacle>> + Send + Sync>;
+
+/// What is to be set up.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Order {
+    /// Another conversation than the one that the command line describes.
+    pub opening: Option<Opening>,
+    /// What the person has just said about the project.
+    pub trust: Option<(Review, bool)>,
+}
+
+/// Why there is no agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Obstacle {
+    Refused(Refusal),
+    /// The person must say first whether she trusts the project.
+    Untrusted(Box<Review>),
+}
 
 /// Why there is no agent, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,10 +59,14 @@ pub struct Agent {
     model: Option<String>,
     /// The mode that the last opening asked for.
     mode: Option<Mode>,
+    /// What was ordered last.
+    ordered: Option<Opening>,
 }
 
 enum Link {
-    Starting(JoinHandle<Result<AgentHandle, Refusal>>),
+    Starting(JoinHandle<Result<AgentHandle, Obstacle>>),
+    /// For the person's word about the project.
+    Waiting(Box<Review>),
     Running(AgentHandle),
     Ended,
 }
@@ -52,6 +74,8 @@ enum Link {
 pub enum Heard {
     Events(Vec<AgentEvent>),
     Refused(Refusal),
+    /// The person has to be asked; nothing of the project counts before.
+    Untrusted(Box<Review>),
     /// It has ended, which it never does by itself.
     Lost,
 }
@@ -66,12 +90,25 @@ impl Agent {
             opening: None,
             model: None,
             mode: None,
+            ordered: None,
         }
     }
 
     /// Starts the one that the command line describes.
     pub fn start(&mut self) {
-        let launch = (self.launcher)(None);
+        let launch = (self.launcher)(Order::default());
+        self.link = Link::Starting(tokio::spawn(launch));
+    }
+
+    /// The person has said whether she trusts the project: what waits for that goes on.
+    pub fn trust(&mut self, yes: bool) {
+        let Link::Waiting(review) = &self.link else {
+            return;
+        };
+        let launch = (self.launcher)(Order {
+            opening: self.ordered.clone(),
+            trust: Some((Review::clone(review), yes)),
+        });
         self.link = Link::Starting(tokio::spawn(launch));
     }
 
@@ -79,7 +116,7 @@ impl Agent {
         match &self.link {
             // One that has ended is told of by the end of its events.
             Link::Running(agent) => drop(agent.commands.send(command)),
-            Link::Starting(_) => self.commands.push(command),
+            Link::Starting(_) | Link::Waiting(_) => self.commands.push(command),
             Link::Ended => {}
         }
     }
@@ -91,9 +128,13 @@ impl Agent {
                 Link::Starting(starting) => {
                     let agent = match starting.await {
                         Ok(Ok(agent)) => agent,
-                        Ok(Err(refusal)) => {
+                        Ok(Err(Obstacle::Refused(refusal))) => {
                             self.link = Link::Ended;
                             return Heard::Refused(refusal);
+                        }
+                        Ok(Err(Obstacle::Untrusted(review))) => {
+                            self.link = Link::Waiting(review.clone());
+                            return Heard::Untrusted(review);
                         }
                         Err(_) => {
                             self.link = Link::Ended;
@@ -114,7 +155,7 @@ impl Agent {
                     self.note_session(&events);
                     return Heard::Events(events);
                 }
-                Link::Ended => return std::future::pending().await,
+                Link::Waiting(_) | Link::Ended => return std::future::pending().await,
             }
         }
     }
@@ -155,7 +196,11 @@ impl Agent {
             OpeningSession::New => Leaving::ForNew,
             OpeningSession::Id(_) | OpeningSession::Same => Leaving::ForOther,
         };
-        let launch = (self.launcher)(Some(opening));
+        self.ordered = Some(opening.clone());
+        let launch = (self.launcher)(Order {
+            opening: Some(opening),
+            trust: None,
+        });
         self.link = Link::Starting(tokio::spawn(async move {
             old.end(why, &mut Vec::new()).await;
             launch.await
@@ -203,7 +248,7 @@ impl Link {
                 Ok(Ok(Ok(agent))) => agent,
                 Ok(Ok(Err(_)) | Err(_)) | Err(_) => return,
             },
-            Link::Ended => return,
+            Link::Waiting(_) | Link::Ended => return,
         };
         let AgentHandle {
             commands,
@@ -233,6 +278,7 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::*;
+    use crate::config::trust::State;
     use crate::protocol::SessionOpened;
 
     type Openings = Arc<Mutex<Vec<Option<Opening>>>>;
@@ -249,7 +295,12 @@ mod tests {
     fn agent() -> (Agent, Openings, Commands) {
         let (openings, heard) = (Openings::default(), Commands::default());
         let (seen, kept) = (openings.clone(), heard.clone());
-        let launcher: Launcher = Box::new(move |opening| {
+        let launcher: Launcher = Box::new(move |order| {
+            let Order { opening, trust } = order;
+            let must_ask = trust.is_none()
+                && opening
+                    .as_ref()
+                    .is_some_and(|opening| opening.session == id("hostile"));
             seen.lock().expect("unpoisoned").push(opening.clone());
             let (commands, mut inbox) = mpsc::unbounded_channel();
             let (outbox, events) = mpsc::channel(EVENTS);
@@ -264,7 +315,13 @@ mod tests {
             let kept = kept.clone();
             async move {
                 if refused {
-                    return Err(refusal());
+                    return Err(Obstacle::Refused(refusal()));
+                }
+                if must_ask {
+                    return Err(Obstacle::Untrusted(Box::new(Review::wanting(
+                        State::Unknown,
+                        &[],
+                    ))));
                 }
                 let opened = AgentEvent::Opened(SessionOpened {
                     session: SessionId(session),
@@ -318,6 +375,7 @@ mod tests {
                 other => panic!("{other:?}"),
             },
             Heard::Refused(refusal) => refusal.problem,
+            Heard::Untrusted(_) => "untrusted".to_owned(),
             Heard::Lost => "lost".to_owned(),
         }
     }
@@ -355,5 +413,22 @@ mod tests {
         agent.open(opening(id("bad"), None));
         assert_eq!(opened(&mut agent).await, "no");
         assert!(!agent.go_back());
+    }
+
+    #[tokio::test]
+    async fn what_is_sent_while_the_person_is_asked_about_trust_waits_for_her_word() {
+        let (mut agent, openings, heard) = agent();
+        assert_eq!(opened(&mut agent).await, "first");
+        agent.open(opening(id("hostile"), None));
+        assert_eq!(opened(&mut agent).await, "untrusted");
+        let message = Command::Submit(vec![Block::text("hello")]);
+        agent.send(message.clone());
+        agent.trust(false);
+        assert_eq!(opened(&mut agent).await, "hostile");
+        let asked_for = openings.lock().expect("unpoisoned").len();
+        assert_eq!(asked_for, 3, "the same conversation, once more");
+        agent.trust(true);
+        agent.end().await;
+        assert!(heard.lock().expect("unpoisoned").contains(&message));
     }
 }

@@ -38,6 +38,7 @@ impl Shell {
             }
             Effect::Copy(copied) => return self.copy(copied),
             Effect::Open(opening) => self.agent.open(opening),
+            Effect::Trust(yes) => self.agent.trust(yes),
             Effect::Notify(text) => self.aside.extend(notification(&text)),
             Effect::Redraw => self.screen.repaint(),
             Effect::Suspend => self.suspend().await,

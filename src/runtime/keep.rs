@@ -200,7 +200,7 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
 }
 
 fn entry(text: &str) -> Vec<u8> {
-    let text = text.to_owned();
+    let text = crate::config::hidden(text.to_owned());
     let mut line = serde_json::to_vec(&Entry { text }).expect("a text can be written as JSON");
     line.push(b'\n');
     line

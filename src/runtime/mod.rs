@@ -51,7 +51,7 @@ use crate::config::Dirs;
 use crate::protocol::{AgentEvent, Block, Command};
 use crate::ui::Caches;
 
-pub use self::agent::{Launcher, Refusal};
+pub use self::agent::{Launcher, Obstacle, Order, Refusal};
 pub use self::terminal::{NoTerminal, check as check_terminal};
 
 /// All that the screen needs.

@@ -77,5 +77,5 @@ fn write_down(log: &Path, text: &str) -> io::Result<()> {
     create_private_dir(folder)?;
     let mut options = OpenOptions::new();
     let mut file = options.append(true).create(true).mode(0o600).open(log)?;
-    file.write_all(text.as_bytes())
+    file.write_all(crate::config::hidden(text.to_owned()).as_bytes())
 }

@@ -189,6 +189,7 @@ impl Shell {
                     self.tell(Msg::Agent(event)).await;
                 }
             }
+            AgentHeard::Untrusted(review) => self.tell(Msg::TrustAsked(review)).await,
             AgentHeard::Lost => self.tell(Msg::AgentLost).await,
             AgentHeard::Refused(refusal) if self.agent.go_back() => {
                 let Refusal { problem, hint } = refusal;

@@ -18,6 +18,7 @@ pub mod registry;
 pub mod tree;
 pub mod write;
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -184,6 +185,31 @@ pub struct Environment {
     pub checkpoints: files::Checkpoints,
     /// What runs in the background.
     pub groups: bash::groups::Groups,
+    /// What the commands of tools find in their environment.
+    pub variables: Variables,
+}
+
+/// The environment of the commands that tools run: the program's own, but for the keys of providers, which are no business
+/// of theirs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Variables {
+    /// `env` of the settings.
+    pub more: BTreeMap<String, String>,
+    /// The settings say that the keys are passed on.
+    pub pass_keys: bool,
+}
+
+impl Variables {
+    /// Gives a command its environment. What the program itself sets comes after it.
+    pub fn apply(&self, command: &mut tokio::process::Command) {
+        command.envs(&self.more);
+        if !self.pass_keys {
+            // Also where they stand in the settings.
+            for variable in crate::config::KEY_VARIABLES {
+                command.env_remove(variable);
+            }
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -154,7 +154,8 @@ fn featured(state: &AppState, contexts: &[Context]) -> &'static [Action] {
             | Context::Hunks
             | Context::RuleEdit
             | Context::Reason
-            | Context::Question,
+            | Context::Question
+            | Context::Trust,
         ) => &[],
         Some(Context::Composer | Context::ComposerEmpty | Context::Working | Context::Global)
         | None => {

@@ -74,6 +74,7 @@ pub struct Caches {
     detail: Option<(DetailKey, Vec<Row>)>,
     help: Vec<Line<'static>>,
     permission: dialogs::permission::Laid,
+    trust: dialogs::trust::Laid,
 }
 
 type DetailKey = (usize, u64, u16, u64, u64);
@@ -170,6 +171,10 @@ impl Caches {
                 let (lines, rest) = dialogs::help::lay_out(state, self.dialog_area(whole));
                 self.help = lines;
                 Some(rest)
+            }
+            Dialog::Trust(dialog) => {
+                let area = self.dialog_area(whole);
+                Some(self.trust.lay_out(dialog, &state.settings, area))
             }
             Dialog::Pause(_) | Dialog::ByHand(_) | Dialog::Picker(_) => None,
         }
@@ -374,6 +379,10 @@ fn draw(state: &AppState, caches: &Caches, whole: Rect, buf: &mut Buffer) -> Opt
         let inside = match dialog {
             Dialog::Permission(dialog) => {
                 dialogs::permission::draw(dialog, state, &caches.permission, over, buf)
+            }
+            Dialog::Trust(dialog) => {
+                caches.trust.draw(dialog, state, over, buf);
+                None
             }
             Dialog::Pause(dialog) => {
                 dialogs::pause::draw(dialog, keymap, theme, over, buf);

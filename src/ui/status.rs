@@ -93,7 +93,12 @@ fn activity(state: &AppState) -> Option<Doing> {
 }
 
 fn doing(state: &AppState, work: &Work) -> (String, Role) {
-    let asks = |dialog: &Dialog| matches!(dialog, Dialog::Permission(_) | Dialog::Pause(_));
+    let asks = |dialog: &Dialog| {
+        matches!(
+            dialog,
+            Dialog::Permission(_) | Dialog::Pause(_) | Dialog::Trust(_)
+        )
+    };
     if state.dialogs.iter().any(asks) {
         return ("waiting for you".to_owned(), Role::Warning);
     }

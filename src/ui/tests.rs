@@ -9,3 +9,4 @@ mod scrolling;
 mod searching;
 mod selecting;
 mod themes;
+mod trusting;

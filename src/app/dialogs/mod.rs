@@ -5,6 +5,7 @@ pub mod help;
 pub mod pause;
 pub mod permission;
 pub mod picker;
+pub mod trust;
 
 use std::time::Instant;
 
@@ -15,6 +16,7 @@ use self::help::HelpDialog;
 use self::pause::PauseDialog;
 use self::permission::PermissionDialog;
 use self::picker::Picker;
+use self::trust::TrustDialog;
 use super::Effect;
 use crate::keymap::Context;
 
@@ -22,6 +24,8 @@ use crate::keymap::Context;
 pub enum Dialog {
     /// Calls that wait for a yes or no, one after the other.
     Permission(Box<PermissionDialog>),
+    /// Whether the project is trusted.
+    Trust(Box<TrustDialog>),
     /// A limit was reached.
     Pause(PauseDialog),
     /// A call's result, typed by the person.
@@ -45,6 +49,7 @@ impl Dialog {
     pub fn wake_at(&self, now: Instant) -> Option<Instant> {
         match self {
             Dialog::Permission(dialog) => dialog.wake_at(now),
+            Dialog::Trust(dialog) => dialog.wake_at(now),
             Dialog::Pause(dialog) => dialog.wake_at(now),
             Dialog::ByHand(_) | Dialog::Picker(_) | Dialog::Help(_) => None,
         }
@@ -54,6 +59,7 @@ impl Dialog {
     pub fn context(&self) -> Context {
         match self {
             Dialog::Permission(dialog) => dialog.context(),
+            Dialog::Trust(_) => Context::Trust,
             Dialog::Pause(_) => Context::Question,
             Dialog::ByHand(_) => Context::Reason,
             Dialog::Picker(_) => Context::Picker,
@@ -67,6 +73,7 @@ impl Dialog {
             Dialog::Permission(dialog) => dialog.key(key, now),
             Dialog::ByHand(dialog) => dialog.key(key),
             Dialog::Picker(picker) => picker.key(key),
+            Dialog::Trust(dialog) => drop(dialog.press(now)),
             Dialog::Pause(_) | Dialog::Help(_) => {}
         }
         Vec::new()
@@ -77,7 +84,7 @@ impl Dialog {
             Dialog::Permission(dialog) => dialog.paste(text),
             Dialog::ByHand(dialog) => dialog.paste(text),
             Dialog::Picker(picker) => picker.paste(text),
-            Dialog::Pause(_) | Dialog::Help(_) => {}
+            Dialog::Trust(_) | Dialog::Pause(_) | Dialog::Help(_) => {}
         }
     }
 
@@ -85,6 +92,7 @@ impl Dialog {
     pub fn uncover(&mut self, now: Instant) {
         match self {
             Dialog::Permission(dialog) => dialog.uncover(now),
+            Dialog::Trust(dialog) => dialog.uncover(now),
             Dialog::Pause(dialog) => dialog.uncover(now),
             Dialog::ByHand(_) | Dialog::Picker(_) | Dialog::Help(_) => {}
         }
@@ -94,6 +102,7 @@ impl Dialog {
     pub fn scroll(&mut self, rows: i64) {
         match self {
             Dialog::Permission(dialog) => dialog.scroll(rows),
+            Dialog::Trust(dialog) => dialog.reading.scroll(rows),
             Dialog::Picker(picker) => picker.choose_next(rows.signum()),
             Dialog::Help(help) => help.scroll(rows),
             Dialog::Pause(_) | Dialog::ByHand(_) => {}
@@ -104,6 +113,7 @@ impl Dialog {
     pub fn settle(&mut self, rest: DialogRest) {
         match self {
             Dialog::Permission(dialog) => dialog.settle(rest),
+            Dialog::Trust(dialog) => dialog.reading.settle(rest),
             Dialog::Help(help) => help.settle(rest),
             Dialog::Pause(_) | Dialog::ByHand(_) | Dialog::Picker(_) => {}
         }

@@ -394,7 +394,7 @@ impl AppState {
     }
 
     /// Calls the person, if she looks elsewhere.
-    fn call_person(&self, why: &str) -> Vec<Effect> {
+    pub(in crate::app) fn call_person(&self, why: &str) -> Vec<Effect> {
         if self.focused {
             return Vec::new();
         }

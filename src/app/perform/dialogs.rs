@@ -4,8 +4,11 @@ use crate::app::call::{Author, Call};
 use crate::app::dialogs::Dialog;
 use crate::app::dialogs::permission::{PermissionDialog, Stage, Verdict};
 use crate::app::dialogs::picker::{Choice, Item, Picker};
+use crate::app::dialogs::trust::TrustDialog;
 use crate::app::ladder::Rung;
+use crate::app::transcript::NoticeKind;
 use crate::app::{AppState, Effect, slash};
+use crate::config::trust::Review;
 use crate::keymap::{Action, Context};
 use crate::protocol::{Answer, CallId, Command, PermissionRequest};
 
@@ -49,6 +52,10 @@ impl AppState {
                 let verdict = permission.perform(action, now);
                 self.obey_verdict(verdict)
             }
+            Dialog::Trust(trust) => match trust.perform(action, now) {
+                Some(yes) => self.answer_trust(yes),
+                None => Vec::new(),
+            },
             Dialog::Pause(pause) => {
                 if !pause.is_armed(now) {
                     return Vec::new();
@@ -117,6 +124,24 @@ impl AppState {
         self.dialogs.push(Dialog::Permission(Box::new(dialog)));
     }
 
+    /// The agent waits until this is answered; what it asked before is asked anew.
+    pub(in crate::app) fn ask_trust(&mut self, review: Review) -> Vec<Effect> {
+        self.dialogs
+            .retain(|dialog| !matches!(dialog, Dialog::Trust(_)));
+        let dialog = TrustDialog::new(review, self.now);
+        self.dialogs.push(Dialog::Trust(Box::new(dialog)));
+        self.call_person("do you trust this project?")
+    }
+
+    fn answer_trust(&mut self, yes: bool) -> Vec<Effect> {
+        self.dialogs.pop();
+        if !yes {
+            let said = "the project is not trusted: of its settings, only what forbids or asks counts; you are asked again at the next start";
+            self.notice(NoticeKind::Hint, said);
+        }
+        vec![Effect::Trust(yes)]
+    }
+
     /// A call waits no more: its question goes.
     pub(in crate::app) fn withdraw(&mut self, call: &CallId) {
         let now = self.now;
@@ -125,7 +150,11 @@ impl AppState {
                 permission.withdraw(call, now);
                 !permission.is_empty()
             }
-            Dialog::Pause(_) | Dialog::ByHand(_) | Dialog::Picker(_) | Dialog::Help(_) => true,
+            Dialog::Trust(_)
+            | Dialog::Pause(_)
+            | Dialog::ByHand(_)
+            | Dialog::Picker(_)
+            | Dialog::Help(_) => true,
         });
     }
 
@@ -142,7 +171,7 @@ impl AppState {
                 !permission.is_empty()
             }
             Dialog::Pause(_) => false,
-            Dialog::ByHand(_) | Dialog::Picker(_) | Dialog::Help(_) => true,
+            Dialog::Trust(_) | Dialog::ByHand(_) | Dialog::Picker(_) | Dialog::Help(_) => true,
         });
     }
 
@@ -159,7 +188,11 @@ impl AppState {
         };
         self.dialogs.retain(|dialog| match dialog {
             Dialog::Permission(permission) => !over && !permission.is_empty(),
-            Dialog::Pause(_) | Dialog::ByHand(_) | Dialog::Picker(_) | Dialog::Help(_) => true,
+            Dialog::Trust(_)
+            | Dialog::Pause(_)
+            | Dialog::ByHand(_)
+            | Dialog::Picker(_)
+            | Dialog::Help(_) => true,
         });
         if !over {
             return effects;
@@ -180,6 +213,13 @@ impl AppState {
                 };
                 let verdict = permission.perform(way_out, now);
                 self.obey_verdict(verdict)
+            }
+            Some(Dialog::Trust(trust)) => {
+                if trust.press(now) {
+                    self.answer_trust(false)
+                } else {
+                    Vec::new()
+                }
             }
             Some(Dialog::Pause(_)) => {
                 self.dialogs.pop();

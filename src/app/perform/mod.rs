@@ -96,6 +96,7 @@ impl AppState {
             | Action::ChooseHunks
             | Action::SaveRule
             | Action::SendReason
+            | Action::Trust
             | Action::AcceptHunk
             | Action::RejectHunk
             | Action::AcceptRest

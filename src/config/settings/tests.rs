@@ -306,3 +306,43 @@ fn what_cannot_be_a_variable_is_not_made_one() {
     assert_eq!(settings.env.keys().collect::<Vec<_>>(), ["D"]);
     assert_eq!(settings.warnings.len(), 3);
 }
+
+/// `UPDATE_SCHEMA=1 cargo test --lib the_schema` writes the file anew.
+#[test]
+fn the_schema_in_the_assets_is_that_of_the_types() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/settings.schema.json");
+    let now = format!("{:#}\n", schema());
+    if std::env::var_os("UPDATE_SCHEMA").is_some() {
+        std::fs::write(&file, &now).expect("written");
+    }
+    let kept = std::fs::read_to_string(&file).unwrap_or_default();
+    assert_eq!(kept, now, "run UPDATE_SCHEMA=1 cargo test --lib the_schema");
+}
+
+#[test]
+fn the_schema_knows_every_key_and_refuses_what_the_program_refuses() {
+    let schema = schema();
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    for key in keys() {
+        assert!(
+            schema["properties"][*key]["description"].is_string()
+                || schema["properties"][*key]["$ref"].is_string(),
+            "{key} is described"
+        );
+    }
+    let good = json!({
+        "$schema": "x", "model": "m", "permissions": {"allow": ["Bash"], "defaultMode": "plan"},
+        "onBashError": "continue", "prices": {"m": {"input": 1, "output": 2}}, "env": {"A": "b"},
+    });
+    assert!(validator.is_valid(&good));
+    for bad in [
+        json!({"model": 7}),
+        json!({"permissions": {"deny": "x"}}),
+        json!({"permissions": {"defaultMode": "yolo"}}),
+        json!([]),
+    ] {
+        assert!(!validator.is_valid(&bad), "{bad}");
+        let desk = Desk::new().with("config/settings.json", bad.to_string());
+        assert_ne!(desk.errors(), [] as [&str; 0], "{bad}");
+    }
+}

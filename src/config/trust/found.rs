@@ -32,6 +32,8 @@ const POWERS: [&str; 4] = ["allowed-tools:", "tools:", "hooks:", "permissionMode
 const DEEPEST: usize = 4;
 /// More files than this are not looked at; that there are more is asked about.
 const MOST_FILES: usize = 500;
+/// So much is read of all of them: the first frame waits for it.
+const MOST_BYTES: u64 = 4 << 20;
 /// More of one thing is not shown.
 const LONGEST_WHAT: usize = 4_000;
 
@@ -57,8 +59,12 @@ pub(super) fn items(workspace: &Path, files: &Files, own: &[String]) -> Vec<Item
         }
     }
     servers_file(workspace, &mut items);
-    tools(workspace, &mut items);
-    prompts(workspace, &mut items);
+    let mut reader = Reader {
+        workspace,
+        left: MOST_BYTES,
+    };
+    reader.tools(&mut items);
+    reader.prompts(&mut items);
     items.sort_by_key(|item| item.kind);
     items
 }
@@ -216,21 +222,53 @@ fn servers_file(workspace: &Path, items: &mut Vec<Item>) {
     }
 }
 
-fn tools(workspace: &Path, items: &mut Vec<Item>) {
-    for folder in FOLDERS {
-        for file in files_in(workspace, &format!("{folder}/tools"), 0, items, Kind::Tool) {
-            let is_tool = Path::new(&file)
-                .extension()
-                .is_some_and(|ending| ending == "toml");
-            if !is_tool {
-                continue;
-            }
-            match read_regular(&workspace.join(&file), LONGEST_FILE) {
-                Ok(bytes) => {
-                    let what = tool(&bytes);
-                    items.push(item(Kind::Tool, &file, what, &bytes));
+/// Reads the files of the project's folders, as long as they are not too many.
+struct Reader<'w> {
+    workspace: &'w Path,
+    left: u64,
+}
+
+impl Reader<'_> {
+    fn tools(&mut self, items: &mut Vec<Item>) {
+        for folder in FOLDERS {
+            let folder = format!("{folder}/tools");
+            for file in files_in(self.workspace, &folder, 0, "toml", items, Kind::Tool) {
+                if let Some(bytes) = self.read(&file, items, Kind::Tool) {
+                    items.push(item(Kind::Tool, &file, tool(&bytes), &bytes));
                 }
-                Err(error) => unreadable(Kind::Tool, &file, &error, items),
+            }
+        }
+    }
+
+    fn prompts(&mut self, items: &mut Vec<Item>) {
+        for folder in FOLDERS {
+            for kind in PROMPTS {
+                let folder = format!("{folder}/{kind}");
+                for file in files_in(self.workspace, &folder, DEEPEST, "md", items, Kind::Prompt) {
+                    if let Some(bytes) = self.read(&file, items, Kind::Prompt)
+                        && let Some(what) = powers(&String::from_utf8_lossy(&bytes))
+                    {
+                        items.push(item(Kind::Prompt, &file, what, &bytes));
+                    }
+                }
+            }
+        }
+    }
+
+    fn read(&mut self, file: &str, items: &mut Vec<Item>, kind: Kind) -> Option<Vec<u8>> {
+        match read_regular(&self.workspace.join(file), self.left) {
+            Ok(bytes) => {
+                self.left -= (bytes.len() as u64).min(self.left);
+                Some(bytes)
+            }
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+                let what = "is too long to be looked at".to_owned();
+                items.push(item(kind, file, what, &[]));
+                None
+            }
+            Err(error) => {
+                unreadable(kind, file, &error, items);
+                None
             }
         }
     }
@@ -253,35 +291,6 @@ fn tool(bytes: &[u8]) -> String {
     }
 }
 
-fn prompts(workspace: &Path, items: &mut Vec<Item>) {
-    for folder in FOLDERS {
-        for kind in PROMPTS {
-            for file in files_in(
-                workspace,
-                &format!("{folder}/{kind}"),
-                DEEPEST,
-                items,
-                Kind::Prompt,
-            ) {
-                let is_prompt = Path::new(&file)
-                    .extension()
-                    .is_some_and(|ending| ending == "md");
-                if !is_prompt {
-                    continue;
-                }
-                match read_regular(&workspace.join(&file), LONGEST_FILE) {
-                    Ok(bytes) => {
-                        if let Some(what) = powers(&String::from_utf8_lossy(&bytes)) {
-                            items.push(item(Kind::Prompt, &file, what, &bytes));
-                        }
-                    }
-                    Err(error) => unreadable(Kind::Prompt, &file, &error, items),
-                }
-            }
-        }
-    }
-}
-
 /// The lines of a text that run something or grant rights.
 fn powers(text: &str) -> Option<String> {
     let powerful = |line: &&str| {
@@ -297,6 +306,7 @@ fn files_in(
     workspace: &Path,
     folder: &str,
     depth: usize,
+    ending: &str,
     items: &mut Vec<Item>,
     kind: Kind,
 ) -> Vec<String> {
@@ -316,7 +326,7 @@ fn files_in(
                 if at < depth {
                     folders.push((path, at + 1));
                 }
-            } else {
+            } else if path.extension().is_some_and(|other| other == ending) {
                 files.push(path.display().to_string());
             }
             if files.len() + folders.len() > MOST_FILES {

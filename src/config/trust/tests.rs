@@ -115,8 +115,9 @@ fn no_setting_is_obeyed_without_having_been_asked_for_but_the_harmless_ones() {
         // Of these only what is in them counts.
         let value = match *key {
             "permissions" => json!({"allow": ["x"]}),
-            "hooks" => json!({"Stop": [{"hooks": [{"command": "x"}]}]}),
-            "env" | "mcpServers" => json!({"X": []}),
+            "env" => json!({"X": "1"}),
+            "hooks" => json!({"Stop": [{"hooks": [{"type": "command", "command": "x"}]}]}),
+            "mcpServers" => json!({"x": {"command": "x"}}),
             _ => json!(1),
         };
         desk.put(
@@ -244,4 +245,28 @@ fn the_record_is_private_and_one_that_is_broken_trusts_nobody() {
     );
     std::fs::write(&file, "{").expect("written");
     assert_eq!(desk.look(&[]).state, State::Unknown);
+}
+
+#[test]
+fn a_project_with_more_than_can_be_looked_at_is_not_trusted_for_it() {
+    let desk = Desk::new();
+    // Harmless, all of them, but nobody has the time to find that out.
+    let text = "Be nice.\n".repeat(30_000);
+    for number in 0..30 {
+        desk.put(&format!(".claude/skills/{number}/SKILL.md"), &text);
+    }
+    let wants = desk.wants();
+    assert!(!wants.is_empty(), "the rest is asked about");
+    assert!(
+        wants
+            .iter()
+            .all(|(_, _, what)| what == "is too long to be looked at"),
+        "{wants:?}"
+    );
+    let desk = Desk::new();
+    for number in 0..600 {
+        desk.put(&format!(".claude/commands/{number}.md"), "Be nice.\n");
+    }
+    let wants: Vec<String> = desk.wants().into_iter().map(|(_, _, what)| what).collect();
+    assert_eq!(wants, ["more than 500 files"]);
 }

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crate::config::secrets::Veil;
 use crate::executor::guard;
 use crate::protocol::CallId;
 
@@ -27,6 +28,14 @@ pub struct Capture {
     file: Option<File>,
     path: PathBuf,
     problem: Option<String>,
+    /// Keeps keys out of all of it.
+    veil: Veil,
+}
+
+impl Drop for Capture {
+    fn drop(&mut self) {
+        self.end();
+    }
 }
 
 impl Capture {
@@ -40,6 +49,7 @@ impl Capture {
             file: None,
             path: PathBuf::new(),
             problem: None,
+            veil: Veil::new(),
         }
     }
 
@@ -72,6 +82,17 @@ impl Capture {
     }
 
     pub fn push(&mut self, bytes: &[u8]) {
+        let bytes = self.veil.pass(bytes);
+        self.take(&bytes);
+    }
+
+    /// No more comes.
+    fn end(&mut self) {
+        let bytes = self.veil.rest();
+        self.take(&bytes);
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         let room = HEAD.saturating_sub(self.head.len()).min(bytes.len());
         if room < bytes.len() && self.file.is_none() && self.problem.is_none() {
@@ -110,6 +131,7 @@ impl Capture {
 
     /// The output as text of at most `limit` characters, without escape sequences.
     pub fn finish(mut self, limit: usize) -> String {
+        self.end();
         self.so_far(limit)
     }
 

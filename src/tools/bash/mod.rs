@@ -98,7 +98,13 @@ impl Tool for Bash {
             Cause::Classifier => Asked::Nobody,
             _ => Asked::Somebody,
         };
-        let started = Shell::start(&input.command, &cx.cwd, follows_cd, asked);
+        let started = Shell::start(
+            &input.command,
+            &cx.cwd,
+            &cx.env.variables,
+            follows_cd,
+            asked,
+        );
         let mut shell = started.map_err(|error| {
             ToolError::new(format!("The command could not be started: {error}"))
         })?;

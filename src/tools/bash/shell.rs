@@ -17,7 +17,7 @@ use super::capture::Capture;
 use super::group::Group;
 use super::groups::Groups;
 use super::stragglers;
-use crate::tools::{Progress, ToolCx};
+use crate::tools::{Progress, ToolCx, Variables};
 
 /// How long a command has to end by itself once it was told to.
 const TERM_GRACE: Duration = Duration::from_secs(2);
@@ -86,7 +86,13 @@ pub enum Ended {
 
 impl Shell {
     /// Starts `command` in `cwd`, with stdin closed, no terminal, and stdout and stderr in one pipe.
-    pub fn start(command: &str, cwd: &Path, follow_cd: bool, asked: Asked) -> io::Result<Self> {
+    pub fn start(
+        command: &str,
+        cwd: &Path,
+        variables: &Variables,
+        follow_cd: bool,
+        asked: Asked,
+    ) -> io::Result<Self> {
         // Without room for it the command still runs, and its `cd` is forgotten.
         let directory = if follow_cd {
             NamedTempFile::new().ok()
@@ -115,7 +121,7 @@ impl Shell {
         if asked == Asked::Nobody {
             process.envs(HARMLESS_GIT);
         }
-        let (child, group) = spawn(process, cwd)?;
+        let (child, group) = spawn(process, cwd, variables)?;
         let output = pipe::Receiver::from_owned_fd(reader.into())?;
         Ok(Self {
             child,
@@ -273,7 +279,9 @@ impl Shell {
 pub fn spawn(
     mut process: tokio::process::Command,
     cwd: &Path,
+    variables: &Variables,
 ) -> io::Result<(Box<dyn ChildWrapper>, Group)> {
+    variables.apply(&mut process);
     // Programs that would page, prompt or draw have nobody to do it for.
     process
         .env("PAGER", "cat")
@@ -282,10 +290,6 @@ pub fn spawn(
         .env("TERM", "dumb");
     let mark = stragglers::new_mark();
     process.env(stragglers::VARIABLE, &mark);
-    // Keys of the providers are no business of commands.
-    for variable in crate::config::KEY_VARIABLES {
-        process.env_remove(variable);
-    }
     let child = CommandWrap::from(process)
         .wrap(ProcessSession)
         .spawn()
@@ -332,8 +336,8 @@ impl<'a> Reporter<'a> {
 
     fn flush(&mut self) {
         if !self.pending.is_empty() {
-            self.progress
-                .report(String::from_utf8_lossy(&self.pending).into_owned());
+            let text = String::from_utf8_lossy(&self.pending).into_owned();
+            self.progress.report(crate::config::hidden(text));
             self.pending.clear();
             self.next = Instant::now() + PACE;
         }

@@ -15,7 +15,9 @@ use crate::tools::files::{Checkpoints, FileChange, Ledger};
 use crate::tools::off_limits::OffLimits;
 use crate::tools::read::Read;
 use crate::tools::write::Write;
-use crate::tools::{Environment, Journal, Progress, Tool, ToolCx, ToolError, ToolOutput};
+use crate::tools::{
+    Environment, Journal, Progress, Tool, ToolCx, ToolError, ToolOutput, Variables,
+};
 
 pub struct Scratch {
     _dir: tempfile::TempDir,
@@ -40,6 +42,7 @@ impl Scratch {
             ledger: Ledger::default(),
             checkpoints: Checkpoints::new(dir.path().join("checkpoints")),
             groups: Groups::default(),
+            variables: Variables::default(),
         };
         let announced = Arc::new(Mutex::new(Vec::new()));
         let cx = ToolCx {

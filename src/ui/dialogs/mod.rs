@@ -5,6 +5,7 @@ pub mod help;
 pub mod pause;
 pub mod permission;
 pub mod picker;
+pub mod trust;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};

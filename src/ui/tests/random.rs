@@ -14,6 +14,7 @@ use crate::app::job::{Candidate, JobResult, SessionRow};
 use crate::app::pointer::PointerKind;
 use crate::app::rig::{App, change, completed, request};
 use crate::app::{Effect, Msg, OpeningSession};
+use crate::config::trust::{Kind, Review, State};
 use crate::protocol::{
     AgentEvent, Aside, Block, CallId, CallOutcome, Command, Ending, KnownRule, Message, Phase,
     RuleList, StopReason, ToolResult, ToolState, TurnEvent, TurnId, TurnSummary, Usage,
@@ -46,7 +47,19 @@ const STARTS: &[fn() -> App] = &[
     finished,
     || App::asked("Bash"),
     || App::asked("Edit"),
+    distrusting,
 ];
+
+/// A project that wants more than fits on most screens.
+fn distrusting() -> App {
+    let mut app = App::starting();
+    let long = "Stop: \u{1b}[2K".to_owned() + &"wide 字 ".repeat(200);
+    let mut wants = vec![(Kind::Hook, long.as_str()), (Kind::Prompt, "a\nb")];
+    wants.resize(60, (Kind::Allow, "Bash(x)"));
+    let review = Review::wanting(State::Changed, &wants);
+    app.update(Msg::TrustAsked(Box::new(review)));
+    app
+}
 
 /// Keys that lead into each part.
 const WAYS: &[&str] = &[
@@ -464,6 +477,7 @@ impl Watched {
                 Effect::Send(_)
                 | Effect::Start(_)
                 | Effect::Open(_)
+                | Effect::Trust(_)
                 | Effect::Notify(_)
                 | Effect::Redraw
                 | Effect::Suspend

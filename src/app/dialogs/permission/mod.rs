@@ -19,13 +19,12 @@ use std::time::Instant;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tui_textarea::{CursorMove, TextArea};
 
-use self::arming::Arming;
 use super::DialogRest;
 use crate::app::diff::Diff;
 use crate::keymap::{Action, Context};
 use crate::protocol::{Answer, CallId, PermissionRequest};
 
-pub use self::arming::ARM_DELAY;
+pub use self::arming::{ARM_DELAY, Arming};
 pub use self::picking::Picking;
 pub use self::reading::Reading;
 

@@ -1,0 +1,169 @@
+//! `agent-tui doctor`: what is configured, what is missing, and what to do about it. Keys are never shown.
+
+mod machine;
+mod project;
+
+use serde_json::json;
+
+use super::args::Args;
+use super::place::{Audience, Place, Said};
+use super::{UsageError, launch, print_line};
+use crate::executor::Asking;
+use crate::provider::choose::{Choice, KeyFound};
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Finding {
+    area: &'static str,
+    level: Level,
+    text: String,
+    hint: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    /// As it should be.
+    Fine,
+    /// Good to know.
+    Note,
+    /// Something does not count, or is not kept.
+    Warning,
+    /// Something cannot work.
+    Error,
+}
+
+impl Level {
+    fn name(self) -> &'static str {
+        match self {
+            Level::Fine => "ok",
+            Level::Note => "note",
+            Level::Warning => "warning",
+            Level::Error => "error",
+        }
+    }
+}
+
+impl Finding {
+    fn new(area: &'static str, level: Level, text: impl Into<String>) -> Self {
+        Self {
+            area,
+            level,
+            text: text.into(),
+            hint: None,
+        }
+    }
+
+    fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+pub fn run(args: &Args, as_json: bool) -> Result<u8, UsageError> {
+    // Looked at before anything here makes or mends a directory.
+    let mut findings = machine::directories(&crate::config::Dirs::find());
+    let place = Place::look(args, Audience::Person, &Said::default())?;
+    let broken = !place.settings.errors.is_empty();
+    findings.splice(0..0, project::settings(&place));
+    findings.extend(project::keymap(&place));
+    findings.extend(project::rules(&place));
+    findings.extend(project::trust(args, &place));
+    launch::this_thread()?.block_on(async {
+        findings.push(model(args, &place).await);
+        findings.extend(machine::programs().await);
+    });
+    findings.extend(machine::terminal(|name| std::env::var(name).ok()));
+    let worst = findings.iter().map(|finding| finding.level).max();
+    print(&findings, as_json);
+    Ok(match worst {
+        _ if broken => 2,
+        Some(Level::Error) => 1,
+        Some(Level::Fine | Level::Note | Level::Warning) | None => 0,
+    })
+}
+
+async fn model(args: &Args, place: &Place) -> Finding {
+    const AREA: &str = "model";
+    let choice = launch::choose(args, &place.settings, Asking::Nobody).await;
+    let Choice {
+        provider,
+        model,
+        about,
+    } = match choice {
+        Ok(choice) => choice,
+        Err(error) => {
+            let finding = Finding::new(AREA, Level::Error, error.problem);
+            return match error.hint {
+                Some(hint) => finding.hint(hint),
+                None => finding,
+            };
+        }
+    };
+    let origin = |key: &str| place.settings.origins.get(key);
+    let from = match (&args.model, origin("model")) {
+        (Some(_), _) => " (--model)".to_owned(),
+        (None, Some(source)) => format!(" ({})", source.0),
+        (None, None) => String::new(),
+    };
+    let name = provider.name();
+    let why = match origin("provider") {
+        Some(source) if args.provider.is_none() => format!("{} says so", source.0),
+        _ => about.why,
+    };
+    let mut text = format!("{name}, model {model}{from}: {why}");
+    if let Some((address, by)) = about.address {
+        text = format!("{text}; at {address} ({by})");
+    }
+    match about.key {
+        KeyFound::NotNeeded => Finding::new(AREA, Level::Fine, text),
+        KeyFound::In(variable) => Finding::new(
+            AREA,
+            Level::Fine,
+            format!("{text}; its key is in {variable}"),
+        ),
+        KeyFound::Missing(variables) => {
+            let text = format!("{text}; there is no key for it");
+            Finding::new(AREA, Level::Error, text).hint(format!(
+                "set {variables}, or look around without one: `agent-tui --provider builtin`"
+            ))
+        }
+    }
+}
+
+fn print(findings: &[Finding], as_json: bool) {
+    if as_json {
+        let list: Vec<_> = findings
+            .iter()
+            .map(|finding| {
+                json!({
+                    "area": finding.area, "level": finding.level.name(), "text": shown(&finding.text),
+                    "hint": finding.hint.as_deref().map(shown),
+                })
+            })
+            .collect();
+        let ok = findings.iter().all(|finding| finding.level < Level::Error);
+        print_line(&format!("{:#}", json!({ "ok": ok, "findings": list })));
+        return;
+    }
+    let mut area = "";
+    for finding in findings {
+        if finding.area != area {
+            let gap = if area.is_empty() { "" } else { "\n" };
+            area = finding.area;
+            print_line(&format!("{gap}{area}"));
+        }
+        print_line(&format!(
+            "  {:<8}{}",
+            finding.level.name(),
+            shown(&finding.text)
+        ));
+        if let Some(hint) = &finding.hint {
+            print_line(&format!("          → {}", shown(hint)));
+        }
+    }
+}
+
+/// What the project says is not obeyed by the terminal, and keys stay hidden, whatever has them in it.
+fn shown(text: &str) -> String {
+    crate::config::hidden(crate::headless::clean(text)).replace('\n', "\n          ")
+}

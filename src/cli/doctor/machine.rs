@@ -1,0 +1,201 @@
+//! Directories, programs, the terminal.
+
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use super::{Finding, Level};
+use crate::config::Dirs;
+
+/// A program that does not say its version by then is not waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+pub fn directories(dirs: &Dirs) -> Vec<Finding> {
+    const AREA: &str = "directories";
+    let mut findings = Vec::new();
+    for (what, path, private) in [
+        ("configuration", &dirs.config, false),
+        ("data", &dirs.data, true),
+    ] {
+        findings.push(directory(AREA, what, path, private));
+    }
+    let problems = dirs.problems().into_iter();
+    findings.extend(problems.map(|problem| Finding::new(AREA, Level::Warning, problem)));
+    findings
+}
+
+fn directory(area: &'static str, what: &str, path: &Path, private: bool) -> Finding {
+    let shown = path.display();
+    let Ok(data) = path.metadata() else {
+        return Finding::new(area, Level::Note, format!("{what}: {shown} (none yet)"));
+    };
+    let mode = data.permissions().mode() & 0o777;
+    let text = format!("{what}: {shown} (mode {mode:03o})");
+    if data.uid() != rustix::process::getuid().as_raw() {
+        let text = format!("{text} belongs to somebody else");
+        return Finding::new(area, Level::Warning, text)
+            .hint("set AGENT_TUI_CONFIG_DIR and AGENT_TUI_DATA_DIR to directories of yours");
+    }
+    if private && mode & 0o077 != 0 {
+        let text = format!("{text} could be read by others");
+        return Finding::new(area, Level::Note, text).hint("it was made private just now");
+    }
+    if !private && mode & 0o022 != 0 {
+        let text = format!("{text} can be written to by others");
+        return Finding::new(area, Level::Warning, text).hint(format!("chmod go-w {shown}"));
+    }
+    if rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_err() {
+        let text = format!("{text} cannot be written to");
+        return Finding::new(area, Level::Warning, text).hint("choices are not kept");
+    }
+    Finding::new(area, Level::Fine, text)
+}
+
+pub async fn programs() -> Vec<Finding> {
+    const AREA: &str = "programs";
+    let (bash, git, rg) = tokio::join!(version("bash"), version("git"), version("rg"));
+    let found = |name: &str, version: Option<String>, missing: Finding| match version {
+        Some(version) => Finding::new(AREA, Level::Fine, format!("{name}: {version}")),
+        None => missing,
+    };
+    vec![
+        found(
+            "bash",
+            bash,
+            Finding::new(AREA, Level::Error, "bash is not found in PATH")
+                .hint("install it: the Bash tool runs every command with it"),
+        ),
+        found(
+            "git",
+            git,
+            Finding::new(AREA, Level::Note, "git is not found in PATH")
+                .hint("the model is told nothing about branch and changes"),
+        ),
+        found(
+            "rg",
+            rg,
+            Finding::new(
+                AREA,
+                Level::Note,
+                "rg is not found in PATH; Grep and Glob do not need it",
+            ),
+        ),
+    ]
+}
+
+/// The first line of what a program says about itself.
+async fn version(name: &str) -> Option<String> {
+    let program = find(name, std::env::var_os("PATH").as_deref())?;
+    let mut command = tokio::process::Command::new(&program);
+    // Nothing of the project can have a say in it.
+    command
+        .arg("--version")
+        .current_dir("/")
+        .env_clear()
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .kill_on_drop(true);
+    let output = tokio::time::timeout(PATIENCE, command.output()).await;
+    let said = output.ok()?.ok()?.stdout;
+    let said = String::from_utf8_lossy(&said);
+    let first = said.lines().next().unwrap_or_default().trim().to_owned();
+    Some(format!("{first} ({})", program.display()))
+}
+
+/// Where a program is; places that depend on the present directory do not count.
+fn find(name: &str, path: Option<&std::ffi::OsStr>) -> Option<PathBuf> {
+    let standard = std::ffi::OsStr::new("/usr/local/bin:/usr/bin:/bin");
+    let path = path.filter(|path| !path.is_empty()).unwrap_or(standard);
+    let mut places = std::env::split_paths(path).filter(|folder| folder.is_absolute());
+    places.find_map(|folder| {
+        let file = folder.join(name);
+        let runs = rustix::fs::access(&file, rustix::fs::Access::EXEC_OK).is_ok() && file.is_file();
+        runs.then_some(file)
+    })
+}
+
+pub fn terminal(variable: impl Fn(&str) -> Option<String>) -> Vec<Finding> {
+    const AREA: &str = "terminal";
+    let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+    let mut findings = Vec::new();
+    findings.push(match set("TERM").as_deref() {
+        None => Finding::new(AREA, Level::Warning, "TERM is not set")
+            .hint("the screen needs a terminal; without one: `agent-tui -p PROMPT`"),
+        Some("dumb") => Finding::new(AREA, Level::Warning, "TERM is dumb")
+            .hint("the screen needs a terminal that can place its cursor"),
+        Some(term) => Finding::new(AREA, Level::Fine, format!("TERM is {term}")),
+    });
+    findings.push(match (set("NO_COLOR"), set("COLORTERM")) {
+        (Some(_), _) => Finding::new(AREA, Level::Note, "NO_COLOR is set: no colours"),
+        (None, Some(value)) => Finding::new(AREA, Level::Fine, format!("COLORTERM is {value}")),
+        (None, None) => Finding::new(
+            AREA,
+            Level::Note,
+            "COLORTERM is not set: colours go by TERM",
+        ),
+    });
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"];
+    let locale = locale.into_iter().find_map(|name| Some((name, set(name)?)));
+    let is_utf8 = |value: &str| {
+        let value = value.to_lowercase();
+        value.contains("utf-8") || value.contains("utf8")
+    };
+    findings.push(match locale {
+        Some((name, value)) if is_utf8(&value) => {
+            Finding::new(AREA, Level::Fine, format!("{name} is {value}"))
+        }
+        Some((name, value)) => {
+            Finding::new(AREA, Level::Note, format!("{name} is {value}: not UTF-8"))
+                .hint("if letters look wrong, use a UTF-8 locale, e.g. LANG=C.UTF-8")
+        }
+        None => Finding::new(AREA, Level::Note, "no locale is set")
+            .hint("if letters look wrong, use a UTF-8 locale, e.g. LANG=C.UTF-8"),
+    });
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_terminal_is_told_by_its_variables() {
+        let levels = |variables: &[(&str, &str)]| {
+            let variable = |name: &str| {
+                let found = variables.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| (*value).to_owned())
+            };
+            terminal(variable)
+                .iter()
+                .map(|finding| finding.level)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(levels(&[]), [Level::Warning, Level::Note, Level::Note]);
+        let good = [
+            ("TERM", "xterm"),
+            ("COLORTERM", "truecolor"),
+            ("LANG", "de_DE.UTF-8"),
+        ];
+        assert_eq!(levels(&good), [Level::Fine; 3]);
+        let odd = [
+            ("TERM", "dumb"),
+            ("NO_COLOR", "1"),
+            ("LANG", "C"),
+            ("LC_ALL", ""),
+        ];
+        assert_eq!(levels(&odd), [Level::Warning, Level::Note, Level::Note]);
+    }
+
+    #[test]
+    fn a_program_beside_the_project_is_not_started() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let file = folder.path().join("git");
+        std::fs::write(&file, "").expect("written");
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).expect("chmod");
+        let absolute = folder.path().as_os_str();
+        assert_eq!(find("git", Some(absolute)), Some(file));
+        let found = find("git", Some(std::ffi::OsStr::new(".:bin:")));
+        assert_eq!(found, None);
+    }
+}

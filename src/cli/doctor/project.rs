@@ -1,0 +1,197 @@
+//! What the settings say, which file says it, and whether the project is trusted.
+
+use serde_json::Value;
+
+use super::super::args::Args;
+use super::super::place::Place;
+use super::{Finding, Level};
+use crate::config::files::Content;
+use crate::config::trust::State;
+use crate::config::{LONGEST_FILE, read_regular};
+use crate::keymap::Keymap;
+use crate::permissions::Rule;
+
+/// More rules of one file are counted, not listed.
+const MOST_RULES: usize = 20;
+
+pub fn settings(place: &Place) -> Vec<Finding> {
+    const AREA: &str = "settings";
+    let mut findings = Vec::new();
+    for layer in &place.files.layers {
+        let errors: Vec<String> = place
+            .settings
+            .errors
+            .iter()
+            .filter(|error| error.path() == Some(layer.path.as_path()))
+            .map(ToString::to_string)
+            .collect();
+        let path = layer.path.display();
+        match &layer.content {
+            Content::Missing => {
+                findings.push(Finding::new(AREA, Level::Note, format!("{path}: none")));
+            }
+            Content::Text(_) if errors.is_empty() => {
+                let hooks = count(&layer.content, "hooks");
+                let servers = count(&layer.content, "mcpServers");
+                let mut parts = vec![path.to_string()];
+                for (what, count) in [("hooks", hooks), ("MCP servers", servers)] {
+                    if count > 0 {
+                        parts.push(format!("{count} {what}"));
+                    }
+                }
+                findings.push(Finding::new(AREA, Level::Fine, parts.join(", ")));
+            }
+            Content::Text(_) | Content::Unreadable(_) => {}
+        }
+        findings.extend(errors.into_iter().map(|error| {
+            Finding::new(AREA, Level::Error, error)
+                .hint("mend or move the file; until then the screen asks about everything that it may forbid")
+        }));
+    }
+    let warnings = place.settings.warnings.iter();
+    findings.extend(warnings.map(|warning| Finding::new(AREA, Level::Warning, warning)));
+    for (key, source) in &place.settings.origins {
+        let text = format!("{key}: from {}", source.0);
+        findings.push(Finding::new(AREA, Level::Fine, text));
+    }
+    for directory in &place.settings.additional_directories {
+        let (path, source) = (directory.value.display(), &directory.source.0);
+        let text = format!("additional directory {path}: from {source}");
+        findings.push(Finding::new(AREA, Level::Fine, text));
+    }
+    findings
+}
+
+/// The person's own keys.
+pub fn keymap(place: &Place) -> Vec<Finding> {
+    const AREA: &str = "keys";
+    let file = place.dirs.config.join("keymap.toml");
+    let Ok(bytes) = read_regular(&file, LONGEST_FILE) else {
+        return Vec::new();
+    };
+    let (_, problems) = Keymap::with_user(&String::from_utf8_lossy(&bytes), &file);
+    if problems.is_empty() {
+        return vec![Finding::new(AREA, Level::Fine, file.display().to_string())];
+    }
+    let told = problems.into_iter().map(|problem| {
+        let text = format!(
+            "`{}`, line {}, column {}: {}",
+            problem.file.display(),
+            problem.line,
+            problem.column,
+            problem.what
+        );
+        Finding::new(AREA, Level::Warning, text).hint(problem.hint)
+    });
+    told.collect()
+}
+
+pub fn rules(place: &Place) -> Vec<Finding> {
+    const AREA: &str = "rules";
+    let rules = &place.settings.rules;
+    let mut sources: Vec<&str> = Vec::new();
+    let all = rules.deny.iter().chain(&rules.ask).chain(&rules.allow);
+    for rule in all {
+        if !sources.contains(&rule.source.0.as_str()) {
+            sources.push(&rule.source.0);
+        }
+    }
+    let mut findings = Vec::new();
+    for source in sources {
+        let mut lines = vec![source.to_owned()];
+        for (list, rules) in [
+            ("deny", &rules.deny),
+            ("ask", &rules.ask),
+            ("allow", &rules.allow),
+        ] {
+            let of_it = rules.iter().filter(|rule| rule.source.0 == source);
+            let of_it: Vec<&Rule> = of_it.collect();
+            let listed = of_it.iter().take(MOST_RULES);
+            lines.extend(listed.map(|rule| format!("{list} {}", rule.text)));
+            if of_it.len() > MOST_RULES {
+                lines.push(format!("{list} … and {} more", of_it.len() - MOST_RULES));
+            }
+        }
+        findings.push(Finding::new(AREA, Level::Fine, lines.join("\n")));
+    }
+    if findings.is_empty() {
+        findings.push(Finding::new(AREA, Level::Note, "none"));
+    }
+    findings
+}
+
+pub fn trust(args: &Args, place: &Place) -> Vec<Finding> {
+    const AREA: &str = "trust";
+    let wants = place.review.summary();
+    let finding = match place.review.state {
+        _ if args.trust => Finding::new(
+            AREA,
+            Level::Note,
+            "--trust: the project's settings count in full",
+        ),
+        State::Nothing => Finding::new(
+            AREA,
+            Level::Fine,
+            "the project wants nothing that needs trust",
+        ),
+        State::Trusted => {
+            let text = format!("you have trusted the project to {wants}");
+            Finding::new(AREA, Level::Fine, text).hint("headless runs need --trust all the same")
+        }
+        State::Unknown => {
+            let text = format!("the project is not trusted, so it does not {wants}");
+            Finding::new(AREA, Level::Warning, text)
+                .hint("start `agent-tui` here to look at it and decide; headless: --trust")
+        }
+        State::Changed => {
+            let new = place.review.items.iter().filter(|item| item.is_new).count();
+            let text = format!(
+                "you trusted the project, and {new} of the things that it wants are new: it wants to {wants}"
+            );
+            Finding::new(AREA, Level::Warning, text)
+                .hint("start `agent-tui` here to look at it and decide; headless: --trust")
+        }
+    };
+    let mut findings = vec![finding];
+    if let Ok(bytes) = read_regular(&place.workspace.join(".mcp.json"), LONGEST_FILE) {
+        let servers = servers(&bytes);
+        let text = match servers {
+            Some(servers) => format!(".mcp.json: {servers} MCP servers"),
+            None => ".mcp.json is not JSON, and not used".to_owned(),
+        };
+        let level = match (servers, place.trusted) {
+            (None, _) => Level::Warning,
+            (Some(_), true) => Level::Fine,
+            (Some(_), false) => Level::Note,
+        };
+        findings.push(Finding::new(AREA, level, text));
+    }
+    findings
+}
+
+fn servers(bytes: &[u8]) -> Option<usize> {
+    let value: Value = serde_json::from_slice(bytes).ok()?;
+    Some(
+        value["mcpServers"]
+            .as_object()
+            .map_or(0, serde_json::Map::len),
+    )
+}
+
+/// How many hooks or servers a file has.
+fn count(content: &Content, key: &str) -> usize {
+    let Content::Text(text) = content else {
+        return 0;
+    };
+    let value: Value = serde_json::from_str(text).unwrap_or_default();
+    let Some(entries) = value[key].as_object() else {
+        return 0;
+    };
+    if key != "hooks" {
+        return entries.len();
+    }
+    let matchers = entries.values().filter_map(Value::as_array).flatten();
+    matchers
+        .map(|matcher| matcher["hooks"].as_array().map_or(1, Vec::len))
+        .sum()
+}

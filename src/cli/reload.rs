@@ -1,0 +1,262 @@
+//! What becomes of settings files that change while the program runs: what is stricter counts at once, what is wider only
+//! if it is the person's own or she has trusted it.
+
+use super::args::Args;
+use super::place::Place;
+use crate::config::Settings;
+use crate::config::files::{Files, Layer};
+use crate::config::settings::Trust;
+use crate::config::trust::{Memory, Review};
+use crate::executor::{Live, Reloaded};
+use crate::permissions::{Rule, Rules, Store};
+
+pub fn live(args: &Args, place: &Place) -> Live {
+    let reader = Reader {
+        workspace: place.workspace.clone(),
+        memory: Memory::new(&place.dirs.data, &place.workspace),
+        store: Store::new(&place.dirs.data, &place.workspace),
+        trusted: match (args.trust, place.trusted) {
+            (true, _) => Trusted::Always,
+            (false, true) => Trusted::WhatItWas,
+            (false, false) => Trusted::Not,
+        },
+    };
+    let load = move |before: &Files, now: Files, rules: &Rules| reader.load(before, now, rules);
+    Live::new(place.files.clone(), Box::new(load))
+}
+
+struct Reader {
+    workspace: std::path::PathBuf,
+    memory: Memory,
+    store: Store,
+    trusted: Trusted,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trusted {
+    /// Whatever it comes to say.
+    Always,
+    WhatItWas,
+    Not,
+}
+
+impl Reader {
+    fn load(&self, before: &Files, now: Files, rules: &Rules) -> Reloaded {
+        let mut notices = Vec::new();
+        let files = without_broken(before, now, &mut notices);
+        let own = self.store.saved();
+        let full = match self.trusted {
+            Trusted::Always => true,
+            Trusted::WhatItWas => {
+                let review = Review::look(&self.workspace, &files, &own, &self.memory);
+                review.is_trusted()
+            }
+            Trusted::Not => false,
+        };
+        let trust = match self.trusted {
+            Trusted::Not => Trust::OnlyTightens { own: &own },
+            Trusted::Always | Trusted::WhatItWas => Trust::Full,
+        };
+        let mut new = Settings::merge(&files, trust).rules;
+        if self.trusted == Trusted::WhatItWas && !full {
+            let all = new.allow.len();
+            new.allow.retain(|rule| {
+                let is_own = own.contains(&rule.text) || !is_of_project(&files, rule);
+                is_own || rules.allow.iter().any(|known| known == rule)
+            });
+            if new.allow.len() < all {
+                notices.push(
+                    "the project's settings have changed: its new allow rules count once you have trusted them, \
+                     at the next start"
+                        .to_owned(),
+                );
+            }
+        }
+        // What flags and the session have said stays.
+        let stays = |rule: &&Rule| !is_of_file(&files, rule);
+        new.deny.extend(rules.deny.iter().filter(stays).cloned());
+        new.ask.extend(rules.ask.iter().filter(stays).cloned());
+        new.allow.extend(rules.allow.iter().filter(stays).cloned());
+        Reloaded {
+            files,
+            rules: new,
+            notices,
+        }
+    }
+}
+
+/// A file that has become broken still says what it said before.
+fn without_broken(before: &Files, now: Files, notices: &mut Vec<String>) -> Files {
+    let errors = |layer: &Layer| {
+        let alone = Files {
+            layers: vec![layer.clone()],
+        };
+        Settings::merge(&alone, Trust::Full).errors
+    };
+    let mut files = now;
+    for (old, new) in before.layers.iter().zip(&mut files.layers) {
+        if old == new {
+            continue;
+        }
+        if let Some(error) = errors(new).first() {
+            notices.push(format!("{error}; what the file said before still counts"));
+            new.content = old.content.clone();
+        }
+    }
+    files
+}
+
+fn is_of_file(files: &Files, rule: &Rule) -> bool {
+    let mut layers = files.layers.iter();
+    layers.any(|layer| is_of(layer, rule))
+}
+
+fn is_of_project(files: &Files, rule: &Rule) -> bool {
+    let mut layers = files.layers.iter();
+    layers.any(|layer| layer.owner.is_project() && is_of(layer, rule))
+}
+
+/// Whether a rule is of this file, or there because the file is broken.
+fn is_of(layer: &Layer, rule: &Rule) -> bool {
+    let rest = rule.source.0.strip_prefix(layer.name.as_str());
+    rest.is_some_and(|rest| rest.is_empty() || rest == crate::config::settings::BROKEN)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+    use crate::permissions::{RuleList, Source};
+
+    struct Desk {
+        home: tempfile::TempDir,
+        files: Files,
+        rules: Rules,
+        trusted: Trusted,
+    }
+
+    impl Desk {
+        fn new(trusted: Trusted, project: &str) -> Self {
+            let home = tempfile::tempdir().expect("a directory");
+            let mut desk = Self {
+                files: Files { layers: Vec::new() },
+                rules: Rules::default(),
+                home,
+                trusted,
+            };
+            desk.put("work/.agent-tui/settings.json", project);
+            desk.put("config/settings.json", "{}");
+            desk.files = Files::read(&desk.path("config"), &desk.path("work"), None);
+            if trusted == Trusted::WhatItWas {
+                let reader = desk.reader();
+                let review = Review::look(&reader.workspace, &desk.files, &[], &reader.memory);
+                reader.memory.remember(&review).expect("kept");
+            }
+            let trust = match trusted {
+                Trusted::Not => Trust::OnlyTightens { own: &[] },
+                Trusted::Always | Trusted::WhatItWas => Trust::Full,
+            };
+            desk.rules = Settings::merge(&desk.files, trust).rules;
+            let session = Source("this session".to_owned());
+            let added = desk.rules.add(RuleList::Allow, "Bash(session)", &session);
+            added.expect("a rule");
+            desk
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.home.path().join(name)
+        }
+
+        fn put(&self, name: &str, text: &str) {
+            let path = self.path(name);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            // Another file every time: a clock may be slower than a test.
+            let new = path.with_extension("new");
+            std::fs::write(&new, text).expect("written");
+            std::fs::rename(&new, path).expect("renamed");
+        }
+
+        fn reader(&self) -> Reader {
+            let work = self.path("work");
+            let data: &Path = &self.path("data");
+            Reader {
+                memory: Memory::new(data, &work),
+                store: Store::new(data, &work),
+                workspace: work,
+                trusted: self.trusted,
+            }
+        }
+
+        /// The rules after a change: deny, ask and allow; and how many notices there are.
+        fn load(&mut self) -> ([String; 3], usize) {
+            let now = self.files.again();
+            let reloaded = self.reader().load(&self.files, now, &self.rules);
+            self.files = reloaded.files;
+            self.rules = reloaded.rules;
+            let texts = |rules: &[Rule]| {
+                let texts: Vec<&str> = rules.iter().map(|rule| rule.text.as_str()).collect();
+                texts.join(" ")
+            };
+            let Rules { deny, ask, allow } = &self.rules;
+            let texts = [texts(deny), texts(ask), texts(allow)];
+            (texts, reloaded.notices.len())
+        }
+    }
+
+    fn is(deny: &str, ask: &str, allow: &str) -> [String; 3] {
+        [deny, ask, allow].map(str::to_owned)
+    }
+
+    const BEFORE: &str = r#"{"permissions": {"allow": ["Bash(a)", "Bash(b)"]}}"#;
+    const AFTER: &str = r#"{"permissions": {"allow": ["Bash(b)", "Bash(c)"], "deny": ["Bash(d)"], "ask": ["Bash(e)"]}}"#;
+
+    #[test]
+    fn what_is_stricter_counts_at_once_and_what_is_wider_only_with_trust() {
+        for (trusted, allow, notices) in [
+            (Trusted::Not, "Bash(session)", 0),
+            (Trusted::WhatItWas, "Bash(b) Bash(session)", 1),
+            (Trusted::Always, "Bash(b) Bash(c) Bash(session)", 0),
+        ] {
+            let mut desk = Desk::new(trusted, BEFORE);
+            desk.put("work/.agent-tui/settings.json", AFTER);
+            assert_eq!(
+                desk.load(),
+                (is("Bash(d)", "Bash(e)", allow), notices),
+                "{trusted:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_persons_own_file_counts_whatever_it_says() {
+        let mut desk = Desk::new(Trusted::Not, BEFORE);
+        desk.put(
+            "config/settings.json",
+            r#"{"permissions": {"allow": ["Bash(mine)"]}}"#,
+        );
+        assert_eq!(desk.load(), (is("", "", "Bash(mine) Bash(session)"), 0));
+        std::fs::remove_file(desk.path("config/settings.json")).expect("removed");
+        assert_eq!(desk.load(), (is("", "", "Bash(session)"), 0));
+    }
+
+    #[test]
+    fn a_file_that_breaks_still_says_what_it_said_and_that_is_told_once() {
+        let mut desk = Desk::new(Trusted::Not, AFTER);
+        let before = is("Bash(d)", "Bash(e)", "Bash(session)");
+        desk.put("work/.agent-tui/settings.json", "{");
+        assert_eq!(desk.load(), (before.clone(), 1));
+        assert!(!desk.files.changed());
+        assert_eq!(desk.load(), (before, 0));
+        desk.put("work/.agent-tui/settings.json", "{}");
+        assert_eq!(desk.load(), (is("", "", "Bash(session)"), 0));
+    }
+
+    #[test]
+    fn one_that_was_broken_from_the_start_is_no_more_once_it_is_mended() {
+        let mut desk = Desk::new(Trusted::Not, "{");
+        assert_eq!(desk.rules.ask.len(), 1, "everything is asked about");
+        desk.put("work/.agent-tui/settings.json", "{}");
+        assert_eq!(desk.load(), (is("", "", "Bash(session)"), 0));
+    }
+}

@@ -1,0 +1,141 @@
+//! Keys of providers: what must never be written down, and never reaches a command.
+
+use std::sync::OnceLock;
+
+/// The variables that hold keys of providers.
+pub const KEY_VARIABLES: [&str; 3] = [
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "OPENAI_API_KEY",
+];
+
+/// A shorter value could be a common word; hiding it would hide more than a key.
+const SHORTEST_KEY: usize = 8;
+const INSTEAD: &[u8] = b"[redacted]";
+
+/// The keys of this run.
+pub fn keys() -> Vec<String> {
+    static KEYS: OnceLock<Vec<String>> = OnceLock::new();
+    let read = || {
+        let values = KEY_VARIABLES
+            .iter()
+            .filter_map(|name| std::env::var(name).ok());
+        values
+            .map(|value| value.trim().to_owned())
+            .filter(|value| value.len() >= SHORTEST_KEY)
+            .collect()
+    };
+    KEYS.get_or_init(read).clone()
+}
+
+/// Takes the keys out of some bytes.
+pub fn without_keys(bytes: &mut Vec<u8>, keys: &[String]) {
+    for key in keys {
+        let mut from = 0;
+        while let Some(at) = memchr::memmem::find(&bytes[from..], key.as_bytes()) {
+            let at = from + at;
+            bytes.splice(at..at + key.len(), INSTEAD.iter().copied());
+            from = at + INSTEAD.len();
+        }
+    }
+}
+
+/// A text without the keys of this run.
+pub fn hidden(text: String) -> String {
+    let keys = keys();
+    if keys.iter().all(|key| !text.contains(key.as_str())) {
+        return text;
+    }
+    let mut bytes = text.into_bytes();
+    without_keys(&mut bytes, &keys);
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Takes keys out of bytes that come in pieces. What may be the beginning of a key waits for the rest.
+#[derive(Debug, Default)]
+pub struct Veil {
+    keys: Vec<String>,
+    held: Vec<u8>,
+}
+
+impl Veil {
+    /// For the keys of this run.
+    pub fn new() -> Self {
+        Self::over(keys())
+    }
+
+    fn over(keys: Vec<String>) -> Self {
+        let held = Vec::new();
+        Self { keys, held }
+    }
+
+    /// What can be shown of all that has come.
+    pub fn pass(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let mut all = std::mem::take(&mut self.held);
+        all.extend_from_slice(bytes);
+        without_keys(&mut all, &self.keys);
+        let begins = self.keys.iter().map(|key| beginning_at_end(&all, key));
+        let keep = all.len() - begins.max().unwrap_or(0);
+        self.held = all.split_off(keep);
+        all
+    }
+
+    /// What was held back: no more comes.
+    pub fn rest(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.held)
+    }
+}
+
+/// How much of a key, but not all of it, the bytes end with.
+fn beginning_at_end(bytes: &[u8], key: &str) -> usize {
+    let key = key.as_bytes();
+    let longest = key.len().saturating_sub(1).min(bytes.len());
+    let ends = |length: &usize| bytes.ends_with(&key[..*length]);
+    (1..=longest).rev().find(ends).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cleaned(text: &str, keys: &[&str]) -> String {
+        let mut bytes = text.as_bytes().to_vec();
+        let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
+        without_keys(&mut bytes, &keys);
+        String::from_utf8(bytes).expect("text")
+    }
+
+    #[test]
+    fn every_key_goes_wherever_it_stands() {
+        assert_eq!(
+            cleaned("key-1key-1 key-2", &["key-1", "key-2"]),
+            "[redacted][redacted] [redacted]"
+        );
+        assert_eq!(cleaned("a redacted b", &["redacted"]), "a [redacted] b");
+    }
+
+    #[test]
+    fn a_key_that_comes_in_pieces_is_found() {
+        let text = "sekret-1 sekret-1sekre sekret-";
+        for size in 1..text.len() {
+            let mut veil = Veil::over(vec!["sekret-1".to_owned()]);
+            let mut seen = Vec::new();
+            for piece in text.as_bytes().chunks(size) {
+                seen.extend(veil.pass(piece));
+            }
+            assert!(!seen.ends_with(b"sekret-"), "it could be one");
+            seen.extend(veil.rest());
+            assert_eq!(
+                String::from_utf8(seen).expect("text"),
+                "[redacted] [redacted]sekre sekret-",
+                "in pieces of {size}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_can_be_no_key_is_not_held_back() {
+        let mut veil = Veil::over(vec!["sekret-1".to_owned()]);
+        assert_eq!(veil.pass(b"hello\n"), b"hello\n");
+    }
+}
