@@ -27,7 +27,8 @@ pub fn guard(log: PathBuf) {
     let others = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         others(info);
-        if std::thread::current().id() == screen {
+        // A task of the screen's runtime runs on its thread, too, and only its own end is lost with it.
+        if std::thread::current().id() == screen && tokio::task::try_id().is_none() {
             terminal::leave();
             say(&report(info, &log));
         }
