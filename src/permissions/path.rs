@@ -34,20 +34,32 @@ impl<'w> Ground<'w> {
     pub fn new(world: &World<'w>) -> Self {
         let spot = |path: &Path| Spot::new(&path.to_string_lossy(), world.links);
         let cwd = spot(&world.cwd);
+        let home = spot(&world.home);
+        let additional = |path: &std::path::PathBuf| {
+            let text = path.to_string_lossy();
+            let absolute = match text.strip_prefix('~') {
+                Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+                    format!("{}{rest}", home.lexical)
+                }
+                _ if text.starts_with('/') => text.into_owned(),
+                _ => format!("{}/{text}", cwd.lexical),
+            };
+            Spot::new(&absolute, world.links)
+        };
         Self {
             root: Spot {
                 lexical: "/".to_owned(),
                 physical: None,
             },
-            shell: world.shell_dir.as_deref().map_or_else(|| cwd.clone(), spot),
-            cwd,
-            home: spot(&world.home),
-            config: world.config_dir.as_deref().map(spot),
             additional: world
                 .additional_directories
                 .iter()
-                .map(|path| spot(path))
+                .map(additional)
                 .collect(),
+            shell: world.shell_dir.as_deref().map_or_else(|| cwd.clone(), spot),
+            config: world.config_dir.as_deref().map(spot),
+            cwd,
+            home,
             links: world.links,
         }
     }

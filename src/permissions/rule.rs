@@ -70,6 +70,13 @@ pub(super) struct Field {
     pub command: Option<CommandPattern>,
 }
 
+impl Rule {
+    /// Whether its tool comes with the program, or is one of an MCP server.
+    pub(super) fn names_a_known_tool(&self) -> bool {
+        TOOLS.contains(&self.tool.as_str()) || self.tool.starts_with("mcp__")
+    }
+}
+
 /// A rule was understood, but something about it will surprise its author.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning(pub String);

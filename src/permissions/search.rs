@@ -5,6 +5,7 @@ use super::bash::commands::{Found, Visitor, walk};
 use super::bash::deny_list::{Landmarks, critical_removal, denied, is_fork_bomb};
 use super::bash::files::{Access, Kind};
 use super::bash::script::{Script, Traits, Word};
+use super::command::CommandPattern;
 use super::mcp::NamePattern;
 use super::path::{Ground, Spot};
 use super::pattern::Role;
@@ -41,12 +42,15 @@ pub fn search<'r>(
         },
         findings: Findings::default(),
     };
-    // A rule may also be meant for the command line as a whole.
-    let whole = command
-        .split_ascii_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ");
-    search.match_commands(|rule| command_matches(rule, &whole, &[]));
+    // A rule that is written with an operator is meant for the command line as a whole.
+    let joins = |rule: &Rule| command_pattern(rule).is_some_and(CommandPattern::joins_commands);
+    if rules.deny.iter().chain(&rules.ask).any(joins) {
+        let whole = command
+            .split_ascii_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        search.match_commands(|rule| joins(rule) && command_matches(rule, &whole, &[]));
+    }
     walk(&reading.script, &mut search);
     search.findings
 }
@@ -121,16 +125,17 @@ impl Visitor for Search<'_, '_> {
         }
     }
 
-    fn access(&mut self, access: &Access<'_>, directory: Option<&str>) {
+    fn access(&mut self, access: &Access<'_>, directories: &[String]) {
         let Some(text) = place(&access.text, access.word.traits, self.ground) else {
             return;
         };
         let globs = access.word.traits.has(Traits::GLOB.or(Traits::BRACE));
         let shell = self.ground.shell.lexical.clone();
         self.look_at(&self.ground.spot(&text, &shell), access.kind, globs);
-        if let Some(directory) = directory
-            && !text.starts_with('/')
-        {
+        if text.starts_with('/') {
+            return;
+        }
+        for directory in directories {
             let base = self.ground.spot(directory, &shell).lexical;
             self.look_at(&self.ground.spot(&text, &base), access.kind, globs);
         }
@@ -161,15 +166,18 @@ pub fn place(text: &str, traits: Traits, ground: &Ground) -> Option<String> {
     plain.then(|| format!("{}{rest}", spot.lexical))
 }
 
+fn command_pattern(rule: &Rule) -> Option<&CommandPattern> {
+    match &rule.matcher {
+        Matcher::Command(pattern) => Some(pattern),
+        Matcher::Field(field) => field.command.as_ref(),
+        Matcher::Name(_) | Matcher::Path(_) | Matcher::Domain(_) => None,
+    }
+}
+
 /// `words` are compared as written, too, where a rule is written with quotes.
 fn command_matches(rule: &Rule, text: &str, words: &[Word]) -> bool {
-    let pattern = match &rule.matcher {
-        Matcher::Command(pattern) => pattern,
-        Matcher::Field(field) => match &field.command {
-            Some(pattern) => pattern,
-            None => return false,
-        },
-        Matcher::Name(_) | Matcher::Path(_) | Matcher::Domain(_) => return false,
+    let Some(pattern) = command_pattern(rule) else {
+        return false;
     };
     let raw = || {
         words
