@@ -24,9 +24,10 @@ mod web;
 mod wildcard;
 pub mod world;
 
+pub use call::places;
 pub use decide::{Asked, Cause, Decision, HookWord, Verdict, conclude, decide, judge, tempered};
-pub use grant::Grant;
+pub use grant::{Grant, Places};
 pub use offer::{check_rule, offer};
 pub use rule::{Rule, RuleList, Rules, Source, Warning};
 pub use store::Store;
-pub use world::{Links, NoLinks, RealLinks, World};
+pub use world::{Links, NoLinks, RealLinks, Remembered, World};

@@ -1,7 +1,8 @@
 //! What a decision may know of the machine: directories, and where symbolic links point.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 pub struct World<'a> {
     /// The primary working directory: the workspace.
@@ -26,6 +27,21 @@ pub struct NoLinks;
 
 /// The links of this machine.
 pub struct RealLinks;
+
+/// The links of this machine as they were when they were first asked about: whoever asks again gets the same answer.
+#[derive(Debug, Default)]
+pub struct Remembered(Mutex<HashMap<PathBuf, Option<PathBuf>>>);
+
+impl Links for Remembered {
+    fn target(&self, path: &Path) -> Option<PathBuf> {
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(target) = known().get(path) {
+            return target.clone();
+        }
+        let target = RealLinks.target(path);
+        known().entry(path.to_owned()).or_insert(target).clone()
+    }
+}
 
 impl Links for NoLinks {
     fn target(&self, _path: &Path) -> Option<PathBuf> {
