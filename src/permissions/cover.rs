@@ -152,6 +152,11 @@ impl<'r> Cover<'r, '_> {
             part
         };
         let classified = classify_part(reader).map_err(uncovered)?;
+        if is_git(part)
+            && let Some(why) = self.ground.repository_starts()
+        {
+            return Err(format!("git may start a program: {why}"));
+        }
         if classified.fed && !fed_names {
             return Err("`xargs` would read files that the command does not name".to_owned());
         }

@@ -15,6 +15,7 @@ mod offer;
 mod path;
 mod pattern;
 mod protected;
+pub mod repository;
 pub mod rule;
 mod search;
 pub mod store;

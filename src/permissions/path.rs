@@ -74,6 +74,12 @@ impl<'w> Ground<'w> {
         }
     }
 
+    /// Why git would start a program of the repository that the shell stands in.
+    pub fn repository_starts(&self) -> Option<String> {
+        let here = self.shell.physical.as_ref().unwrap_or(&self.shell.lexical);
+        self.links.repository_starts(Path::new(here))
+    }
+
     /// The same, but `~` is a name.
     pub fn spot_literal(&self, text: &str, base: &str) -> Spot {
         if text.starts_with('/') {

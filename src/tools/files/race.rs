@@ -17,7 +17,7 @@ use crate::tools::write::Write;
 use crate::tools::{Tool, ToolError, ToolOutput};
 
 /// How often something is swapped; `RACE_SWAPS` asks for more.
-const SWAPS: usize = 4_000;
+const SWAPS: usize = 20_000;
 
 /// A workspace with `d/file`, and an outside with a file of the same name.
 struct Ground {
