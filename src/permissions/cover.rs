@@ -311,7 +311,7 @@ impl<'r> Cover<'r, '_> {
             return false;
         };
         let text = if traits.has(Traits::TILDE) {
-            self.ground.spot(&text, &walk.directory).lexical
+            self.ground.expand(&text)
         } else {
             text
         };

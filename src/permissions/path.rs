@@ -2,6 +2,7 @@
 //!
 //! To allow, both must be allowed; to deny, one is enough. Paths are compared by whole components.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use super::world::{Links, World};
@@ -66,11 +67,17 @@ impl<'w> Ground<'w> {
 
     /// The path that `text` names, seen from the directory `base`. A `~` is the home directory.
     pub fn spot(&self, text: &str, base: &str) -> Spot {
+        self.spot_literal(&self.expand(text), base)
+    }
+
+    /// The text with the home directory for a leading `~`. Nothing else about it changes: what `..` means depends on
+    /// links.
+    pub fn expand(&self, text: &str) -> String {
         match text.strip_prefix('~') {
             Some(rest) if rest.is_empty() || rest.starts_with('/') => {
-                Spot::new(&format!("{}{rest}", self.home.lexical), self.links)
+                format!("{}{rest}", self.home.lexical)
             }
-            Some(_) | None => self.spot_literal(text, base),
+            Some(_) | None => text.to_owned(),
         }
     }
 
@@ -145,10 +152,10 @@ fn lexical(absolute: &str) -> String {
 
 fn physical(absolute: &str, links: &dyn Links) -> Option<String> {
     let mut path = String::new();
-    let mut waiting: Vec<String> = absolute.split('/').rev().map(str::to_owned).collect();
+    let mut waiting: Vec<Cow<'_, str>> = absolute.split('/').rev().map(Cow::Borrowed).collect();
     let mut followed = 0;
     while let Some(name) = waiting.pop() {
-        match name.as_str() {
+        match name.as_ref() {
             "" | "." => continue,
             ".." => {
                 path.truncate(path.rfind('/').unwrap_or(0));
@@ -167,7 +174,8 @@ fn physical(absolute: &str, links: &dyn Links) -> Option<String> {
             // A target that is no text could only be guessed: it is never inside.
             let target = target.to_str()?;
             path.truncate(if target.starts_with('/') { 0 } else { length });
-            waiting.extend(target.split('/').rev().map(str::to_owned));
+            let names = target.split('/').rev();
+            waiting.extend(names.map(|name| Cow::Owned(name.to_owned())));
         }
     }
     if path.is_empty() {

@@ -23,6 +23,8 @@ pub struct Findings<'r> {
     pub critical: Option<String>,
     /// The protected path that is written.
     pub protected: Option<String>,
+    /// The rule against a path that a glob of the shell may stand for.
+    pub doubtful: Option<&'r Rule>,
 }
 
 /// Searches a command for whatever denies it or makes it ask.
@@ -83,6 +85,19 @@ impl Search<'_, '_> {
                 .deny
                 .iter()
                 .find(|rule| of_list(rule) && path_matches(rule, spot, ground));
+        }
+        if globs && self.findings.doubtful.is_none() {
+            let of_kind = |rule: &Rule| match kind {
+                Kind::Read => rule.tool == "Read",
+                Kind::Write => rule.tool == "Read" || rule.tool == "Edit",
+            };
+            let may_match = |rule: &Rule| match &rule.matcher {
+                Matcher::Path(pattern) => of_kind(rule) && pattern.may_match(&spot.lexical, ground),
+                Matcher::Name(_) | Matcher::Command(_) | Matcher::Domain(_) | Matcher::Field(_) => {
+                    false
+                }
+            };
+            self.findings.doubtful = self.rules.deny.iter().find(|rule| may_match(rule));
         }
         let tool = match kind {
             Kind::Read => "Read",

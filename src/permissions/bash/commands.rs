@@ -18,14 +18,41 @@ use super::{base_name, read};
 const MAX_SCRIPTS: usize = 1_000;
 const MAX_SCRIPT_DEPTH: usize = 6;
 /// How many directories a command may stand in, as far as they are told apart. Allow rules want certainty anyway.
-const MAX_DIRECTORIES: usize = 8;
-/// A path that is longer leads nowhere.
-const LONGEST_DIRECTORY: usize = 4_096;
+const MAX_DIRECTORIES: usize = 6;
+/// Longer ones are not put together.
+const LONGEST_DIRECTORY: usize = 512;
 
 /// Programs that run what follows; each later word may be the command.
-const EXEC_WRAPPERS: [&str; 19] = [
-    "time", "timeout", "nice", "nohup", "stdbuf", "command", "builtin", "xargs", "sudo", "doas",
-    "env", "watch", "setsid", "ionice", "flock", "exec", "busybox", "chroot", "parallel",
+const EXEC_WRAPPERS: [&str; 29] = [
+    "time",
+    "timeout",
+    "nice",
+    "nohup",
+    "stdbuf",
+    "command",
+    "builtin",
+    "xargs",
+    "sudo",
+    "doas",
+    "env",
+    "watch",
+    "setsid",
+    "ionice",
+    "flock",
+    "exec",
+    "busybox",
+    "chroot",
+    "parallel",
+    "su",
+    "runuser",
+    "pkexec",
+    "strace",
+    "unshare",
+    "nsenter",
+    "taskset",
+    "chrt",
+    "systemd-run",
+    "script",
 ];
 /// Builtins that evaluate subscripts which they find in quoted words.
 const EVALUATING: [&str; 11] = [
@@ -236,20 +263,25 @@ impl Walk<'_> {
     }
 }
 
-/// Where a `cd` may lead. It may also fail, or an earlier one may have failed, so the places before it stay.
+/// Where a `cd` may lead. It may also fail, or an earlier one may have failed, so the places before it stay: as long as
+/// they are few. Of many, the one that is reached if all succeed is kept.
 fn step(directories: &mut Vec<String>, target: &str) {
-    let relative = directories
-        .iter()
-        .filter(|from| !target.starts_with('/') && from.len() + target.len() < LONGEST_DIRECTORY)
-        .map(|from| format!("{from}/{target}"));
-    let reached: Vec<String> = std::iter::once(target.to_owned()).chain(relative).collect();
-    for place in reached {
-        if !directories.contains(&place) {
-            directories.push(place);
-        }
+    let joined = |from: &String| {
+        let fits = !target.starts_with('/') && from.len() + target.len() < LONGEST_DIRECTORY;
+        fits.then(|| format!("{from}/{target}"))
+    };
+    if directories.len() >= MAX_DIRECTORIES {
+        let likeliest = directories.last().and_then(joined);
+        directories.truncate(MAX_DIRECTORIES - 2);
+        directories.push(target.to_owned());
+        directories.extend(likeliest);
+        return;
     }
-    let surplus = directories.len().saturating_sub(MAX_DIRECTORIES);
-    directories.drain(..surplus);
+    let reached: Vec<String> = directories.iter().filter_map(joined).collect();
+    for place in std::iter::once(target.to_owned()).chain(reached) {
+        directories.retain(|known| *known != place);
+        directories.push(place);
+    }
 }
 
 /// Where in `words` a command may begin.

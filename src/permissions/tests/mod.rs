@@ -3,6 +3,7 @@
 mod cases;
 mod decisions;
 mod lessons;
+mod more_lessons;
 mod path_lessons;
 mod properties;
 mod semantics;
