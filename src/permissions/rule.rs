@@ -263,7 +263,14 @@ fn bash(specifier: &str, list: RuleList) -> Result<Parsed, String> {
             ..field
         })
         .into(),
-        Some(_) | None => Matcher::Command(command).into(),
+        Some(_) | None => Parsed {
+            matcher: Some(Matcher::Command(command)),
+            warning: specifier
+                .strip_suffix(":*")
+                .unwrap_or(specifier)
+                .contains(":*")
+                .then(|| "has a `:*` that is not at its end: there it is no wildcard".to_owned()),
+        },
     })
 }
 

@@ -1,6 +1,7 @@
 //! Tests of the whole of a decision; parts have their own beside them.
 
 mod cases;
+mod clauses;
 mod decisions;
 mod lessons;
 mod more_lessons;
