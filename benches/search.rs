@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
+use agent_tui::permissions::Places;
 use agent_tui::tools::off_limits::OffLimits;
 use agent_tui::tools::tree::Stop;
 use agent_tui::tools::{glob, grep};
@@ -190,12 +191,14 @@ fn search(ours: &Ours, tree: &Path) -> io::Result<usize> {
             &serde_json::from_value(input.clone())?,
             tree,
             &OffLimits::default(),
+            &Places::default(),
             &stop,
         ),
         Ours::Glob(input) => glob::answer(
             &serde_json::from_value(input.clone())?,
             tree,
             &OffLimits::default(),
+            &Places::default(),
             &stop,
         ),
     };

@@ -19,7 +19,7 @@ use crate::executor::machine::{End, Outcome};
 use crate::executor::permission::Authority;
 use crate::executor::pipeline::{Done, Line, Report};
 use crate::executor::{Context, Happened, Witness, guard};
-use crate::permissions::Decision;
+use crate::permissions::{Decision, Remembered};
 use crate::protocol::{
     AgentEvent, Answer, Aside, Block, CallId, CallOutcome, ToolCall, ToolResult, ToolState,
 };
@@ -110,6 +110,7 @@ impl Asides {
             cancel: cancel.clone(),
             background: background.clone(),
             reports: self.reporter.clone(),
+            links: Remembered::default(),
         };
         line.spawn(call.clone());
         self.running.insert(

@@ -15,20 +15,7 @@ const PROMPT: &str = include_str!("../../assets/prompts/system.md");
 const LONGEST_MEMORY: u64 = 1_000_000;
 /// How long the first request waits for git to say what has changed.
 const GIT_PATIENCE: Duration = Duration::from_millis(40);
-/// Words of a git configuration that may start programs.
-const GIT_RUNS: [&str; 9] = [
-    "filter",
-    "include",
-    "fsmonitor",
-    "command",
-    "worktreeconfig",
-    "promisor",
-    "partialclone",
-    "proxy",
-    "uploadpack",
-];
 const LONGEST_HEAD: u64 = 1_000;
-const LONGEST_CONFIG: u64 = 100_000;
 /// How many changed files the prompt lists.
 const MOST_CHANGES: usize = 20;
 
@@ -135,7 +122,9 @@ impl Git {
             return Self(None);
         };
         let branch = branch(&directory);
-        let status = (!runs_programs(&directory)).then(|| Status {
+        // A hostile repository must start nothing.
+        let harmless = crate::permissions::repository::starts(workspace).is_none();
+        let status = harmless.then(|| Status {
             process: tokio::spawn(status(workspace).output()),
             until: Instant::now() + GIT_PATIENCE,
         });
@@ -217,16 +206,43 @@ fn changes(status: &str) -> String {
     text
 }
 
-/// `git status` runs what a repository's own configuration names. A hostile repository must start nothing.
-fn runs_programs(git_dir: &Path) -> bool {
-    // Another directory's configuration would count as well.
-    if git_dir.join("commondir").exists() {
-        return true;
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::process::Command;
+
+    use super::Git;
+
+    fn git(directory: &Path, arguments: &[&str]) {
+        let status = Command::new("git")
+            .args(["-c", "user.name=a", "-c", "user.email=a@example.org"])
+            .args(["-c", "commit.gpgsign=false"])
+            .args(arguments)
+            .current_dir(directory)
+            .status()
+            .expect("git is there");
+        assert!(status.success(), "{arguments:?}");
     }
-    let Ok(config) = crate::config::read_regular(&git_dir.join("config"), LONGEST_CONFIG) else {
-        // A work tree or submodule has a file here, whose target we do not chase: no status rather than a risk.
-        return true;
-    };
-    let config = String::from_utf8_lossy(&config).to_lowercase();
-    GIT_RUNS.iter().any(|word| config.contains(word))
+
+    #[tokio::test]
+    async fn cve_2026_19593_asking_for_the_status_runs_no_filter_of_the_repository() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let (root, marker) = (dir.path().join("work"), dir.path().join("started"));
+        std::fs::create_dir(&root).expect("mkdir");
+        git(&root, &["init", "-q", "-b", "main"]);
+        std::fs::write(root.join(".gitattributes"), "* filter=evil\n").expect("write");
+        std::fs::write(root.join("a"), "old\n").expect("write");
+        git(&root, &["add", "."]);
+        git(&root, &["commit", "-qm", "one"]);
+        std::fs::write(root.join("a"), "changed\n").expect("write");
+        let clean = format!("touch {}; cat", marker.display());
+        git(&root, &["config", "filter.evil.clean", &clean]);
+
+        let said = Git::ask(&root).say().await;
+        assert!(said.contains("its configuration runs programs"), "{said}");
+        assert!(!marker.exists());
+        // It would have run.
+        git(&root, &["status", "--porcelain"]);
+        assert!(marker.exists());
+    }
 }

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use crate::config::files::Files;
 use crate::hooks::{Runner, Scene};
 use crate::permissions::{
-    Asked, RealLinks, Rule, RuleList, Rules, Source, Store, Verdict, Warning, World, decide,
+    Asked, Links, RealLinks, Rule, RuleList, Rules, Source, Store, Verdict, Warning, World, decide,
 };
 use crate::protocol::{InterruptBehavior, KnownRule, Mode};
 use crate::tools::Environment;
@@ -266,13 +266,18 @@ impl Context {
     }
 
     pub fn world(&self) -> World<'static> {
+        self.world_with(&RealLinks)
+    }
+
+    /// The world of a call whose links are asked about once.
+    pub fn world_with<'l>(&self, links: &'l dyn Links) -> World<'l> {
         World {
             cwd: self.places.workspace.clone(),
             home: self.places.home.clone(),
             shell_dir: Some(self.cwd()),
             additional_directories: self.places.additional.clone(),
             config_dir: self.places.config_dir.clone(),
-            links: &RealLinks,
+            links,
         }
     }
 }

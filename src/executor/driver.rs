@@ -16,7 +16,7 @@ use super::context::Context;
 use super::machine::{Input, Machine, Policy, Step, Traits};
 use super::permission::{Authority, Permit};
 use super::pipeline::{Line, Report};
-use crate::permissions::Verdict;
+use crate::permissions::{Remembered, Verdict};
 use crate::protocol::{
     Answer, CallId, CallOutcome, FileDiff, PermissionRequest, Phase, ToolCall, ToolResult,
 };
@@ -353,6 +353,7 @@ impl Executor {
             cancel: tracked.cancel.clone(),
             background: tracked.background.clone(),
             reports: self.reporter.clone(),
+            links: Remembered::default(),
         };
         line.spawn(tracked.call.clone());
     }

@@ -25,6 +25,8 @@ mod machine_tests;
 #[cfg(test)]
 mod outcome_tests;
 #[cfg(test)]
+mod plan_tests;
+#[cfg(test)]
 mod rig;
 #[cfg(test)]
 mod rule_tests;

@@ -9,7 +9,8 @@ use super::hooked::{Case, Heard, answer_of};
 use super::pipeline::{Failure, Line, Report, denied, denied_text};
 use crate::hooks;
 use crate::permissions::{
-    Asked, Cause, Decision, Grant, RuleList, Rules, Source, Verdict, conclude, decide, judge, offer,
+    Asked, Cause, Decision, Grant, RuleList, Rules, Source, Verdict, World, conclude,
+    decide, judge, offer, places,
 };
 use crate::protocol::{Answer, Mode, PermissionRequest, Phase, RuleOffer, ToolCall};
 use crate::tools::any::AnyTool;
@@ -67,7 +68,7 @@ impl Line {
             // Rules and modes are for what the model wants; without them only the built-in list denies.
             Authority::Typed => {
                 let (rules, mode) = (Rules::default(), Mode::Default);
-                decide(&asked(call, tool), &rules, mode, &self.context.world())
+                decide(&asked(call, tool), &rules, mode, &self.world())
             }
         };
         if verdict.decision == Decision::Deny {
@@ -144,6 +145,17 @@ impl Line {
         }
     }
 
+    /// The grant is for the places that the decision was about: links are not asked about again.
+    pub(super) fn bound(&self, call: &ToolCall, mut permit: Permit) -> Permit {
+        let places = places(&call.name, &call.input, &self.world());
+        permit.grant = permit.grant.at(places);
+        permit
+    }
+
+    fn world(&self) -> World<'_> {
+        self.context.world_with(&self.links)
+    }
+
     /// What rules, the mode and hooks say.
     pub(super) async fn decision(
         &self,
@@ -164,7 +176,7 @@ impl Line {
     }
 
     pub(super) fn judge(&self, call: &ToolCall, tool: &dyn AnyTool, stance: &Stance) -> Verdict {
-        let world = self.context.world();
+        let world = self.world();
         judge(&asked(call, tool), &stance.rules, stance.mode, &world)
     }
 
@@ -181,7 +193,7 @@ impl Line {
             return None;
         }
         let Stance { mode, rules } = context.stance();
-        let rule = offer(&asked(call, tool), &rules, mode, &context.world())?;
+        let rule = offer(&asked(call, tool), &rules, mode, &self.world())?;
         Some(RuleOffer {
             rule,
             file: context.rules_file(),

@@ -15,7 +15,7 @@ use super::context::{Context, Stance};
 use super::guard;
 use super::machine::{End, Outcome};
 use super::permission::{Authority, Permit};
-use crate::permissions::{Asked, Cause, Decision, Verdict, decide};
+use crate::permissions::{Asked, Cause, Decision, Remembered, Verdict, decide};
 use crate::protocol::{
     Answer, CallId, FileDiff, Level, PermissionRequest, Phase, ToolCall, ToolResult, said_by_hooks,
 };
@@ -74,6 +74,8 @@ pub struct Line {
     /// Cancelled when the call is to go on without being waited for.
     pub background: CancellationToken,
     pub reports: mpsc::Sender<Report>,
+    /// Where links led when the call was decided on.
+    pub links: Remembered,
 }
 
 impl Line {
@@ -132,6 +134,7 @@ impl Line {
             call.to_mut().input = input.clone();
         }
         let call = &*call;
+        let permit = self.bound(call, permit);
         let _pass = self.pass(original, call, tool.as_ref()).await?;
         // A tool that does not look at its token must not begin once the call was stopped.
         self.unless_cancelled(call, std::future::ready(Ok(())))

@@ -2,9 +2,11 @@
 
 use serde_json::Value;
 
+use super::grant::Places;
 use super::path::{Ground, Spot};
 use super::pattern::Role;
 use super::web;
+use super::world::World;
 
 /// The part of a call that rules look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +61,17 @@ impl Subject {
             _ => Self::Other,
         }
     }
+}
+
+/// Where the paths of a call lead. Every path is admitted where none is named, or where the links of one never end.
+pub fn places(tool: &str, input: &Value, world: &World<'_>) -> Places {
+    let (Subject::Read(files) | Subject::Edit(files)) =
+        Subject::of(tool, input, &Ground::new(world))
+    else {
+        return Places::default();
+    };
+    let physical: Option<Vec<String>> = files.spots.into_iter().map(|spot| spot.physical).collect();
+    physical.map(Places::these).unwrap_or_default()
 }
 
 /// Where a search starts: its `path`, and the literal beginning of a glob that may lead out of it.

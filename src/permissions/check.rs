@@ -9,47 +9,44 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::bash::classify_in;
-use super::{Asked, Cause, RuleList, Rules, Source, Verdict, World, decide};
+use super::{Asked, Cause, Decision, Rule, RuleList, Rules, Source, Verdict, World, decide};
 use crate::protocol::{Level, Mode};
 
 const HOME: &str = "/home/u";
+const CONFIG: &str = "/home/u/.config/agent-tui";
 const WORKSPACE: &str = "/repo";
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Case {
-    #[serde(default)]
-    rules: Lists,
+    rules: Option<Lists>,
     mode: Option<String>,
     cwd: Option<PathBuf>,
     tool: String,
     #[serde(default)]
     input: Value,
-    #[serde(default)]
-    symlinks: BTreeMap<PathBuf, PathBuf>,
-    #[serde(default)]
-    additional_directories: Vec<PathBuf>,
+    symlinks: Option<BTreeMap<PathBuf, PathBuf>>,
+    additional_directories: Option<Vec<PathBuf>>,
 }
 
 #[derive(Default, Deserialize)]
 struct Lists {
-    #[serde(default)]
-    deny: Vec<String>,
-    #[serde(default)]
-    ask: Vec<String>,
-    #[serde(default)]
-    allow: Vec<String>,
+    deny: Option<Vec<String>>,
+    ask: Option<Vec<String>>,
+    allow: Option<Vec<String>>,
 }
 
-/// Decides one case and answers `{"decision","reason","rule"}`, or `{"error"}` for a line that is no case.
+/// Decides one case and answers `{"decision","reason","rule"}`. A line that is no case asks, and has an `error`, too.
 pub fn check_case(line: &str) -> String {
     match check(line) {
         Ok(verdict) => answer(&verdict).to_string(),
-        Err(error) => json!({ "error": error }).to_string(),
+        Err(error) => {
+            json!({ "decision": "ask", "reason": error, "rule": null, "error": error }).to_string()
+        }
     }
 }
 
-/// Classifies the `command` of one line and answers `{"readonly","reason"}`, or `{"error"}`.
+/// Classifies the `command` of one line and answers `{"readonly","reason"}`; of a line without one nothing is certain.
 pub fn classify_case(line: &str) -> String {
     let case: Result<Value, _> = serde_json::from_str(line);
     let command = case
@@ -57,13 +54,12 @@ pub fn classify_case(line: &str) -> String {
         .ok()
         .and_then(|case| case.get("command"))
         .and_then(Value::as_str);
-    match command {
-        Some(command) => {
-            let found = classify_in(command, Path::new(WORKSPACE));
-            json!({ "readonly": found.read_only, "reason": found.reason }).to_string()
-        }
-        None => json!({ "error": "a case is a JSON object with a `command`" }).to_string(),
-    }
+    let Some(command) = command else {
+        let error = "a case is a JSON object with a `command`";
+        return json!({ "readonly": false, "reason": error, "error": error }).to_string();
+    };
+    let found = classify_in(command, Path::new(WORKSPACE));
+    json!({ "readonly": found.read_only, "reason": found.reason }).to_string()
 }
 
 /// A verdict as `permissions check` prints it.
@@ -87,24 +83,34 @@ fn check(line: &str) -> Result<Verdict, String> {
         None => Mode::Default,
         Some(name) => Mode::from_name(name).ok_or_else(|| format!("there is no mode `{name}`"))?,
     };
+    let lists = case.rules.unwrap_or_default();
     let mut rules = Rules::default();
+    let mut broken = None;
     let source = Source("the project's settings".to_owned());
     for (list, texts) in [
-        (RuleList::Deny, &case.rules.deny),
-        (RuleList::Ask, &case.rules.ask),
-        (RuleList::Allow, &case.rules.allow),
+        (RuleList::Deny, &lists.deny),
+        (RuleList::Ask, &lists.ask),
+        (RuleList::Allow, &lists.allow),
     ] {
-        for text in texts {
-            rules.add(list, text, &source)?;
+        for text in texts.iter().flatten() {
+            match rules.add(list, text, &source) {
+                Ok(_) => {}
+                // What it would have allowed is asked about.
+                Err(_) if list == RuleList::Allow => {}
+                Err(error) => broken = Some(error),
+            }
         }
     }
+    // Here nobody knows tools but those of the program and of MCP servers.
+    rules.allow.retain(Rule::names_a_known_tool);
+    let links = case.symlinks.unwrap_or_default();
     let world = World {
         cwd: case.cwd.unwrap_or_else(|| PathBuf::from(WORKSPACE)),
         home: PathBuf::from(HOME),
         shell_dir: None,
-        additional_directories: case.additional_directories,
-        config_dir: None,
-        links: &case.symlinks,
+        additional_directories: case.additional_directories.unwrap_or_default(),
+        config_dir: Some(PathBuf::from(CONFIG)),
+        links: &links,
     };
     let asked = Asked {
         tool: &case.tool,
@@ -115,5 +121,14 @@ fn check(line: &str) -> Result<Verdict, String> {
             "WebFetch" | "WebSearch" | "TodoWrite" | "Task" | "AskUserQuestion"
         ),
     };
-    Ok(decide(&asked, &rules, mode, &world))
+    let verdict = decide(&asked, &rules, mode, &world);
+    Ok(match (broken, verdict.decision) {
+        // A rule that should have refused something, nobody knows what.
+        (Some(error), Decision::Allow) => Verdict {
+            decision: Decision::Ask,
+            reason: error,
+            cause: Cause::Default,
+        },
+        (Some(_) | None, _) => verdict,
+    })
 }

@@ -29,10 +29,10 @@ impl CommandPattern {
         }
         let bare = pattern
             .strip_suffix(" *")
-            .filter(|command| !command.contains('*'))
+            .filter(|command| Wildcard::with_literal_colon_star(command).is_exact())
             .map(str::to_owned);
         Ok(Self {
-            text: Wildcard::new(&pattern),
+            text: Wildcard::with_literal_colon_star(&pattern),
             bare,
         })
     }
@@ -51,7 +51,12 @@ impl CommandPattern {
 
     /// Whether its author wrote quotes, so that it is meant for a command as written.
     pub fn is_quoted(&self) -> bool {
-        self.text.contains(['\'', '"', '\\'])
+        self.text.contains(&['\'', '"', '\\'])
+    }
+
+    /// Whether its author wrote an operator, so that it is meant for a whole command line.
+    pub fn joins_commands(&self) -> bool {
+        self.text.contains(&['|', '&', ';', '\n'])
     }
 
     pub fn matches(&self, command: &str) -> bool {

@@ -8,9 +8,11 @@ use super::bash::classify::{cd_target, classify_part, is_git, moves};
 use super::bash::files::{Kind, accesses, is_plain_edit, redirected};
 use super::bash::find;
 use super::bash::flags::Named;
-use super::bash::script::{Descriptor, Joint, Part, Script, Traits, Word};
+use super::bash::reach::{descent, lists_files, only_chooses};
+use super::bash::script::{Descriptor, Joint, Part, Redirect, Script, Traits, Word};
 use super::bash::wrappers::{is_known_safe, unwrap};
 use super::command::CommandPattern;
+use super::mcp::NamePattern;
 use super::path::{Ground, Spot};
 use super::pattern::Role;
 use super::rule::{Matcher, Rule, Rules};
@@ -19,6 +21,9 @@ use crate::protocol::Mode;
 
 /// Programs that run others in a way of their own: a rule with a wildcard does not cover them.
 const EXEC_ONLY_EXACT: [&str; 4] = ["watch", "setsid", "ionice", "flock"];
+
+/// More changes of the directory are not followed.
+const MOST_STEPS: usize = 16;
 
 /// What covered a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +49,8 @@ impl<'r> Cover<'r, '_> {
         let mut bases = Vec::new();
         let mut walk = Walk {
             directory: self.ground.shell.lexical.clone(),
+            others: Vec::new(),
+            if_failed: Vec::new(),
             elsewhere: false,
             git: false,
             writes: false,
@@ -69,6 +76,7 @@ impl<'r> Cover<'r, '_> {
         bases: &mut Vec<Basis<'r>>,
     ) -> Result<(), String> {
         let mut names = false;
+        let mut before = Joint::Sequence;
         for part in &script.parts {
             for nested in &part.nested {
                 let mut inner = walk.clone();
@@ -80,11 +88,19 @@ impl<'r> Cover<'r, '_> {
             walk.git |= is_git(part);
             self.redirects(part, walk)?;
             if moves(part) {
-                self.step(part, walk)?;
+                self.step(part, before, walk)?;
             }
             bases.push(self.part(script, part, names, walk)?);
             names =
                 part.joint == Joint::Pipe && (lists_files(part) || (names && only_chooses(part)));
+            before = part.joint;
+            match part.joint {
+                Joint::And | Joint::Pipe => {}
+                Joint::Sequence | Joint::Or | Joint::Background => {
+                    let failed = std::mem::take(&mut walk.if_failed);
+                    walk.others.extend(failed);
+                }
+            }
         }
         Ok(())
     }
@@ -125,19 +141,28 @@ impl<'r> Cover<'r, '_> {
             }
         };
         let mut plain;
-        let reader = if part.redirects.is_empty() {
-            part
-        } else {
-            // Redirections have been checked already, by rules for paths.
+        let writes =
+            |redirect: &Redirect| redirected(redirect).is_some_and(|to| to.kind == Kind::Write);
+        let reader = if part.redirects.iter().any(writes) {
+            // What is written has been checked already, by rules for paths.
             plain = part.clone();
-            plain.redirects.clear();
+            plain.redirects.retain(|redirect| !writes(redirect));
             &plain
+        } else {
+            part
         };
         let classified = classify_part(reader).map_err(uncovered)?;
+        if is_git(part)
+            && let Some(why) = self.ground.repository_starts()
+        {
+            return Err(format!("git may start a program: {why}"));
+        }
         if classified.fed && !fed_names {
             return Err("`xargs` would read files that the command does not name".to_owned());
         }
-        if self.rules.restrict_reading() && (classified.fed || reads_below(part)) {
+        if self.rules.restrict_reading()
+            && (classified.fed || self.reads_below(reader, &classified.paths, walk))
+        {
             return Err(
                 "it reads whatever is there, and rules keep some files from being read".to_owned(),
             );
@@ -157,17 +182,19 @@ impl<'r> Cover<'r, '_> {
 
     /// `mkdir`, `touch`, `mv` and `cp` with literal words, all of whose paths lie inside.
     fn edits_inside(&self, part: &Part, walk: &Walk) -> bool {
-        let Some((name, arguments)) = unwrap(&part.words).words.split_first() else {
+        let unwrapped = unwrap(&part.words);
+        let Some((name, arguments)) = unwrapped.words.split_first() else {
             return false;
         };
-        part.assignments.iter().all(is_known_safe)
+        // What `xargs` adds to the paths nobody has seen.
+        !unwrapped.fed
+            && part.assignments.iter().all(is_known_safe)
             && part.nested.is_empty()
             && part.joint != Joint::Background
             && name.is_bare()
             && is_plain_edit(&name.text, arguments)
             && accesses(&name.text, arguments).iter().all(|access| {
-                self.ground
-                    .contains(&self.ground.spot_literal(&access.text, &walk.directory))
+                self.everywhere(&access.text, walk, |spot| self.ground.contains(spot))
             })
     }
 
@@ -183,14 +210,16 @@ impl<'r> Cover<'r, '_> {
                     target.raw
                 ));
             }
-            let spot = self.ground.spot_literal(&target.text, &walk.directory);
             match access.kind {
-                Kind::Read if self.may_read(&spot) => {}
+                Kind::Read if self.everywhere(&target.text, walk, |spot| self.may_read(spot)) => {}
                 Kind::Read => return Err(format!("it reads `{}`", target.raw)),
                 Kind::Write => {
                     walk.writes = true;
-                    let accepted = self.mode == Mode::AcceptEdits && self.ground.contains(&spot);
-                    if !accepted && !self.allowed("Edit", &spot, Role::File) {
+                    let accepted = |spot: &Spot| {
+                        self.mode == Mode::AcceptEdits && self.ground.contains(spot)
+                            || self.allowed("Edit", spot, Role::File)
+                    };
+                    if !self.everywhere(&target.text, walk, accepted) {
                         return Err(format!("it writes `{}`", target.raw));
                     }
                 }
@@ -199,21 +228,81 @@ impl<'r> Cover<'r, '_> {
         Ok(())
     }
 
-    /// Follows a `cd`, which has to stay inside.
-    fn step(&self, part: &Part, walk: &mut Walk) -> Result<(), String> {
+    /// Follows a `cd`, which has to stay inside. Unless it is certain to have run and to have worked where the next
+    /// command runs, that one may stand in the old directory, too.
+    fn step(&self, part: &Part, before: Joint, walk: &mut Walk) -> Result<(), String> {
         let Some(target) = cd_target(part) else {
             return Err("where the directory changes to is not certain".to_owned());
         };
-        let spot = self.ground.spot_literal(&target.text, &walk.directory);
-        if target.text.is_empty() || !self.ground.contains(&spot) {
+        let inside = |spot: &Spot| self.ground.contains(spot);
+        if target.text.is_empty() || !self.everywhere(&target.text, walk, inside) {
             return Err(format!(
                 "`cd {}` leaves the working directories",
                 target.raw
             ));
         }
-        walk.elsewhere |= spot.lexical != self.ground.cwd.lexical;
-        walk.directory = spot.lexical;
+        let reached = |from: &str| self.ground.spot_literal(&target.text, from).lexical;
+        let new = reached(&walk.directory);
+        let old = std::mem::replace(&mut walk.directory, new);
+        walk.elsewhere |= walk.directory != self.ground.cwd.lexical;
+        let others: Vec<String> = walk.others.iter().map(|other| reached(other)).collect();
+        walk.others.extend(others);
+        let runs = match before {
+            Joint::Sequence | Joint::And | Joint::Background => true,
+            Joint::Or | Joint::Pipe => false,
+        };
+        if runs && part.joint == Joint::And {
+            walk.if_failed.push(old);
+        } else {
+            walk.others.push(old);
+        }
+        walk.others.sort();
+        walk.others.dedup();
+        if walk.others.len() + walk.if_failed.len() > MOST_STEPS {
+            return Err("it changes the directory too often to be followed".to_owned());
+        }
         Ok(())
+    }
+
+    /// Whether the path that `text` names is accepted from every directory that the shell may stand in.
+    fn everywhere(&self, text: &str, walk: &Walk, accepted: impl Fn(&Spot) -> bool) -> bool {
+        let absolute = text.starts_with('/');
+        let others = walk.others.iter().filter(|_| !absolute);
+        std::iter::once(&walk.directory)
+            .chain(others)
+            .all(|from| accepted(&self.ground.spot_literal(text, from)))
+    }
+
+    /// Whether a command goes down into directories in which there may be what rules keep from being read.
+    fn reads_below(&self, part: &Part, paths: &[Named<'_>], walk: &Walk) -> bool {
+        let Some(descent) = descent(part, paths) else {
+            return false;
+        };
+        let here = [&walk.directory]
+            .into_iter()
+            .chain(&walk.others)
+            .filter(|_| descent.here)
+            .map(|directory| self.ground.spot_literal(".", directory));
+        let named = descent.starts.iter().flat_map(|start| {
+            let text = place(start.text, start.word.traits, self.ground);
+            [&walk.directory]
+                .into_iter()
+                .chain(&walk.others)
+                .filter_map(move |directory| Some(self.ground.spot(text.as_deref()?, directory)))
+        });
+        let starts: Vec<Spot> = here.chain(named).collect();
+        let refusing = self.rules.deny.iter().chain(&self.rules.ask);
+        refusing
+            .filter(|rule| rule.tool == "Read")
+            .any(|rule| match &rule.matcher {
+                Matcher::Path(pattern) => starts
+                    .iter()
+                    .flat_map(Spot::spellings)
+                    .any(|start| pattern.may_match_below(start, self.ground)),
+                Matcher::Name(_) | Matcher::Command(_) | Matcher::Domain(_) | Matcher::Field(_) => {
+                    false
+                }
+            })
     }
 
     fn is_readable(&self, path: &Named<'_>, walk: &Walk) -> bool {
@@ -221,13 +310,13 @@ impl<'r> Cover<'r, '_> {
         let Some(text) = place(path.text, traits, self.ground) else {
             return false;
         };
-        let spot = if traits.has(Traits::TILDE) {
-            self.ground.spot(&text, &walk.directory)
+        let text = if traits.has(Traits::TILDE) {
+            self.ground.expand(&text)
         } else {
-            self.ground.spot_literal(&text, &walk.directory)
+            text
         };
         if !traits.has(Traits::GLOB) {
-            return self.may_read(&spot);
+            return self.everywhere(&text, walk, |spot| self.may_read(spot));
         }
         // Links among what a glob finds are not followed, so what stands before it has to lie inside.
         let names: Vec<&str> = text
@@ -239,9 +328,8 @@ impl<'r> Cover<'r, '_> {
         } else {
             names.join("/")
         };
-        let start = self.ground.spot_literal(&fixed, &walk.directory);
-        let behind = text.split('/').skip(names.len());
-        let may_hit = |rule: &&Rule| match &rule.matcher {
+        let mut behind = text.split('/').skip(names.len());
+        let may_hit = |rule: &Rule, spot: &Spot| match &rule.matcher {
             Matcher::Path(pattern) => {
                 rule.tool == "Read" && pattern.may_match(&spot.lexical, self.ground)
             }
@@ -249,14 +337,12 @@ impl<'r> Cover<'r, '_> {
                 false
             }
         };
-        self.may_read(&start)
-            && !behind.into_iter().any(|name| name == "..")
-            && !self
-                .rules
-                .deny
-                .iter()
-                .chain(&self.rules.ask)
-                .any(|rule| may_hit(&rule))
+        let refusing = || self.rules.deny.iter().chain(&self.rules.ask);
+        !behind.any(|name| name == "..")
+            && self.everywhere(&fixed, walk, |start| self.may_read(start))
+            && self.everywhere(&text, walk, |spot| {
+                !refusing().any(|rule| may_hit(rule, spot))
+            })
     }
 
     fn may_read(&self, spot: &Spot) -> bool {
@@ -268,9 +354,12 @@ impl<'r> Cover<'r, '_> {
             Matcher::Path(pattern) => {
                 rule.tool == tool && pattern.matches_both(spot, self.ground, role)
             }
-            Matcher::Name(_) | Matcher::Command(_) | Matcher::Domain(_) | Matcher::Field(_) => {
-                false
-            }
+            // The bare name stands for every path whose links end.
+            Matcher::Name(NamePattern::Exact(name)) => name == tool && spot.physical.is_some(),
+            Matcher::Name(NamePattern::Server(_) | NamePattern::Glob(_))
+            | Matcher::Command(_)
+            | Matcher::Domain(_)
+            | Matcher::Field(_) => false,
         })
     }
 }
@@ -279,6 +368,10 @@ impl<'r> Cover<'r, '_> {
 #[derive(Clone)]
 struct Walk {
     directory: String,
+    /// Where the shell may stand as well.
+    others: Vec<String>,
+    /// Where it stands behind the next `;` or `||`, should a `cd` fail.
+    if_failed: Vec<String>,
     /// It is, or was, another directory than the workspace.
     elsewhere: bool,
     git: bool,
@@ -319,57 +412,6 @@ fn is_whole_bash(rule: &Rule) -> bool {
     rule.tool == "Bash" && matches!(rule.matcher, Matcher::Name(_))
 }
 
-/// Whether a part prints nothing but names of files below the paths it names: what `xargs` may then read.
-fn lists_files(part: &Part) -> bool {
-    let words = unwrap(&part.words).words;
-    let has = |flags: &[&str]| words.iter().any(|word| flags.contains(&word.text.as_str()));
-    let invents = ["-printf", "-ls", "--label", "--path-separator", "--format"];
-    if words
-        .iter()
-        .any(|word| invents.iter().any(|flag| word.text.starts_with(flag)))
-    {
-        return false;
-    }
-    match words.first().map(|word| word.text.as_str()) {
-        Some("find") => true,
-        Some("ls") => !words
-            .iter()
-            .any(|word| word.text.starts_with('-') && word.text != "-1"),
-        Some("git") => words.get(1).is_some_and(|word| word.text == "ls-files"),
-        Some("rg") => has(&[
-            "--files",
-            "-l",
-            "--files-with-matches",
-            "--files-without-match",
-        ]),
-        Some("grep") => has(&[
-            "-l",
-            "-rl",
-            "-lr",
-            "-L",
-            "--files-with-matches",
-            "--files-without-match",
-        ]),
-        _ => false,
-    }
-}
-
-/// Whether a part passes on some of the lines that it is fed, as they are.
-fn only_chooses(part: &Part) -> bool {
-    match unwrap(&part.words).words.split_first() {
-        Some((name, flags)) if matches!(name.text.as_str(), "sort" | "head" | "tail" | "uniq") => {
-            flags.iter().all(|word| {
-                word.text.starts_with('-') || word.text.bytes().all(|byte| byte.is_ascii_digit())
-            }) && !flags.iter().any(|word| word.text.contains('c'))
-        }
-        Some((name, arguments)) if name.text == "grep" => {
-            matches!(arguments, [pattern] if !pattern.text.starts_with('-'))
-                || matches!(arguments, [flag, pattern] if flag.text == "-v" && !pattern.text.starts_with('-'))
-        }
-        Some(_) | None => false,
-    }
-}
-
 fn join(words: &[Word]) -> String {
     words
         .iter()
@@ -383,21 +425,5 @@ fn shorten(text: &str) -> String {
     match text.char_indices().nth(MOST) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
-    }
-}
-
-/// Whether a search goes into the directories that it names, or starts where the shell stands.
-fn reads_below(part: &Part) -> bool {
-    let Some((name, arguments)) = unwrap(&part.words).words.split_first() else {
-        return false;
-    };
-    let recursive = |word: &Word| match word.text.strip_prefix("--") {
-        Some(long) => long.contains("recursive"),
-        None => word.text.starts_with('-') && word.text.contains(['r', 'R']),
-    };
-    match name.text.as_str() {
-        "rg" => true,
-        "grep" | "egrep" | "fgrep" => arguments.iter().any(recursive),
-        _ => false,
     }
 }

@@ -221,6 +221,7 @@ impl<'c> Case<'c> {
             .or_else(|| self.must_ask(&findings))
             .or_else(|| self.bypassed())
             .or_else(|| self.protected(&findings))
+            .or_else(|| doubtful(&findings))
             .or_else(|| self.allowed())
             .unwrap_or_else(|| self.default())
     }
@@ -471,6 +472,17 @@ impl<'c> Case<'c> {
             .find(|spot| !self.ground.contains(spot))
             .map(|spot| spot.lexical.as_str())
     }
+}
+
+/// A glob that may stand for a path that is denied is asked about, whatever rule allows the command.
+fn doubtful(findings: &Findings<'_>) -> Option<Verdict> {
+    findings.doubtful.map(|rule| {
+        by_rule(
+            Decision::Ask,
+            rule,
+            "may be about a file that a glob in it finds",
+        )
+    })
 }
 
 fn is_editing_tool(tool: &str) -> bool {

@@ -1,4 +1,7 @@
-//! The proof that a call may run, and what allowed it.
+//! The proof that a call may run, what allowed it, and which places it is for.
+
+use std::path::Path;
+use std::sync::Arc;
 
 use super::decide::Cause;
 
@@ -6,11 +9,20 @@ use super::decide::Cause;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
     cause: Cause,
+    places: Places,
 }
+
+/// Where the paths of a call led, links followed, when it was decided on. What leads elsewhere at the moment of use was
+/// not decided on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Places(Option<Arc<[String]>>);
 
 impl Grant {
     pub(super) fn new(cause: Cause) -> Self {
-        Self { cause }
+        Self {
+            cause,
+            places: Places::default(),
+        }
     }
 
     /// The person said yes to this call.
@@ -20,5 +32,72 @@ impl Grant {
 
     pub fn cause(&self) -> &Cause {
         &self.cause
+    }
+
+    /// The same grant for these places, unless it has been given for some already.
+    #[must_use]
+    pub fn at(mut self, places: Places) -> Self {
+        if self.places == Places::default() {
+            self.places = places;
+        }
+        self
+    }
+
+    pub fn places(&self) -> &Places {
+        &self.places
+    }
+}
+
+impl Places {
+    pub(super) fn these(paths: impl IntoIterator<Item = String>) -> Self {
+        Self(Some(paths.into_iter().collect()))
+    }
+
+    /// Whether `real`, a path without links, is one of them. Before anything is decided, every path is.
+    pub fn admit(&self, real: &Path) -> bool {
+        let real = real.to_string_lossy();
+        self.any(|place| same(place, &real))
+    }
+
+    /// Whether a search may start at `real`: at one of them, or in its directory, where it is the name that is sought.
+    pub fn admit_start(&self, real: &Path) -> bool {
+        let parent = |place: &str| {
+            Path::new(place)
+                .parent()
+                .is_some_and(|parent| same(&parent.to_string_lossy(), &real.to_string_lossy()))
+        };
+        self.admit(real) || self.any(parent)
+    }
+
+    fn any(&self, fits: impl Fn(&str) -> bool) -> bool {
+        match &self.0 {
+            None => true,
+            Some(places) => places.iter().any(|place| fits(place)),
+        }
+    }
+}
+
+/// Elsewhere than on Linux, file systems that take `A` for `a` are the rule, and report either.
+fn same(one: &str, other: &str) -> bool {
+    one == other || (!cfg!(target_os = "linux") && one.to_lowercase() == other.to_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{Grant, Places};
+
+    #[test]
+    fn a_grant_is_for_the_places_that_were_decided_on_first() {
+        let first = Places::these(["/repo/a".to_owned()]);
+        let grant = Grant::by_person()
+            .at(first.clone())
+            .at(Places::these(["/etc/b".to_owned()]));
+        assert_eq!(grant.places(), &first);
+        assert!(grant.places().admit(Path::new("/repo/a")));
+        assert!(!grant.places().admit(Path::new("/repo")));
+        assert!(grant.places().admit_start(Path::new("/repo")));
+        assert!(!grant.places().admit_start(Path::new("/etc")));
     }
 }

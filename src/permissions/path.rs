@@ -2,6 +2,7 @@
 //!
 //! To allow, both must be allowed; to deny, one is enough. Paths are compared by whole components.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use super::world::{Links, World};
@@ -34,32 +35,56 @@ impl<'w> Ground<'w> {
     pub fn new(world: &World<'w>) -> Self {
         let spot = |path: &Path| Spot::new(&path.to_string_lossy(), world.links);
         let cwd = spot(&world.cwd);
+        let home = spot(&world.home);
+        let additional = |path: &std::path::PathBuf| {
+            let text = path.to_string_lossy();
+            let absolute = match text.strip_prefix('~') {
+                Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+                    format!("{}{rest}", home.lexical)
+                }
+                _ if text.starts_with('/') => text.into_owned(),
+                _ => format!("{}/{text}", cwd.lexical),
+            };
+            Spot::new(&absolute, world.links)
+        };
         Self {
             root: Spot {
                 lexical: "/".to_owned(),
                 physical: None,
             },
-            shell: world.shell_dir.as_deref().map_or_else(|| cwd.clone(), spot),
-            cwd,
-            home: spot(&world.home),
-            config: world.config_dir.as_deref().map(spot),
             additional: world
                 .additional_directories
                 .iter()
-                .map(|path| spot(path))
+                .map(additional)
                 .collect(),
+            shell: world.shell_dir.as_deref().map_or_else(|| cwd.clone(), spot),
+            config: world.config_dir.as_deref().map(spot),
+            cwd,
+            home,
             links: world.links,
         }
     }
 
     /// The path that `text` names, seen from the directory `base`. A `~` is the home directory.
     pub fn spot(&self, text: &str, base: &str) -> Spot {
+        self.spot_literal(&self.expand(text), base)
+    }
+
+    /// The text with the home directory for a leading `~`. Nothing else about it changes: what `..` means depends on
+    /// links.
+    pub fn expand(&self, text: &str) -> String {
         match text.strip_prefix('~') {
             Some(rest) if rest.is_empty() || rest.starts_with('/') => {
-                Spot::new(&format!("{}{rest}", self.home.lexical), self.links)
+                format!("{}{rest}", self.home.lexical)
             }
-            Some(_) | None => self.spot_literal(text, base),
+            Some(_) | None => text.to_owned(),
         }
+    }
+
+    /// Why git would start a program of the repository that the shell stands in.
+    pub fn repository_starts(&self) -> Option<String> {
+        let here = self.shell.physical.as_ref().unwrap_or(&self.shell.lexical);
+        self.links.repository_starts(Path::new(here))
     }
 
     /// The same, but `~` is a name.
@@ -127,10 +152,10 @@ fn lexical(absolute: &str) -> String {
 
 fn physical(absolute: &str, links: &dyn Links) -> Option<String> {
     let mut path = String::new();
-    let mut waiting: Vec<String> = absolute.split('/').rev().map(str::to_owned).collect();
+    let mut waiting: Vec<Cow<'_, str>> = absolute.split('/').rev().map(Cow::Borrowed).collect();
     let mut followed = 0;
     while let Some(name) = waiting.pop() {
-        match name.as_str() {
+        match name.as_ref() {
             "" | "." => continue,
             ".." => {
                 path.truncate(path.rfind('/').unwrap_or(0));
@@ -149,7 +174,8 @@ fn physical(absolute: &str, links: &dyn Links) -> Option<String> {
             // A target that is no text could only be guessed: it is never inside.
             let target = target.to_str()?;
             path.truncate(if target.starts_with('/') { 0 } else { length });
-            waiting.extend(target.split('/').rev().map(str::to_owned));
+            let names = target.split('/').rev();
+            waiting.extend(names.map(|name| Cow::Owned(name.to_owned())));
         }
     }
     if path.is_empty() {

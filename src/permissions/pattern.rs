@@ -2,7 +2,7 @@
 //!
 //! A pattern that matches a directory covers everything below it, so patterns match prefixes of paths.
 
-use super::path::{Ground, Spot};
+use super::path::{Ground, Spot, within};
 use super::rule::RuleList;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -150,6 +150,52 @@ impl PathPattern {
                 self.search(names.len(), |segment, at| segment.intersects(&names[at]))
             })
         })
+    }
+
+    /// Whether something below `directory` could be matched.
+    pub fn may_match_below(&self, directory: &str, ground: &Ground) -> bool {
+        self.bases(ground).any(|base| {
+            if within(base, directory) {
+                return true;
+            }
+            relative(directory, base).is_some_and(|names| self.leads_below(&names))
+        })
+    }
+
+    /// Whether names that begin with these could be matched: some way through the segments uses up all names.
+    fn leads_below(&self, names: &[&str]) -> bool {
+        let mut ways: Vec<usize> = vec![0];
+        for name in names {
+            let mut next = Vec::new();
+            for way in self.with_any_skipped(&ways) {
+                let reached = match self.segments.get(way) {
+                    // It matches what was there already, and so everything below.
+                    None => return true,
+                    Some(Segment::Any) => way,
+                    Some(Segment::Glob(glob)) if glob.matches(name) => way + 1,
+                    Some(Segment::Glob(_)) => continue,
+                };
+                if !next.contains(&reached) {
+                    next.push(reached);
+                }
+            }
+            ways = next;
+        }
+        !ways.is_empty()
+    }
+
+    /// The ways, and those that come about when `**` stands for nothing.
+    fn with_any_skipped(&self, ways: &[usize]) -> Vec<usize> {
+        let mut all = ways.to_vec();
+        let mut at = 0;
+        while let Some(&way) = all.get(at) {
+            let skipped = way + 1;
+            if self.segments.get(way) == Some(&Segment::Any) && !all.contains(&skipped) {
+                all.push(skipped);
+            }
+            at += 1;
+        }
+        all
     }
 
     fn bases<'g>(&self, ground: &'g Ground) -> impl Iterator<Item = &'g str> {

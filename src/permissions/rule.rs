@@ -70,6 +70,13 @@ pub(super) struct Field {
     pub command: Option<CommandPattern>,
 }
 
+impl Rule {
+    /// Whether its tool comes with the program, or is one of an MCP server.
+    pub(super) fn names_a_known_tool(&self) -> bool {
+        TOOLS.contains(&self.tool.as_str()) || self.tool.starts_with("mcp__")
+    }
+}
+
 /// A rule was understood, but something about it will surprise its author.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning(pub String);
@@ -256,7 +263,14 @@ fn bash(specifier: &str, list: RuleList) -> Result<Parsed, String> {
             ..field
         })
         .into(),
-        Some(_) | None => Matcher::Command(command).into(),
+        Some(_) | None => Parsed {
+            matcher: Some(Matcher::Command(command)),
+            warning: specifier
+                .strip_suffix(":*")
+                .unwrap_or(specifier)
+                .contains(":*")
+                .then(|| "has a `:*` that is not at its end: there it is no wildcard".to_owned()),
+        },
     })
 }
 

@@ -5,6 +5,7 @@ use super::bash::commands::{Found, Visitor, walk};
 use super::bash::deny_list::{Landmarks, critical_removal, denied, is_fork_bomb};
 use super::bash::files::{Access, Kind};
 use super::bash::script::{Script, Traits, Word};
+use super::command::CommandPattern;
 use super::mcp::NamePattern;
 use super::path::{Ground, Spot};
 use super::pattern::Role;
@@ -22,6 +23,8 @@ pub struct Findings<'r> {
     pub critical: Option<String>,
     /// The protected path that is written.
     pub protected: Option<String>,
+    /// The rule against a path that a glob of the shell may stand for.
+    pub doubtful: Option<&'r Rule>,
 }
 
 /// Searches a command for whatever denies it or makes it ask.
@@ -41,12 +44,15 @@ pub fn search<'r>(
         },
         findings: Findings::default(),
     };
-    // A rule may also be meant for the command line as a whole.
-    let whole = command
-        .split_ascii_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ");
-    search.match_commands(|rule| command_matches(rule, &whole, &[]));
+    // A rule that is written with an operator is meant for the command line as a whole.
+    let joins = |rule: &Rule| command_pattern(rule).is_some_and(CommandPattern::joins_commands);
+    if rules.deny.iter().chain(&rules.ask).any(joins) {
+        let whole = command
+            .split_ascii_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        search.match_commands(|rule| joins(rule) && command_matches(rule, &whole, &[]));
+    }
     walk(&reading.script, &mut search);
     search.findings
 }
@@ -79,6 +85,19 @@ impl Search<'_, '_> {
                 .deny
                 .iter()
                 .find(|rule| of_list(rule) && path_matches(rule, spot, ground));
+        }
+        if globs && self.findings.doubtful.is_none() {
+            let of_kind = |rule: &Rule| match kind {
+                Kind::Read => rule.tool == "Read",
+                Kind::Write => rule.tool == "Read" || rule.tool == "Edit",
+            };
+            let may_match = |rule: &Rule| match &rule.matcher {
+                Matcher::Path(pattern) => of_kind(rule) && pattern.may_match(&spot.lexical, ground),
+                Matcher::Name(_) | Matcher::Command(_) | Matcher::Domain(_) | Matcher::Field(_) => {
+                    false
+                }
+            };
+            self.findings.doubtful = self.rules.deny.iter().find(|rule| may_match(rule));
         }
         let tool = match kind {
             Kind::Read => "Read",
@@ -121,16 +140,17 @@ impl Visitor for Search<'_, '_> {
         }
     }
 
-    fn access(&mut self, access: &Access<'_>, directory: Option<&str>) {
+    fn access(&mut self, access: &Access<'_>, directories: &[String]) {
         let Some(text) = place(&access.text, access.word.traits, self.ground) else {
             return;
         };
         let globs = access.word.traits.has(Traits::GLOB.or(Traits::BRACE));
         let shell = self.ground.shell.lexical.clone();
         self.look_at(&self.ground.spot(&text, &shell), access.kind, globs);
-        if let Some(directory) = directory
-            && !text.starts_with('/')
-        {
+        if text.starts_with('/') {
+            return;
+        }
+        for directory in directories {
             let base = self.ground.spot(directory, &shell).lexical;
             self.look_at(&self.ground.spot(&text, &base), access.kind, globs);
         }
@@ -161,15 +181,18 @@ pub fn place(text: &str, traits: Traits, ground: &Ground) -> Option<String> {
     plain.then(|| format!("{}{rest}", spot.lexical))
 }
 
+fn command_pattern(rule: &Rule) -> Option<&CommandPattern> {
+    match &rule.matcher {
+        Matcher::Command(pattern) => Some(pattern),
+        Matcher::Field(field) => field.command.as_ref(),
+        Matcher::Name(_) | Matcher::Path(_) | Matcher::Domain(_) => None,
+    }
+}
+
 /// `words` are compared as written, too, where a rule is written with quotes.
 fn command_matches(rule: &Rule, text: &str, words: &[Word]) -> bool {
-    let pattern = match &rule.matcher {
-        Matcher::Command(pattern) => pattern,
-        Matcher::Field(field) => match &field.command {
-            Some(pattern) => pattern,
-            None => return false,
-        },
-        Matcher::Name(_) | Matcher::Path(_) | Matcher::Domain(_) => return false,
+    let Some(pattern) = command_pattern(rule) else {
+        return false;
     };
     let raw = || {
         words

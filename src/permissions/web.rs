@@ -20,8 +20,12 @@ impl DomainPattern {
                 "a rule for WebFetch names a domain: `WebFetch(domain:example.com)`".to_owned(),
             );
         };
-        let domain = domain.trim().trim_end_matches('.').to_lowercase();
-        if domain.is_empty() || domain.contains(['/', ':', '@', ' ', '?', '#', '\\']) {
+        let domain = without_final_dot(domain.trim()).to_lowercase();
+        let address = domain.starts_with('[') && domain.ends_with(']');
+        if domain.is_empty()
+            || domain.contains(['/', '@', ' ', '?', '#', '\\'])
+            || (domain.contains(':') && !address)
+        {
             return Err("a domain is a host name alone, without scheme, port or path".to_owned());
         }
         let domain = if domain.is_ascii() {
@@ -63,8 +67,12 @@ impl DomainPattern {
 /// The host of a URL as a browser reads it: lower case, without a final dot.
 pub fn host(url: &str) -> Option<String> {
     let url = Url::parse(url).ok()?;
-    let host = url.host_str()?.trim_end_matches('.').to_lowercase();
+    let host = without_final_dot(url.host_str()?).to_lowercase();
     (matches!(url.scheme(), "http" | "https") && !host.is_empty()).then_some(host)
+}
+
+fn without_final_dot(host: &str) -> &str {
+    host.strip_suffix('.').unwrap_or(host)
 }
 
 fn ascii(domain: &str) -> Result<String, String> {

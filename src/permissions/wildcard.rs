@@ -14,13 +14,30 @@ impl Wildcard {
         }
     }
 
+    /// A pattern in which a star behind a colon is a character like any other.
+    pub fn with_literal_colon_star(pattern: &str) -> Self {
+        let mut pieces = vec![String::new()];
+        for (at, piece) in pattern.split('*').enumerate() {
+            let last = pieces.last_mut().expect("there is a first piece");
+            if at > 0 && last.ends_with(':') {
+                last.push('*');
+                last.push_str(piece);
+            } else if at > 0 {
+                pieces.push(piece.to_owned());
+            } else {
+                last.push_str(piece);
+            }
+        }
+        Self { pieces }
+    }
+
     /// Whether there is no star in it.
     pub fn is_exact(&self) -> bool {
         self.pieces.len() == 1
     }
 
     /// Whether one of these characters stands in it.
-    pub fn contains(&self, characters: [char; 3]) -> bool {
+    pub fn contains(&self, characters: &[char]) -> bool {
         self.pieces.iter().any(|piece| piece.contains(characters))
     }
 
@@ -47,6 +64,14 @@ impl Wildcard {
 #[cfg(test)]
 mod tests {
     use super::Wildcard;
+
+    #[test]
+    fn a_star_behind_a_colon_may_be_itself() {
+        let pattern = Wildcard::with_literal_colon_star("a:* b*");
+        assert!(pattern.matches("a:* bc"));
+        assert!(!pattern.matches("a:x bc"));
+        assert!(Wildcard::with_literal_colon_star("a:*").is_exact());
+    }
 
     #[test]
     fn stars_stand_for_any_text() {

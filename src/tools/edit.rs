@@ -15,7 +15,7 @@ use super::files::matching::Scope;
 use super::files::numbered::{line_numbers, snippet};
 use super::files::{self, FileError, notebook, path};
 use super::{Environment, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
-use crate::permissions::Grant;
+use crate::permissions::{Grant, Places};
 use crate::protocol::{FileDiff, InterruptBehavior, Level};
 
 pub struct Edit;
@@ -58,12 +58,12 @@ impl Input {
     }
 
     /// Makes the edit in memory. All that can be wrong with the call is found here, before anything is written.
-    fn make(&self, path: &Path, env: &Environment) -> Result<Edited, FileError> {
+    fn make(&self, path: &Path, env: &Environment, places: &Places) -> Result<Edited, FileError> {
         let creates = self.old_string.is_empty();
         let mut document = if creates {
-            Document::open_or_new(path, Need::Parts, env)?
+            Document::open_or_new(path, Need::Parts, env, places)?
         } else {
-            Document::open(path, Need::Parts, env)?
+            Document::open(path, Need::Parts, env, places)?
         };
         if is_notebook(path, document.text()) {
             return Err(FileError::BadContent(format!(
@@ -104,15 +104,19 @@ impl Tool for Edit {
     async fn validate(&self, input: &Input, cx: &ToolCx) -> Result<Validated, ToolError> {
         let path = path::resolve_file(&input.file_path, &cx.cwd)?;
         let (input, env) = (input.clone(), cx.env.clone());
-        files::blocking(move || input.make(&path, &env).map(drop)).await?;
+        files::blocking(move || input.make(&path, &env, &Places::default()).map(drop)).await?;
         Ok(Validated::Fine)
     }
 
     async fn preview(&self, input: &Input, cx: &ToolCx) -> Option<FileDiff> {
         let path = path::resolve_file(&input.file_path, &cx.cwd).ok()?;
         let (input, env) = (input.clone(), cx.env.clone());
-        let planned =
-            files::blocking(move || Ok(input.make(&path, &env)?.document().diff(&env.workspace)));
+        let planned = files::blocking(move || {
+            Ok(input
+                .make(&path, &env, &Places::default())?
+                .document()
+                .diff(&env.workspace))
+        });
         planned.await.ok().flatten()
     }
 
@@ -120,14 +124,18 @@ impl Tool for Edit {
         &self,
         input: Input,
         after: String,
-        _grant: Grant,
+        grant: Grant,
         cx: ToolCx,
     ) -> Result<ToolOutput, ToolError> {
         let path = path::resolve_file(&input.file_path, &cx.cwd)?;
         files::blocking(move || {
             // Let go of before the file is opened again: a document keeps others away from its file.
-            let planned = input.make(&path, &cx.env)?.document().text().to_owned();
-            let mut document = Document::open_or_new(&path, Need::Parts, &cx.env)?;
+            let planned = input
+                .make(&path, &cx.env, grant.places())?
+                .document()
+                .text()
+                .to_owned();
+            let mut document = Document::open_or_new(&path, Need::Parts, &cx.env, grant.places())?;
             if document.text().is_empty() {
                 document.set_text(&after);
             } else {
@@ -141,10 +149,10 @@ impl Tool for Edit {
         .await
     }
 
-    async fn call(&self, input: Input, _grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
+    async fn call(&self, input: Input, grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
         let path = path::resolve_file(&input.file_path, &cx.cwd)?;
         files::blocking(move || {
-            let (document, text) = match input.make(&path, &cx.env)? {
+            let (document, text) = match input.make(&path, &cx.env, grant.places())? {
                 Edited::Created(document) => {
                     let text = format!("File created successfully at: {}", path::shown(&path));
                     (document, text)

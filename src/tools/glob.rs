@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use crate::permissions::Grant;
+use crate::permissions::{Grant, Places};
 use crate::protocol::{InterruptBehavior, Level};
 use crate::tools::off_limits::OffLimits;
 use crate::tools::tree::Stop;
@@ -65,8 +65,15 @@ impl Tool for Glob {
         Ok(Validated::Fine)
     }
 
-    async fn call(&self, input: Input, _grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
-        run(input, &cx.cwd, &cx.cancel, cx.off_limits).await
+    async fn call(&self, input: Input, grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
+        run(
+            input,
+            &cx.cwd,
+            &cx.cancel,
+            cx.off_limits,
+            grant.places().clone(),
+        )
+        .await
     }
 }
 
@@ -75,9 +82,13 @@ async fn run(
     cwd: &Path,
     cancel: &CancellationToken,
     off_limits: OffLimits,
+    places: Places,
 ) -> Result<ToolOutput, ToolError> {
     let cwd = cwd.to_owned();
-    let text = tree::run(cancel, move |stop| answer(&input, &cwd, &off_limits, stop)).await??;
+    let text = tree::run(cancel, move |stop| {
+        answer(&input, &cwd, &off_limits, &places, stop)
+    })
+    .await??;
     Ok(ToolOutput::text(text))
 }
 
@@ -86,9 +97,11 @@ pub fn answer(
     input: &Input,
     cwd: &Path,
     off_limits: &OffLimits,
+    places: &Places,
     stop: &Stop,
 ) -> Result<String, ToolError> {
     let query = Query::new(input, cwd)?;
+    tree::decided(&query.root, places)?;
     Ok(off_limits.remark_on(search(&query, off_limits, stop).text()))
 }
 

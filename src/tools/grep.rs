@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use crate::permissions::Grant;
+use crate::permissions::{Grant, Places};
 use crate::protocol::{InterruptBehavior, Level};
 use crate::tools::off_limits::OffLimits;
 use crate::tools::tree::Stop;
@@ -111,8 +111,15 @@ impl Tool for Grep {
         Ok(Validated::Fine)
     }
 
-    async fn call(&self, input: Input, _grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
-        run(input, &cx.cwd, &cx.cancel, cx.off_limits).await
+    async fn call(&self, input: Input, grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
+        run(
+            input,
+            &cx.cwd,
+            &cx.cancel,
+            cx.off_limits,
+            grant.places().clone(),
+        )
+        .await
     }
 }
 
@@ -121,9 +128,13 @@ async fn run(
     cwd: &Path,
     cancel: &CancellationToken,
     off_limits: OffLimits,
+    places: Places,
 ) -> Result<ToolOutput, ToolError> {
     let cwd = cwd.to_owned();
-    let text = tree::run(cancel, move |stop| answer(&input, &cwd, &off_limits, stop)).await??;
+    let text = tree::run(cancel, move |stop| {
+        answer(&input, &cwd, &off_limits, &places, stop)
+    })
+    .await??;
     Ok(ToolOutput::text(text))
 }
 
@@ -132,10 +143,12 @@ pub fn answer(
     input: &Input,
     cwd: &Path,
     off_limits: &OffLimits,
+    places: &Places,
     stop: &Stop,
 ) -> Result<String, ToolError> {
     let query = Query::new(input, cwd)?;
-    let found = search(&query, off_limits, stop);
+    let start = tree::decided(query.root.path(), places)?;
+    let found = search(&query, &start, off_limits, stop);
     Ok(off_limits.remark_on(report::text(&query, &found)))
 }
 

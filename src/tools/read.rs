@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::files::{self, View, open, path};
 use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
-use crate::permissions::Grant;
+use crate::permissions::{Grant, Places};
 use crate::protocol::{InterruptBehavior, Level};
 
 /// What is shown unless the call asks for other lines.
@@ -71,16 +71,19 @@ impl Tool for Read {
     async fn validate(&self, input: &Input, cx: &ToolCx) -> Result<Validated, ToolError> {
         let path = path::resolve_file(&input.file_path, &cx.cwd)?;
         let env = cx.env.clone();
-        files::blocking(move || open::open(&path, &env.workspace).map(drop)).await?;
+        files::blocking(move || open::open(&path, &env.workspace, &Places::default()).map(drop))
+            .await?;
         Ok(Validated::Fine)
     }
 
-    async fn call(&self, input: Input, _grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
+    async fn call(&self, input: Input, grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
         let path = path::resolve_file(&input.file_path, &cx.cwd)?;
         let view = input.view();
         let (env, cancel) = (cx.env.clone(), cx.cancel.clone());
         let reading = files::blocking(move || {
-            show::show(&path, view, &env.workspace, &|| cancel.is_cancelled())
+            show::show(&path, view, &env.workspace, grant.places(), &|| {
+                cancel.is_cancelled()
+            })
         });
         tokio::select! {
             biased;

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::files::document::{Document, Need};
 use super::files::{self, path};
 use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
-use crate::permissions::Grant;
+use crate::permissions::{Grant, Places};
 use crate::protocol::{FileDiff, InterruptBehavior, Level};
 
 pub struct Write;
@@ -40,7 +40,10 @@ impl Tool for Write {
     async fn validate(&self, input: &Input, cx: &ToolCx) -> Result<Validated, ToolError> {
         let path = path::resolve_file(&input.file_path, &cx.cwd)?;
         let env = cx.env.clone();
-        files::blocking(move || Document::open_or_new(&path, Need::Whole, &env).map(drop)).await?;
+        files::blocking(move || {
+            Document::open_or_new(&path, Need::Whole, &env, &Places::default()).map(drop)
+        })
+        .await?;
         Ok(Validated::Fine)
     }
 
@@ -48,7 +51,7 @@ impl Tool for Write {
         let path = path::resolve_file(&input.file_path, &cx.cwd).ok()?;
         let (content, env) = (input.content.clone(), cx.env.clone());
         let planned = files::blocking(move || {
-            let mut document = Document::open_or_new(&path, Need::Whole, &env)?;
+            let mut document = Document::open_or_new(&path, Need::Whole, &env, &Places::default())?;
             document.set_text(&content);
             Ok(document.diff(&env.workspace))
         });
@@ -59,12 +62,12 @@ impl Tool for Write {
         &self,
         input: Input,
         after: String,
-        _grant: Grant,
+        grant: Grant,
         cx: ToolCx,
     ) -> Result<ToolOutput, ToolError> {
         let path = path::resolve_file(&input.file_path, &cx.cwd)?;
         files::blocking(move || {
-            let mut document = Document::open_or_new(&path, Need::Whole, &cx.env)?;
+            let mut document = Document::open_or_new(&path, Need::Whole, &cx.env, grant.places())?;
             document.set_text(&input.content);
             let planned = document.text().to_owned();
             document.set_text(&after);
@@ -76,10 +79,10 @@ impl Tool for Write {
         .await
     }
 
-    async fn call(&self, input: Input, _grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
+    async fn call(&self, input: Input, grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
         let path = path::resolve_file(&input.file_path, &cx.cwd)?;
         files::blocking(move || {
-            let mut document = Document::open_or_new(&path, Need::Whole, &cx.env)?;
+            let mut document = Document::open_or_new(&path, Need::Whole, &cx.env, grant.places())?;
             document.set_text(&input.content);
             if !document.is_changed() {
                 return Ok(ToolOutput::text(format!(

@@ -120,6 +120,10 @@ pub fn classify_part(part: &Part) -> Result<Classified<'_>, String> {
         fed: unwrapped.fed,
     };
     classified.fed = unwrapped.fed;
+    let before = part.words.len() - unwrapped.words.len();
+    if unwrapped.fed && part.words[before - 1].text != "xargs" {
+        return Err("`xargs` is accepted only directly before a command that reads".to_owned());
+    }
     classified.paths.extend(command.check()?);
     match classified.paths.iter().find(|path| is_special(path)) {
         Some(path) => Err(format!(

@@ -17,11 +17,42 @@ use super::{base_name, read};
 /// stands in substitutions is looked into without them.
 const MAX_SCRIPTS: usize = 1_000;
 const MAX_SCRIPT_DEPTH: usize = 6;
+/// How many directories a command may stand in, as far as they are told apart. Allow rules want certainty anyway.
+const MAX_DIRECTORIES: usize = 6;
+/// Longer ones are not put together.
+const LONGEST_DIRECTORY: usize = 512;
 
 /// Programs that run what follows; each later word may be the command.
-const EXEC_WRAPPERS: [&str; 19] = [
-    "time", "timeout", "nice", "nohup", "stdbuf", "command", "builtin", "xargs", "sudo", "doas",
-    "env", "watch", "setsid", "ionice", "flock", "exec", "busybox", "chroot", "parallel",
+const EXEC_WRAPPERS: [&str; 29] = [
+    "time",
+    "timeout",
+    "nice",
+    "nohup",
+    "stdbuf",
+    "command",
+    "builtin",
+    "xargs",
+    "sudo",
+    "doas",
+    "env",
+    "watch",
+    "setsid",
+    "ionice",
+    "flock",
+    "exec",
+    "busybox",
+    "chroot",
+    "parallel",
+    "su",
+    "runuser",
+    "pkexec",
+    "strace",
+    "unshare",
+    "nsenter",
+    "taskset",
+    "chrt",
+    "systemd-run",
+    "script",
 ];
 /// Builtins that evaluate subscripts which they find in quoted words.
 const EVALUATING: [&str; 11] = [
@@ -36,8 +67,8 @@ pub struct Found<'f> {
     pub words: &'f [Word],
     /// The same words after quote removal, joined by single blanks.
     pub text: &'f str,
-    /// Where its relative paths may start: the directory that `cd` has led to as far as known.
-    pub directory: Option<&'f str>,
+    /// Where its relative paths may start: the directories that `cd` may have led to, the likeliest last.
+    pub directories: &'f [String],
     pub redirects: &'f [Redirect],
     /// The same name stands before in the same words.
     pub repeated: bool,
@@ -46,7 +77,7 @@ pub struct Found<'f> {
 /// Who is told what was found.
 pub trait Visitor {
     fn command(&mut self, found: &Found<'_>);
-    fn access(&mut self, access: &Access<'_>, directory: Option<&str>);
+    fn access(&mut self, access: &Access<'_>, directories: &[String]);
     fn script(&mut self, script: &Script);
 }
 
@@ -56,7 +87,7 @@ pub fn walk(script: &Script, visitor: &mut dyn Visitor) {
         visitor,
         scripts: MAX_SCRIPTS,
     };
-    walk.script(script, None, 0);
+    walk.script(script, &[], 0);
 }
 
 struct Walk<'v> {
@@ -69,27 +100,27 @@ struct Walk<'v> {
 #[derive(Clone, Copy)]
 struct Place<'p> {
     part: &'p Part,
-    directory: Option<&'p str>,
+    directories: &'p [String],
     /// How many literal scripts are around it.
     depth: usize,
 }
 
 impl Walk<'_> {
-    fn script(&mut self, script: &Script, directory: Option<&str>, depth: usize) {
+    fn script(&mut self, script: &Script, directories: &[String], depth: usize) {
         self.visitor.script(script);
-        let mut directory = directory.map(str::to_owned);
+        let mut directories = directories.to_vec();
         let mut fed_shell = false;
         for part in &script.parts {
             for nested in &part.nested {
-                self.script(nested, directory.as_deref(), depth);
+                self.script(nested, &directories, depth);
             }
             let place = Place {
                 part,
-                directory: directory.as_deref(),
+                directories: &directories,
                 depth,
             };
             for access in part.redirects.iter().filter_map(redirected) {
-                self.visitor.access(&access, place.directory);
+                self.visitor.access(&access, place.directories);
             }
             for assignment in &part.assignments {
                 self.evaluated(&assignment.value.text, place);
@@ -99,15 +130,12 @@ impl Walk<'_> {
                 self.commands(&without_braces(&part.words), place);
             }
             if let Some(target) = cd_target(part) {
-                let from = directory
-                    .filter(|_| !target.text.starts_with('/'))
-                    .map_or(String::new(), |from| from + "/");
-                directory = Some(format!("{from}{}", target.text));
+                step(&mut directories, &target.text);
             }
         }
         if fed_shell {
             for body in &script.heredocs {
-                self.literal(body, directory.as_deref(), depth);
+                self.literal(body, &directories, depth);
             }
         }
     }
@@ -123,7 +151,7 @@ impl Walk<'_> {
             self.visitor.command(&Found {
                 words: &words[at..],
                 text: &text[starts[at]..],
-                directory: place.directory,
+                directories: place.directories,
                 redirects: &place.part.redirects,
                 repeated,
             });
@@ -134,7 +162,7 @@ impl Walk<'_> {
                 self.shell(arguments, place, repeated);
             } else if matches!(name, "eval" | "trap") && !repeated {
                 let script: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
-                self.literal(&script.join(" "), place.directory, place.depth);
+                self.literal(&script.join(" "), place.directories, place.depth);
             } else if EVALUATING.contains(&name) && !repeated {
                 for word in arguments {
                     self.evaluated(&word.text, place);
@@ -154,7 +182,7 @@ impl Walk<'_> {
     fn git(&mut self, words: &[Word], place: Place<'_>, repeated: bool) {
         if !repeated {
             for (_, script) in words.iter().filter_map(|word| word.text.split_once("=!")) {
-                self.literal(script, place.directory, place.depth);
+                self.literal(script, place.directories, place.depth);
             }
         }
         let rest = past_global_options(&words[1..]);
@@ -173,7 +201,7 @@ impl Walk<'_> {
         self.visitor.command(&Found {
             words: &skipped,
             text: &text,
-            directory: place.directory,
+            directories: place.directories,
             redirects,
             repeated,
         });
@@ -189,14 +217,14 @@ impl Walk<'_> {
         if let Some(script) =
             behind.and_then(|rest| rest.iter().find(|word| !word.text.starts_with('-')))
         {
-            self.literal(&script.text, place.directory, place.depth);
+            self.literal(&script.text, place.directories, place.depth);
         }
         if repeated {
             return;
         }
         for redirect in &place.part.redirects {
             if redirect.operator == Operator::Herestring {
-                self.literal(&redirect.target.text, place.directory, place.depth);
+                self.literal(&redirect.target.text, place.directories, place.depth);
             }
         }
     }
@@ -204,14 +232,14 @@ impl Walk<'_> {
     /// Text in which the shell would find a substitution, should it evaluate it.
     fn evaluated(&mut self, text: &str, place: Place<'_>) {
         if text.contains("$(") || text.contains('`') {
-            self.literal(text, place.directory, place.depth);
+            self.literal(text, place.directories, place.depth);
         }
     }
 
-    fn literal(&mut self, script: &str, directory: Option<&str>, depth: usize) {
+    fn literal(&mut self, script: &str, directories: &[String], depth: usize) {
         if depth < MAX_SCRIPT_DEPTH && self.scripts > 0 {
             self.scripts -= 1;
-            self.script(&read(script).script, directory, depth + 1);
+            self.script(&read(script).script, directories, depth + 1);
         }
     }
 
@@ -230,8 +258,29 @@ impl Walk<'_> {
             found.extend(operands(arguments, Kind::Write));
         }
         for access in &found {
-            self.visitor.access(access, place.directory);
+            self.visitor.access(access, place.directories);
         }
+    }
+}
+
+/// Where a `cd` may lead. It may also fail, or an earlier one may have failed, so the places before it stay: as long as
+/// they are few. Of many, the one that is reached if all succeed is kept.
+fn step(directories: &mut Vec<String>, target: &str) {
+    let joined = |from: &String| {
+        let fits = !target.starts_with('/') && from.len() + target.len() < LONGEST_DIRECTORY;
+        fits.then(|| format!("{from}/{target}"))
+    };
+    if directories.len() >= MAX_DIRECTORIES {
+        let likeliest = directories.last().and_then(joined);
+        directories.truncate(MAX_DIRECTORIES - 2);
+        directories.push(target.to_owned());
+        directories.extend(likeliest);
+        return;
+    }
+    let reached: Vec<String> = directories.iter().filter_map(joined).collect();
+    for place in std::iter::once(target.to_owned()).chain(reached) {
+        directories.retain(|known| *known != place);
+        directories.push(place);
     }
 }
 

@@ -17,7 +17,8 @@ pub struct Landmarks<'l> {
 pub fn denied(found: &Found<'_>, landmarks: &Landmarks<'_>) -> Option<&'static str> {
     let (name, arguments) = found.words.split_first()?;
     let name = base_name(&name.text);
-    let root = || operands(arguments).any(|word| landmarks.aim(word, found.directory) == Aim::Root);
+    let root =
+        || operands(arguments).any(|word| landmarks.aim(word, found.directories) == Aim::Root);
     match name {
         "rm" if is_recursive(arguments, &['r', 'R']) && root() => {
             Some("it removes the whole file system")
@@ -59,8 +60,8 @@ pub fn critical_removal<'f>(found: &Found<'f>, landmarks: &Landmarks<'_>) -> Opt
     if !matches!(base_name(&name.text), "rm" | "rmdir") {
         return None;
     }
-    let critical =
-        operands(arguments).find(|word| landmarks.aim(word, found.directory) != Aim::Elsewhere)?;
+    let critical = operands(arguments)
+        .find(|word| landmarks.aim(word, found.directories) != Aim::Elsewhere)?;
     Some(&critical.raw)
 }
 
@@ -73,7 +74,7 @@ enum Aim {
 }
 
 impl Landmarks<'_> {
-    fn aim(&self, word: &Word, directory: Option<&str>) -> Aim {
+    fn aim(&self, word: &Word, directories: &[String]) -> Aim {
         // `$DIR/*` is everything when the variable is empty.
         if word.traits.has(Traits::EXPANSION.or(Traits::PLACE)) {
             let rest = without_expansions(&word.text);
@@ -86,14 +87,16 @@ impl Landmarks<'_> {
         }
         let text = self.expand(&word.text);
         let here = self.aim_of(&text, self.shell);
-        match directory {
-            // Should the `cd` fail, the old directory counts; that much doubt asks, but does not deny.
-            Some(directory) if !text.starts_with('/') => {
-                let there = format!("{}/{text}", self.expand(directory));
-                self.aim_of(&there, self.shell).max(here.min(Aim::Critical))
-            }
-            Some(_) | None => here,
-        }
+        let Some((likeliest, others)) = directories.split_last().filter(|_| !text.starts_with('/'))
+        else {
+            return here;
+        };
+        let there = |directory: &String| {
+            self.aim_of(&format!("{}/{text}", self.expand(directory)), self.shell)
+        };
+        // Should a `cd` fail, another directory counts; that much doubt asks, but does not deny.
+        let doubt = others.iter().map(there).max().unwrap_or(here).max(here);
+        there(likeliest).max(doubt.min(Aim::Critical))
     }
 
     fn aim_of(&self, text: &str, base: &str) -> Aim {

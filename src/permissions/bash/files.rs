@@ -3,9 +3,13 @@
 //! Used by deny and ask rules and for protected paths, so it looks generously: a command with flags that are not known is
 //! taken to touch every operand.
 
+use std::sync::LazyLock;
+
 use super::flags::{Arguments, Flags, Named};
 use super::programs::named_paths;
 use super::script::{Descriptor, Operator, Redirect, Word};
+
+static HERE: LazyLock<Word> = LazyLock::new(|| Word::plain("."));
 
 /// One file that a command touches.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +65,13 @@ pub fn accesses<'w>(name: &str, arguments: &'w [Word]) -> Vec<Access<'w>> {
         "chmod" | "chown" | "chgrp" => CHANGE,
         _ => {
             return match named_paths(name, arguments) {
+                Some(Ok(paths)) if paths.is_empty() && looks_here(name, arguments) => {
+                    vec![Access {
+                        kind: Kind::Read,
+                        text: ".".to_owned(),
+                        word: &HERE,
+                    }]
+                }
                 Some(Ok(paths)) => paths
                     .into_iter()
                     .map(|path| access(Kind::Read, path))
@@ -82,6 +93,17 @@ pub fn accesses<'w>(name: &str, arguments: &'w [Word]) -> Vec<Access<'w>> {
         .map(|path| access(Kind::Write, path))
         .chain(references)
         .collect()
+}
+
+/// Whether a command that names no path looks at the directory that the shell stands in.
+fn looks_here(name: &str, arguments: &[Word]) -> bool {
+    match name {
+        "ls" | "find" | "tree" | "du" | "rg" => true,
+        "grep" | "egrep" | "fgrep" => arguments
+            .iter()
+            .any(|word| word.text.starts_with('-') && word.text.contains(['r', 'R'])),
+        _ => false,
+    }
 }
 
 /// Whether a command of this name reads files, and whether it writes some.

@@ -105,6 +105,14 @@ const GREP: Flags = Flags::with_numbers(
      name-only files-without-match null only-matching count color? no-color heading break show-function context= \
      after-context= before-context= function-context threads= and or not all-match quiet max-count=",
 );
+/// Their commit is taken from the next word, and is HEAD if there is none.
+const AT_COMMIT: [&str; 5] = [
+    "--contains",
+    "--no-contains",
+    "--merged",
+    "--no-merged",
+    "--points-at",
+];
 const LIST_FLAGS: &str = "list sort= format= column? no-column color? no-color contains= no-contains= merged= no-merged= \
      points-at= ignore-case omit-empty";
 const BRANCH: Flags = Flags::new(
@@ -152,8 +160,8 @@ pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
             arguments
         }
         // `git branch -l x` created a branch before git 2.19.
-        "branch" => listing(read(&BRANCH, name, rest)?, &["list"], name)?,
-        "tag" => listing(read(&TAG, name, rest)?, &["list", "l"], name)?,
+        "branch" => listing(read(&BRANCH, name, at_head(rest))?, &["list"], name)?,
+        "tag" => listing(read(&TAG, name, at_head(rest))?, &["list", "l"], name)?,
         "remote" => remote(rest)?,
         "stash" => match rest.split_first() {
             Some((action, rest)) if action.raw == "list" => read(&LOG, "stash list", rest)?,
@@ -234,6 +242,14 @@ fn read<'w>(flags: &Flags, name: &str, words: &'w [Word]) -> Result<Arguments<'w
         .map_err(|flag| format!("`git {name}` is not known to only look with the flag `{flag}`"))
 }
 
+/// The words without a flag at their end that stands for HEAD.
+fn at_head(words: &[Word]) -> &[Word] {
+    match words.split_last() {
+        Some((last, rest)) if AT_COMMIT.contains(&last.text.as_str()) => rest,
+        _ => words,
+    }
+}
+
 /// An operand of `branch` and `tag` is a new name, unless a flag asks for a list.
 fn listing<'w>(
     arguments: Arguments<'w>,
@@ -274,7 +290,13 @@ fn remote(words: &[Word]) -> Result<Arguments<'_>, String> {
 /// `%G` verifies a signature with a configured program. A name that is not built in may stand for such a format.
 fn is_harmless_format(subcommand: &str, value: &str) -> bool {
     let by_fields = matches!(subcommand, "branch" | "tag" | "ls-files" | "ls-tree");
-    !value.contains("%G")
+    let verifies = value.split('%').skip(1).any(|placeholder| {
+        // `%+G?` and its kin print the same with a blank or a newline.
+        placeholder
+            .trim_start_matches(['+', '-', ' '])
+            .starts_with('G')
+    });
+    !verifies
         && !value.contains("signature")
         && (by_fields || value.is_empty() || value.contains('%') || FORMATS.contains(&value))
 }

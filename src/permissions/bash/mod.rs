@@ -17,6 +17,7 @@ mod jq;
 mod parse;
 mod programs;
 mod ps;
+pub(super) mod reach;
 mod reader;
 mod readers;
 pub mod script;

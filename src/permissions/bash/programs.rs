@@ -113,7 +113,7 @@ impl<'p> Command<'_, 'p> {
             Operands::Data => {
                 let fine = match name {
                     "date" => paths.iter().all(|operand| operand.text.starts_with('+')),
-                    "seq" => paths.iter().all(|operand| is_small_number(operand.text)),
+                    "seq" => ends_soon(&paths),
                     _ => true,
                 };
                 if !fine {
@@ -155,14 +155,17 @@ impl<'p> Command<'_, 'p> {
 
     /// The format is data, but for `%n`, which assigns a variable; `-v` evaluates a subscript.
     fn printf(&self) -> Result<Vec<Named<'p>>, String> {
-        let arguments = match self.arguments {
-            [first, rest @ ..] if first.text == "--" => rest,
-            all => all,
+        let format = match self.arguments {
+            [first, rest @ ..] if first.text == "--" => rest.first(),
+            [first, ..] if first.text.starts_with('-') => {
+                return Err("`printf` is not known to only print with a flag".to_owned());
+            }
+            all => all.first(),
         };
-        let format = arguments.first().map_or("", |word| word.text.as_str());
-        if format.starts_with('-') {
-            return Err("`printf` is not known to only print with a flag".to_owned());
+        if format.is_some_and(|format| !format.is_literal()) {
+            return Err("the format of `printf` is expanded by the shell".to_owned());
         }
+        let format = format.map_or_else(String::new, |format| format.text.replace("%%", ""));
         let assigns = format.split('%').skip(1).any(|conversion| {
             let flags = |flag: char| flag.is_ascii_digit() || "-+ #.*'hlLjtz".contains(flag);
             conversion.trim_start_matches(flags).starts_with('n')
@@ -191,11 +194,17 @@ impl<'p> Command<'_, 'p> {
                 && word.text.starts_with('-')
                 && file_tests.contains(&word.text[1..])
         };
+        let compares = |word: &Word| matches!(word.text.as_str(), "-nt" | "-ot" | "-ef");
         let tested = arguments
             .windows(2)
-            .filter(|pair| is_file_test(&pair[0]))
+            .filter(|pair| is_file_test(&pair[0]) || compares(&pair[0]))
             .map(|pair| &pair[1]);
+        let first_operands = arguments
+            .windows(2)
+            .filter(|pair| compares(&pair[1]))
+            .map(|pair| &pair[0]);
         Ok(tested
+            .chain(first_operands)
             .map(|word| Named {
                 text: &word.text,
                 word,
@@ -262,14 +271,15 @@ pub fn is_special(path: &Named<'_>) -> bool {
     let mut components: Vec<&str> = Vec::new();
     let text = path.text;
     let mut rooted = text.starts_with('/');
+    let place = path.word.traits.has(Traits::PLACE.or(Traits::TILDE));
     for component in text
         .split('/')
         .filter(|component| !component.is_empty() && *component != ".")
     {
         if component != ".." {
             components.push(component);
-        } else if components.pop().is_none() {
-            // Enough of these reach the root from anywhere.
+        } else if components.pop().is_none() || (place && components.is_empty()) {
+            // Enough of these reach the root from anywhere, and how deep home lies is not known.
             rooted = true;
         }
     }
@@ -302,17 +312,35 @@ fn reaches_processes(text: &str) -> bool {
     text.starts_with('/') && matches!(components.next(), None | Some("proc" | ".."))
 }
 
-/// Few enough steps for `seq` to end soon.
-fn is_small_number(text: &str) -> bool {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    !digits.is_empty()
-        && digits.len() <= 7
-        && digits
-            .bytes()
-            .all(|byte| byte.is_ascii_digit() || byte == b'.')
+/// Whether `seq` has few enough steps to end soon.
+fn ends_soon(operands: &[Named<'_>]) -> bool {
+    const MOST: f64 = 10_000_000.0;
+    let number = |operand: &Named<'_>| {
+        let digits = operand.text.strip_prefix('-').unwrap_or(operand.text);
+        let plain = |byte: u8| byte.is_ascii_digit() || byte == b'.';
+        (digits.len() <= 12 && digits.bytes().all(plain))
+            .then(|| operand.text.parse::<f64>().ok())
+            .flatten()
+    };
+    let Some(numbers) = operands.iter().map(number).collect::<Option<Vec<f64>>>() else {
+        return false;
+    };
+    let (distance, step) = match numbers.as_slice() {
+        [] => (0.0, 1.0),
+        [last] => (*last, 1.0),
+        [first, last] => (last - first, 1.0),
+        [first, step, last] => (last - first, *step),
+        _ => return false,
+    };
+    (distance / step).abs() <= MOST
 }
 
 fn is_count(text: &str) -> bool {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
-    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    match digits.strip_prefix("0x") {
+        Some(hexadecimal) => {
+            !hexadecimal.is_empty() && hexadecimal.bytes().all(|byte| byte.is_ascii_hexdigit())
+        }
+        None => !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()),
+    }
 }

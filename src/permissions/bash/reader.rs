@@ -216,8 +216,9 @@ pub(super) struct Draft {
     text: String,
     traits: Traits,
     started: bool,
-    /// Where in `raw` the first open brace stands.
-    open_brace: Option<usize>,
+    /// For each open brace, whether a comma or `..` stands in it; and up to where `raw` was looked at for that.
+    open_braces: Vec<bool>,
+    looked_at: usize,
 }
 
 impl Draft {
@@ -239,17 +240,18 @@ impl Draft {
         self.traits.add(kind);
     }
 
-    /// `{a,b}` and `{1..3}` are expanded, `{}` and `@{1}` are not. Quotes inside are not looked at: in doubt it expands.
+    /// `{a,b}` and `{1..3}` are expanded, `{}` and `@{1}..@{2}` are not. Quotes inside are not looked at: in doubt it
+    /// expands.
     fn brace(&mut self, byte: u8) {
-        match self.open_brace {
-            None if byte == b'{' => self.open_brace = Some(self.raw.len()),
-            Some(open) if byte == b'}' => {
-                let inside = &self.raw[open..];
-                if inside.contains(',') || inside.contains("..") {
-                    self.traits.add(Traits::BRACE);
-                }
-            }
-            None | Some(_) => {}
+        let new = &self.raw[self.looked_at..];
+        if let Some(expands) = self.open_braces.last_mut() {
+            *expands |= new.contains(',') || new.contains("..");
+        }
+        self.looked_at = self.raw.len();
+        if byte == b'{' {
+            self.open_braces.push(false);
+        } else if self.open_braces.pop() == Some(true) {
+            self.traits.add(Traits::BRACE);
         }
     }
 

@@ -5,7 +5,8 @@ use super::script::Word;
 
 /// The files that a print-only sed reads; the error says what is not accepted.
 pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
-    let mut scripts: Vec<&str> = Vec::new();
+    let mut scripts: Vec<&Word> = Vec::new();
+    let mut attached: Vec<&str> = Vec::new();
     let mut operands: Vec<Named<'_>> = Vec::new();
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
@@ -24,12 +25,10 @@ pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
         for (at, letter) in text.char_indices().skip(1) {
             match letter {
                 'n' | 'E' | 'r' | 'z' => continue,
-                'e' if at + 1 < text.len() => scripts.push(&text[at + 1..]),
-                'e' => scripts.push(
-                    rest.next()
-                        .map(|word| word.text.as_str())
-                        .ok_or("sed -e needs a script")?,
-                ),
+                'e' if at + 1 < text.len() && word.is_literal() => attached.push(&text[at + 1..]),
+                'e' if at + 1 == text.len() => {
+                    scripts.push(rest.next().ok_or("sed -e needs a script")?);
+                }
                 _ => {
                     return Err(format!(
                         "`sed` is not known to only read with the flag `{text}`"
@@ -39,13 +38,21 @@ pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
             break;
         }
     }
-    if scripts.is_empty() {
+    if scripts.is_empty() && attached.is_empty() {
         if operands.is_empty() {
             return Err("sed needs a script".to_owned());
         }
-        scripts.push(operands.remove(0).text);
+        scripts.push(operands.remove(0).word);
     }
-    for script in scripts {
+    // What the shell puts into a script is not known here, not even for `"$HOME"`.
+    if let Some(expanded) = scripts.iter().find(|script| !script.is_literal()) {
+        return Err(format!(
+            "the sed script `{}` is expanded by the shell",
+            expanded.raw
+        ));
+    }
+    attached.extend(scripts.iter().map(|script| script.text.as_str()));
+    for script in attached {
         if !prints_only(script) {
             return Err(format!("the sed script `{script}` may do more than print"));
         }

@@ -85,7 +85,7 @@ fn timeout(mut words: &[Word]) -> Option<&[Word]> {
             return None;
         }
         words = match first.text.as_str() {
-            "--foreground" | "--preserve-status" | "-v" | "--verbose" => rest,
+            "--foreground" | "-f" | "--preserve-status" | "-p" | "-v" | "--verbose" => rest,
             "-k" | "--kill-after" | "-s" | "--signal" => {
                 let (value, rest) = rest.split_first()?;
                 if !is_setting(value) {
@@ -94,6 +94,12 @@ fn timeout(mut words: &[Word]) -> Option<&[Word]> {
                 rest
             }
             text if text.starts_with("--kill-after=") || text.starts_with("--signal=") => rest,
+            text if text.starts_with("-k") || text.starts_with("-s") => {
+                if !text[2..].bytes().all(is_plain) {
+                    return None;
+                }
+                rest
+            }
             text => return is_duration(text).then_some(rest),
         };
     }
@@ -141,12 +147,11 @@ fn stdbuf(mut words: &[Word]) -> Option<&[Word]> {
 }
 
 fn is_setting(word: &Word) -> bool {
-    word.is_literal()
-        && !word.text.is_empty()
-        && word
-            .text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'.')
+    word.is_literal() && !word.text.is_empty() && word.text.bytes().all(is_plain)
+}
+
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'.'
 }
 
 fn is_duration(text: &str) -> bool {
@@ -183,6 +188,7 @@ mod tests {
             "timeout 5 ls",
             "timeout -k 5 -s KILL 30s ls",
             "timeout --signal=9 1.5m ls",
+            "timeout -k5 -sKILL -v 9 ls",
             "nice ls",
             "nice -n 10 ls",
             "nice -n-5 ls",
@@ -202,6 +208,7 @@ mod tests {
         for text in [
             "timeout ls",
             "timeout -x 5 ls",
+            "timeout -s$X 5 ls",
             "timeout 5",
             "nice -20 ls",
             "nohup",

@@ -1,4 +1,4 @@
-//! The shared cases, every one of them.
+//! The shared cases, every one of them, and our own of the same kind.
 
 use std::path::Path;
 
@@ -10,6 +10,11 @@ use crate::permissions::check::check_case;
 const BASH: &str = include_str!("../../../tests/fixtures/security/bash_cases.jsonl");
 const PERMISSION: &str = include_str!("../../../tests/fixtures/security/permission_cases.jsonl");
 
+/// Made clause by clause from the agreed text, on both sides of each line.
+const OWN_BASH: &str = include_str!("../../../tests/fixtures/security/own_bash_cases.jsonl");
+const OWN_PERMISSION: &str =
+    include_str!("../../../tests/fixtures/security/own_permission_cases.jsonl");
+
 fn cases(text: &str) -> impl Iterator<Item = Value> {
     text.lines()
         .map(|line| serde_json::from_str(line).expect("a case is JSON"))
@@ -17,8 +22,27 @@ fn cases(text: &str) -> impl Iterator<Item = Value> {
 
 #[test]
 fn every_shared_command_is_classified_as_agreed() {
+    classified_as_agreed(BASH);
+}
+
+#[test]
+fn every_command_of_our_own_is_classified_as_agreed() {
+    classified_as_agreed(OWN_BASH);
+}
+
+#[test]
+fn every_shared_call_is_decided_as_agreed() {
+    decided_as_agreed(PERMISSION);
+}
+
+#[test]
+fn every_call_of_our_own_is_decided_as_agreed() {
+    decided_as_agreed(OWN_PERMISSION);
+}
+
+fn classified_as_agreed(text: &str) {
     let mut wrong = Vec::new();
-    for case in cases(BASH) {
+    for case in cases(text) {
         let command = case["command"].as_str().expect("a case has a command");
         let found = classify_in(command, Path::new("/repo"));
         if Some(found.read_only) != case["readonly"].as_bool() {
@@ -33,10 +57,9 @@ fn every_shared_command_is_classified_as_agreed() {
     );
 }
 
-#[test]
-fn every_shared_call_is_decided_as_agreed() {
+fn decided_as_agreed(text: &str) {
     let mut wrong = Vec::new();
-    for (line, case) in PERMISSION.lines().zip(cases(PERMISSION)) {
+    for (line, case) in text.lines().zip(cases(text)) {
         let found: Value = serde_json::from_str(&check_case(line)).expect("an answer is JSON");
         if found["decision"] != case["expect"] {
             wrong.push(format!("{case}\n  found: {found}"));

@@ -1,8 +1,10 @@
 //! Tests of the whole of a decision; parts have their own beside them.
 
 mod cases;
+mod clauses;
 mod decisions;
 mod lessons;
+mod more_lessons;
 mod path_lessons;
 mod properties;
 mod semantics;

@@ -7,7 +7,7 @@ use proptest::prelude::{
 };
 
 use super::Call;
-use crate::permissions::bash::{classify, is_concurrency_safe, last_words, read};
+use crate::permissions::bash::{classify, classify_in, is_concurrency_safe, last_words, read};
 
 /// Pieces of shell that meet in odd ways.
 fn token() -> impl Strategy<Value = String> {
@@ -174,8 +174,19 @@ fn everything(command: &str) {
         .decision();
 }
 
+/// Quick by default; `PROPTEST_CASES` asks for more.
+fn cases() -> u32 {
+    std::env::var("PROPTEST_CASES")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(512)
+}
+
+/// How long any of these may take, even in a debug build on a busy machine.
+const A_MOMENT: Duration = Duration::from_secs(2);
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_text_is_decided(text in any::<String>()) {
@@ -189,7 +200,9 @@ proptest! {
 
     #[test]
     fn any_pieces_of_shell_are_decided(text in script()) {
+        let start = Instant::now();
         everything(&text);
+        prop_assert!(start.elapsed() < A_MOMENT, "{text}");
     }
 
     #[test]
@@ -249,6 +262,58 @@ proptest! {
     }
 
     #[test]
+    fn a_second_command_never_makes_a_reader(text in script(), more in script()) {
+        let whole = read(&text).refused.is_none() && !text.contains("<<") && !text.contains('#');
+        if whole && !text.trim().is_empty() && !classify(&text).read_only {
+            for joint in ["; ", " && ", " | ", "\n"] {
+                let longer = format!("{text}{joint}{more}");
+                prop_assert!(!classify(&longer).read_only, "{longer}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_allowed_unasked_is_read_only(text in script()) {
+        if Call::bash(&text).decision() == "allow" {
+            prop_assert!(classify_in(&text, std::path::Path::new("/repo")).read_only, "{text}");
+        }
+    }
+
+    #[test]
+    fn without_its_allow_rule_nothing_is_wider(text in script(), allow in rule(), other in rule(), mode in mode()) {
+        let call = || Call::bash(&text).allow(other).mode(mode);
+        let (with, without) = (call().allow(allow).decision(), call().decision());
+        prop_assert!(with == without || without != "allow", "{with} became {without}");
+    }
+
+    #[test]
+    fn plan_mode_allows_nothing_that_default_mode_asks_about(text in script(), allow in rule()) {
+        let call = |mode: &str| Call::bash(&text).allow(allow).mode(mode).decision();
+        prop_assert!(call("plan") != "allow" || call("default") == "allow");
+    }
+
+    #[test]
+    fn quotes_and_blanks_lift_no_denial(words in prop::collection::vec("[a-z]{1,6}x", 1..5), quote in prop::sample::select(vec!["'", "\""])) {
+        let rule = format!("Bash({})", words.join(" "));
+        let quoted: Vec<String> = words.iter().map(|word| format!("{quote}{word}{quote}")).collect();
+        for command in [words.join("   "), quoted.join(" "), format!("/usr/bin/{}", words.join(" ")), format!("sudo {}", quoted.join("\t"))] {
+            prop_assert!(Call::bash(&command).allow("Bash").deny(&rule).decision() == "deny", "{command} {rule}");
+        }
+    }
+
+    #[test]
+    fn any_path_is_decided(path in any::<String>(), pattern in "[a-c/*?.\\[\\]!~\\\\-]{0,12}", target in "[a-c/.]{0,12}") {
+        let start = Instant::now();
+        for tool in ["Read", "Write", "Glob"] {
+            let input = serde_json::json!({ "file_path": path, "path": path, "pattern": pattern });
+            let call = || Call::new(tool, input.clone()).deny(&format!("Read({pattern})")).link("/repo/a", &target).link("/repo/a/b", "../c");
+            let (before, after) = (call().decision(), call().allow("Read(//**)").decision());
+            prop_assert!(before != "deny" || after == "deny");
+        }
+        prop_assert!(start.elapsed() < A_MOMENT);
+    }
+
+    #[test]
     fn any_rule_is_parsed_or_explained(text in any::<String>()) {
         let mut rules = crate::permissions::Rules::default();
         let source = crate::permissions::Source("a test".to_owned());
@@ -293,6 +358,39 @@ fn deep_nesting_neither_overflows_nor_hangs() {
         "'",
         "<<E\n",
         "echo \"`",
+        "<<'E'\n",
+        ">(",
+        "while ",
+        "until ls; do ",
+        "if ls; then ",
+        "select i in ",
+        "coproc ",
+        "function f { ",
+        "[[ ",
+        "{a,",
+        "{",
+        "\"",
+        "$'",
+        "$\"",
+        "${x[",
+        "cd a; ",
+        "cd a && cat b; ",
+        "A=1 ",
+        "A=$(",
+        "xargs ",
+        "find . -exec ",
+        "bash -c \"",
+        "> a ",
+        "2>&1 ",
+        "*",
+        "[a",
+        "~/",
+        "../",
+        "; ",
+        "& ",
+        "| ls ",
+        "#",
+        "\\\n",
     ];
     for (open, close) in opens.iter().flat_map(|open| [(open, ""), (open, ")")]) {
         let text = format!("{}ls{}", open.repeat(10_000), close.repeat(10_000));

@@ -82,13 +82,15 @@ fn the_answer_names_the_rule_and_its_source() {
         answer,
         json!({ "decision": "deny", "reason": reason, "rule": "Bash(rm *)" })
     );
-    assert!(check_case("nonsense").starts_with("{\"error\":"));
+    // What is no case is not allowed, and says so.
+    assert!(check_case("nonsense").starts_with("{\"decision\":\"ask\""));
+    assert!(check_case("nonsense").contains("\"error\":"));
     assert!(check_case("{\"tool\":\"Bash\",\"mode\":\"x\"}").contains("there is no mode"));
     assert_eq!(
         classify_case("{\"command\":\"ls\"}"),
         r#"{"readonly":true,"reason":"every command in it only reads"}"#
     );
-    assert!(classify_case("{}").starts_with("{\"error\":"));
+    assert!(classify_case("{}").starts_with("{\"readonly\":false"));
 }
 
 #[test]

@@ -33,13 +33,16 @@ const REPORT: usize = 4 * 1024;
 const LONGEST_ARGUMENT: usize = 100_000;
 
 /// What git must not do when nobody was asked: take locks, or run what a repository's configuration names.
-const HARMLESS_GIT: [(&str, &str); 6] = [
+const HARMLESS_GIT: [(&str, &str); 9] = [
     ("GIT_OPTIONAL_LOCKS", "0"),
-    ("GIT_CONFIG_COUNT", "2"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_CONFIG_COUNT", "3"),
     ("GIT_CONFIG_KEY_0", "core.fsmonitor"),
     ("GIT_CONFIG_VALUE_0", "false"),
     ("GIT_CONFIG_KEY_1", "core.hooksPath"),
     ("GIT_CONFIG_VALUE_1", "/dev/null"),
+    ("GIT_CONFIG_KEY_2", "log.showSignature"),
+    ("GIT_CONFIG_VALUE_2", "false"),
 ];
 
 /// Whether a person, or a rule of theirs, stands behind a command.

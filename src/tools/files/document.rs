@@ -22,6 +22,7 @@ use super::place::Place;
 use super::saved::Saved;
 use super::stamp::{ContentHash, Stamp};
 use super::text::{Encoding, Ending, NotText, Text};
+use crate::permissions::Places;
 use crate::protocol::FileDiff;
 use crate::tools::{Environment, NotLogged, ToolCx};
 
@@ -83,16 +84,26 @@ pub struct FileChange {
 
 impl Document {
     /// Opens the file at `path`, which must exist and be as it was read.
-    pub fn open(path: &Path, need: Need, env: &Environment) -> Result<Self, FileError> {
-        match locate(path)? {
+    pub fn open(
+        path: &Path,
+        need: Need,
+        env: &Environment,
+        places: &Places,
+    ) -> Result<Self, FileError> {
+        match decided(path, places)? {
             Located::Existing(real) => Self::existing(path, &real, need, env),
             Located::Missing { .. } => Err(missing(path, &env.workspace)),
         }
     }
 
     /// Like [`open`](Self::open), but a file that does not exist is an empty document.
-    pub fn open_or_new(path: &Path, need: Need, env: &Environment) -> Result<Self, FileError> {
-        match locate(path)? {
+    pub fn open_or_new(
+        path: &Path,
+        need: Need,
+        env: &Environment,
+        places: &Places,
+    ) -> Result<Self, FileError> {
+        match decided(path, places)? {
             Located::Existing(real) => Self::existing(path, &real, need, env),
             Located::Missing { directory, missing } => Self::new(path, directory, missing, env),
         }
@@ -351,6 +362,23 @@ impl Document {
             change,
             other_links: written.other_links,
         })
+    }
+}
+
+/// Where a path leads, if that is where it led when the call was decided on. From here on the answer is used and the
+/// path is not followed again.
+fn decided(path: &Path, places: &Places) -> Result<Located, FileError> {
+    let located = locate(path)?;
+    let real = match &located {
+        Located::Existing(real) => real.clone(),
+        Located::Missing { directory, missing } => {
+            directory.join(missing.iter().collect::<PathBuf>())
+        }
+    };
+    if places.admit(&real) {
+        Ok(located)
+    } else {
+        Err(FileError::Moved { path: shown(path) })
     }
 }
 

@@ -63,6 +63,11 @@ pub enum FileError {
     Changed { path: String },
     #[error("{path} has come into being since the call began. Read it before writing to it")]
     Appeared { path: String },
+    #[error(
+        "{path} leads somewhere else than when the call was decided on: a link or directory changed while it was being \
+         decided; try again"
+    )]
+    Moved { path: String },
     #[error("The call was given up before it had changed anything")]
     GivenUp,
     #[error("{message}")]

@@ -21,6 +21,8 @@ pub mod part;
 pub mod path;
 pub mod pdf;
 pub mod place;
+#[cfg(test)]
+mod race;
 pub mod saved;
 #[cfg(test)]
 pub mod scratch;

@@ -12,6 +12,7 @@ use super::error::FileError;
 use super::path::{is_inside, shown, similar_names};
 use super::place::open_real;
 use super::stamp::Stamp;
+use crate::permissions::Places;
 
 /// A regular file, open for reading.
 #[derive(Debug)]
@@ -25,7 +26,7 @@ pub struct Source {
 
 /// Opens the regular file at `path`, links followed. Names that are near a missing one are told for directories of
 /// the workspace only: elsewhere nobody has allowed to look around.
-pub fn open(path: &Path, workspace: &Path) -> Result<Source, FileError> {
+pub fn open(path: &Path, workspace: &Path, places: &Places) -> Result<Source, FileError> {
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => missing(path, workspace),
         _ => FileError::io("read", path, &error),
@@ -33,6 +34,9 @@ pub fn open(path: &Path, workspace: &Path) -> Result<Source, FileError> {
     let metadata = path.metadata().map_err(failed)?;
     check_type(path, metadata.file_type())?;
     let real = path.canonicalize().map_err(failed)?;
+    if !places.admit(&real) {
+        return Err(FileError::Moved { path: shown(path) });
+    }
     let file = open_real(&real).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     check_type(path, metadata.file_type())?;
@@ -106,10 +110,12 @@ mod tests {
     use std::path::Path;
 
     use super::open;
+    use crate::permissions::Places;
 
     /// What is said about a path that is no regular file. An open that waited would wait here for ever.
     fn refused(path: &Path) -> String {
-        let error = open(path, Path::new("/nowhere")).expect_err("not a regular file");
+        let error =
+            open(path, Path::new("/nowhere"), &Places::default()).expect_err("not a regular file");
         error.to_string()
     }
 
@@ -143,7 +149,9 @@ mod tests {
         let dir = tempfile::tempdir().expect("a temporary directory");
         std::fs::write(dir.path().join("config.toml"), "").expect("write");
         let wrong = dir.path().join("confg.toml");
-        let error = |workspace: &Path| open(&wrong, workspace).map_err(|error| error.to_string());
+        let error = |workspace: &Path| {
+            open(&wrong, workspace, &Places::default()).map_err(|error| error.to_string())
+        };
         let suggestion = format!("Did you mean {}?", dir.path().join("config.toml").display());
         assert!(error(dir.path()).is_err_and(|text| text.ends_with(&suggestion)));
         assert!(error(Path::new("/nowhere")).is_err_and(|text| !text.contains("config.toml")));
@@ -152,7 +160,8 @@ mod tests {
     #[test]
     fn a_missing_directory_is_named() {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        let error = open(&dir.path().join("a/b/c"), dir.path()).expect_err("missing");
+        let error =
+            open(&dir.path().join("a/b/c"), dir.path(), &Places::default()).expect_err("missing");
         let expected = format!("the nearest that does is {}", dir.path().display());
         assert!(error.to_string().ends_with(&expected), "{error}");
     }

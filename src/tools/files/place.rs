@@ -6,8 +6,8 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 
@@ -123,29 +123,76 @@ pub fn open_real(real: &Path) -> io::Result<File> {
     Ok(File::from(open_without_links(real, READING)?))
 }
 
-#[cfg(target_os = "linux")]
+/// A directory that a search starts at, held open: what is opened below it is below it, whatever is swapped meanwhile.
+#[derive(Debug)]
+pub struct Anchor(OwnedFd);
+
+impl Anchor {
+    /// At `real`, a path without links.
+    pub fn at(real: &Path) -> io::Result<Self> {
+        Ok(Self(open_without_links(real, DIRECTORY)?))
+    }
+
+    /// Opens the file at `path`, seen from here, for reading. No link on the way is followed.
+    pub fn open(&self, path: &Path) -> io::Result<File> {
+        Ok(File::from(open_below(self.0.as_fd(), path, READING)?))
+    }
+}
+
 fn open_without_links(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
-    use rustix::fs::{CWD, ResolveFlags, openat2};
+    let below = path
+        .strip_prefix("/")
+        .map_err(|_| io::ErrorKind::InvalidInput)?;
+    if below.as_os_str().is_empty() {
+        return Ok(rustix::fs::open("/", flags, Mode::empty())?);
+    }
+    let root = rustix::fs::open("/", DIRECTORY, Mode::empty())?;
+    open_below(root.as_fd(), below, flags)
+}
+
+#[cfg(target_os = "linux")]
+fn open_below(directory: BorrowedFd<'_>, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    use rustix::fs::{ResolveFlags, openat2};
     use rustix::io::Errno;
 
-    let opened = rustix::io::retry_on_intr(|| {
-        openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
-    });
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let opened =
+        rustix::io::retry_on_intr(|| openat2(directory, path, flags, Mode::empty(), resolve));
     match opened {
         // Kernels before 5.6, and sandboxes that do not know the call.
-        Err(Errno::NOSYS | Errno::PERM) => open_last_without_link(path, flags),
+        Err(Errno::NOSYS | Errno::PERM) => open_step_by_step(directory, path, flags),
         opened => Ok(opened?),
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn open_without_links(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
-    open_last_without_link(path, flags)
+fn open_below(directory: BorrowedFd<'_>, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    open_step_by_step(directory, path, flags)
 }
 
-fn open_last_without_link(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
-    Ok(rustix::fs::open(
-        path,
+/// One name after the other, none of which may be a link.
+fn open_step_by_step(directory: BorrowedFd<'_>, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    let names: Vec<&OsStr> = path
+        .components()
+        .map(|component| match component {
+            Component::Normal(name) => Ok(name),
+            Component::CurDir
+            | Component::ParentDir
+            | Component::RootDir
+            | Component::Prefix(_) => Err(io::Error::from(io::ErrorKind::InvalidInput)),
+        })
+        .collect::<io::Result<_>>()?;
+    let (last, parents) = names.split_last().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut held: Option<OwnedFd> = None;
+    for name in parents {
+        let from = held.as_ref().map_or(directory, AsFd::as_fd);
+        let next = rustix::fs::openat(from, *name, DIRECTORY | OFlags::NOFOLLOW, Mode::empty())?;
+        held = Some(next);
+    }
+    let from = held.as_ref().map_or(directory, AsFd::as_fd);
+    Ok(rustix::fs::openat(
+        from,
+        *last,
         flags | OFlags::NOFOLLOW,
         Mode::empty(),
     )?)
@@ -156,7 +203,7 @@ mod tests {
     use std::io::Read;
     use std::os::unix::fs::symlink;
 
-    use super::{Place, open_real};
+    use super::{Anchor, DIRECTORY, Place, READING, open_real, open_step_by_step};
 
     #[test]
     fn a_directory_swapped_for_a_link_is_not_followed() {
@@ -176,6 +223,35 @@ mod tests {
         file.read_to_string(&mut text).expect("read");
         assert_eq!(text, "inside");
         assert!(open_real(&root.join("inside/file")).is_err());
+    }
+
+    #[test]
+    fn nothing_below_an_anchor_leads_out_of_it_on_old_kernels_either() {
+        use std::os::fd::AsFd;
+
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let root = dir.path().canonicalize().expect("it exists");
+        std::fs::create_dir_all(root.join("in/sub")).expect("mkdir");
+        std::fs::create_dir_all(root.join("out")).expect("mkdir");
+        std::fs::write(root.join("in/sub/file"), "inside").expect("write");
+        std::fs::write(root.join("out/file"), "outside").expect("write");
+        symlink(root.join("out"), root.join("in/link")).expect("link");
+        symlink(root.join("out/file"), root.join("in/file")).expect("link");
+        let anchor = Anchor::at(&root.join("in")).expect("a directory");
+        let start = rustix::fs::open(root.join("in"), DIRECTORY, rustix::fs::Mode::empty())
+            .expect("a directory");
+        for (path, opens) in [
+            ("sub/file", true),
+            ("link/file", false),
+            ("file", false),
+            ("../out/file", false),
+            ("/etc/hosts", false),
+        ] {
+            let path = std::path::Path::new(path);
+            assert_eq!(anchor.open(path).is_ok(), opens, "{}", path.display());
+            let by_hand = open_step_by_step(start.as_fd(), path, READING);
+            assert_eq!(by_hand.is_ok(), opens, "{}", path.display());
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::{Glob, Input, run};
+use crate::permissions::Places;
 use crate::tools::off_limits::OffLimits;
 use crate::tools::tree::fixture::Tree;
 use crate::tools::{Tool, ToolError, ToolErrorKind, ToolOutput, input_schema};
@@ -17,7 +18,14 @@ async fn find_in(cwd: &Path, pattern: &str, path: Option<&str>) -> Result<ToolOu
         pattern: pattern.into(),
         path: path.map(Into::into),
     };
-    run(input, cwd, &CancellationToken::new(), OffLimits::default()).await
+    run(
+        input,
+        cwd,
+        &CancellationToken::new(),
+        OffLimits::default(),
+        Places::default(),
+    )
+    .await
 }
 
 /// What is found in a tree, without its root.
@@ -232,7 +240,14 @@ async fn a_cancelled_call_says_so() {
         pattern: "*".into(),
         path: None,
     };
-    let result = run(input, tree.root(), &cancel, OffLimits::default()).await;
+    let result = run(
+        input,
+        tree.root(),
+        &cancel,
+        OffLimits::default(),
+        Places::default(),
+    )
+    .await;
     assert_eq!(
         result.map_err(|error| error.kind),
         Err(ToolErrorKind::Cancelled)

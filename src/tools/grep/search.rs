@@ -16,6 +16,7 @@ use ignore::{DirEntry, ParallelVisitor, ParallelVisitorBuilder, WalkState};
 use super::query::Root;
 use super::sink::FileSink;
 use super::{OutputMode, Query};
+use crate::tools::files::place::Anchor;
 use crate::tools::off_limits::OffLimits;
 use crate::tools::tree::first::{Entry, First, Hand, Key};
 use crate::tools::tree::{self, Stop, Unread};
@@ -46,9 +47,18 @@ pub(super) struct Hit {
 }
 
 /// Searches. What is found depends on the tree alone, unless `stop` is set before the end.
-pub(super) fn search(query: &Query, off_limits: &OffLimits, stop: &Stop) -> Found {
+///
+/// `start` is where the root really is. Files are opened below a handle of it: what is swapped for a link while the
+/// search runs is not searched.
+pub(super) fn search(query: &Query, start: &Path, off_limits: &OffLimits, stop: &Stop) -> Found {
+    let anchor = match &query.root {
+        Root::File(_) => start.parent().map(Anchor::at),
+        Root::Directory(_) => Some(Anchor::at(start)),
+    };
     let shared = Shared {
         query,
+        start,
+        anchor: anchor.unwrap_or_else(|| Anchor::at(start)),
         stop,
         first: First::new(query.limit),
         searched: AtomicUsize::new(0),
@@ -81,6 +91,8 @@ pub(super) fn search(query: &Query, off_limits: &OffLimits, stop: &Stop) -> Foun
 
 struct Shared<'a> {
     query: &'a Query,
+    start: &'a Path,
+    anchor: io::Result<Anchor>,
     stop: &'a Stop,
     first: First<Hit>,
     searched: AtomicUsize,
@@ -96,6 +108,22 @@ struct Worker<'a> {
 }
 
 impl<'a> Shared<'a> {
+    fn open(&self, path: &Path) -> io::Result<File> {
+        let anchor = self.anchor.as_ref().map_err(io::Error::kind)?;
+        let file = match &self.query.root {
+            Root::File(_) => anchor.open(Path::new(self.start.file_name().unwrap_or_default()))?,
+            Root::Directory(root) => {
+                let below = path.strip_prefix(root).unwrap_or(path);
+                anchor.open(below)?
+            }
+        };
+        if file.metadata()?.is_file() {
+            Ok(file)
+        } else {
+            Err(io::Error::other("it is no regular file any more"))
+        }
+    }
+
     fn worker(&'a self, binary: BinaryDetection) -> Worker<'a> {
         let query = self.query;
         let searcher = SearcherBuilder::new()
@@ -178,7 +206,7 @@ impl Worker<'_> {
 
     fn search_file(&mut self, path: &Path) {
         let Shared { query, stop, .. } = *self.shared;
-        let file = match File::open(path) {
+        let file = match self.shared.open(path) {
             Ok(file) => file,
             Err(error) => return self.unread.note_file(path, &error),
         };

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{Grep, Input, OutputMode, Query, report, run, search};
+use crate::permissions::Places;
 use crate::tools::off_limits::OffLimits;
 use crate::tools::tree::Stop;
 use crate::tools::tree::fixture::Tree;
@@ -19,7 +20,16 @@ use crate::tools::{Tool, ToolErrorKind, input_schema};
 /// What a search in the tree tells the model, without the tree's root.
 async fn grep_from(tree: &Tree, cwd: &Path, input: Value) -> String {
     let input: Input = serde_json::from_value(input).expect("the input fits the schema");
-    tree.told(run(input, cwd, &CancellationToken::new(), OffLimits::default()).await)
+    tree.told(
+        run(
+            input,
+            cwd,
+            &CancellationToken::new(),
+            OffLimits::default(),
+            Places::default(),
+        )
+        .await,
+    )
 }
 
 async fn grep(tree: &Tree, input: Value) -> String {
@@ -377,7 +387,14 @@ async fn a_cancelled_call_says_so() {
         pattern: "x".into(),
         ..Input::default()
     };
-    let result = run(input, tree.root(), &cancel, OffLimits::default()).await;
+    let result = run(
+        input,
+        tree.root(),
+        &cancel,
+        OffLimits::default(),
+        Places::default(),
+    )
+    .await;
     assert_eq!(
         result.map_err(|error| error.kind),
         Err(ToolErrorKind::Cancelled)
@@ -396,7 +413,7 @@ fn a_stopped_search_is_marked_as_partial() {
         let query = Query::new(&input, tree.root()).expect("a query");
         let stop = Stop::default();
         stop.set();
-        let found = search(&query, &OffLimits::default(), &stop);
+        let found = search(&query, &start(&query), &OffLimits::default(), &stop);
         assert!(found.stopped && found.files.is_empty());
         assert_eq!(
             report::text(&query, &found),
@@ -421,7 +438,12 @@ fn a_result_beyond_all_use_is_cut_and_marked() {
     let query = Query::new(&input, tree.root()).expect("a query");
     let text = report::text(
         &query,
-        &search(&query, &OffLimits::default(), &Stop::default()),
+        &search(
+            &query,
+            &start(&query),
+            &OffLimits::default(),
+            &Stop::default(),
+        ),
     );
     let told: Vec<&str> = text.lines().collect();
     assert_eq!(told.len(), 100_001);
@@ -496,7 +518,7 @@ proptest! {
             ..Input::default()
         };
         let query = Query::new(&input, tree.root()).expect("a query");
-        let text = report::text(&query, &search(&query, &OffLimits::default(), &Stop::default()));
+        let text = report::text(&query, &search(&query, &start(&query), &OffLimits::default(), &Stop::default()));
         if expected.is_empty() {
             expected.push("No matches found".into());
         }
@@ -523,7 +545,7 @@ proptest! {
                 ..Input::default()
             };
             let query = Query::new(&input, tree.root()).expect("a query");
-            report::text(&query, &search(&query, &OffLimits::default(), &Stop::default()))
+            report::text(&query, &search(&query, &start(&query), &OffLimits::default(), &Stop::default()))
         };
         let whole = told(None);
         let head: Vec<&str> = whole.lines().take(limit as usize).collect();
@@ -541,4 +563,9 @@ fn line() -> impl Strategy<Value = String> {
         Just("A")
     ];
     prop::collection::vec(piece, 0..5).prop_map(|pieces| pieces.concat())
+}
+
+/// Where a query really starts.
+fn start(query: &Query) -> PathBuf {
+    crate::tools::tree::decided(query.root.path(), &Places::default()).expect("it is there")
 }

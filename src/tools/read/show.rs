@@ -9,6 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use super::DEFAULT_VIEW;
+use crate::permissions::Places;
 use crate::protocol::{Image, ResultBlock};
 use crate::tools::files::error::human_size;
 use crate::tools::files::image::{self, Format};
@@ -77,9 +78,10 @@ pub fn show(
     path: &Path,
     view: View,
     workspace: &Path,
+    places: &Places,
     cancelled: &dyn Fn() -> bool,
 ) -> Result<Shown, FileError> {
-    let source = open(path, workspace)?;
+    let source = open(path, workspace, places)?;
     let reading = Reading {
         path,
         view,

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::show::show;
 use super::{Input, Read};
 use crate::permissions::Grant;
+use crate::permissions::Places;
 use crate::protocol::{Image, ResultBlock};
 use crate::tools::files::image::tests::png;
 use crate::tools::files::scratch::Scratch;
@@ -336,7 +337,13 @@ async fn what_a_cancelled_read_found_does_not_count_as_shown() {
     let input: Input = serde_json::from_value(json!({"file_path": "a"})).expect("an input");
     for name in ["a", "n.ipynb"] {
         // The thread of a cancelled call comes this far, and nobody takes what it has found.
-        let found = show(&scratch.path(name), input.view(), &scratch.root, &|| false);
+        let found = show(
+            &scratch.path(name),
+            input.view(),
+            &scratch.root,
+            &Places::default(),
+            &|| false,
+        );
         drop(found.expect("readable"));
         scratch.cx.cancel.cancel();
         let cancelled = scratch.call(&Read, json!({"file_path": name})).await;

@@ -19,8 +19,9 @@ use tokio_util::sync::CancellationToken;
 pub mod first;
 pub mod names;
 
+use crate::permissions::Places;
 use crate::tools::ToolError;
-use crate::tools::files::path;
+use crate::tools::files::{FileError, path};
 use crate::tools::off_limits::OffLimits;
 
 /// A search that takes longer gives what it has found until then, and says so.
@@ -187,6 +188,18 @@ pub fn root(input: Option<&str>, cwd: &Path) -> Result<PathBuf, ToolError> {
         return Ok(std::fs::canonicalize(&path).unwrap_or(path));
     }
     Ok(path)
+}
+
+/// Where a search really starts, if that is where it started when the call was decided on.
+pub fn decided(root: &Path, places: &Places) -> Result<PathBuf, ToolError> {
+    let shown = names::show(root);
+    let real = std::fs::canonicalize(root)
+        .map_err(|error| ToolError::new(format!("`{shown}` cannot be searched: {error}")))?;
+    if places.admit_start(&real) {
+        Ok(real)
+    } else {
+        Err(FileError::Moved { path: shown }.into())
+    }
 }
 
 /// What a search could not look into. Said once, at the end, instead of failing the whole search.
