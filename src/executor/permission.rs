@@ -9,8 +9,8 @@ use super::hooked::{Case, Heard, answer_of};
 use super::pipeline::{Failure, Line, Report, denied, denied_text};
 use crate::hooks;
 use crate::permissions::{
-    Asked, Cause, Decision, Grant, RuleList, Rules, Source, Verdict, World, conclude,
-    decide, judge, offer, places,
+    Asked, Cause, Decision, Grant, RuleList, Rules, Source, Verdict, World, conclude, decide,
+    judge, offer, places,
 };
 use crate::protocol::{Answer, Mode, PermissionRequest, Phase, RuleOffer, ToolCall};
 use crate::tools::any::AnyTool;
@@ -220,7 +220,7 @@ impl Line {
                 }
             };
             match self.unless_cancelled(case.call, next).await? {
-                Word::Person(answer) => return self.answered(case.call, answer).await,
+                Word::Person(answer) => return self.answered_by_person(case, answer).await,
                 Word::Hooks(answer) => {
                     hooks = None;
                     if let Some(permit) = self.answered_by_hooks(case, *answer).await? {
@@ -236,6 +236,27 @@ impl Line {
                 }
             }
         }
+    }
+
+    /// Takes the person's answer; and tells her, if the rule that she gave with it is not for this call.
+    async fn answered_by_person(&self, case: &Case<'_>, answer: Answer) -> Result<Permit, Failure> {
+        let rule = match &answer {
+            Answer::AllowForSession { rule } | Answer::AllowAlways { rule } => Some(rule.clone()),
+            Answer::Allow | Answer::AllowPart { .. } | Answer::Deny { .. } => None,
+        };
+        let permit = self.answered(case.call, answer).await?;
+        let counts = |rule: String| self.context.stance().rules.allows(&rule);
+        if rule.is_some_and(counts) && !case.insists {
+            let verdict = self.decision(case.call, case.tool, case.heard).await;
+            if verdict.decision != Decision::Allow {
+                let notice = format!(
+                    "your rule does not cover this call, which is asked about again: {}",
+                    verdict.reason
+                );
+                self.notice(notice).await;
+            }
+        }
+        Ok(permit)
     }
 
     async fn answered(&self, call: &ToolCall, answer: Answer) -> Result<Permit, Failure> {

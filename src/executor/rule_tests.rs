@@ -58,6 +58,20 @@ async fn a_rule_that_is_wrong_allows_the_call_once_and_says_so() {
     assert!(rig.seen.0.contains(&asked));
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_rule_that_is_not_for_the_call_allows_it_once_and_says_so() {
+    let mut rig = Rig::asking();
+    rig.add(unsafe_("a"));
+    rig.pass(secs(1)).await;
+    rig.answer("a", for_session("Read(/elsewhere/**)"));
+    rig.pass(secs(1)).await;
+    assert_eq!(rig.called(), ["a"]);
+    assert_eq!(
+        rig.notices(),
+        ["your rule does not cover this call, which is asked about again: no rule allows Cancels"]
+    );
+}
+
 #[tokio::test]
 async fn a_rule_for_ever_is_in_the_projects_settings() {
     let mut rig = Rig::asking();

@@ -106,6 +106,11 @@ impl Rules {
         }
     }
 
+    /// Whether the rule stands in allow.
+    pub fn allows(&self, rule: &str) -> bool {
+        self.allow.iter().any(|known| known.text == rule.trim())
+    }
+
     /// Whether a deny rule names the tool as a whole, so that it need not even be offered.
     pub fn denies_whole(&self, tool: &str) -> bool {
         self.deny.iter().any(|rule| match &rule.matcher {
