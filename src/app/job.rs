@@ -30,6 +30,8 @@ pub enum Job {
     /// Keep the chosen theme.
     KeepTheme(String),
     ListSessions,
+    /// See what is configured and what is missing.
+    Examine,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -51,6 +53,8 @@ pub enum JobResult {
     },
     Themes(Vec<Theme>),
     Sessions(Vec<SessionRow>),
+    /// What is configured, what is missing and what to do about it, in words.
+    Examined(String),
     /// Something went wrong that the person should know.
     Failed(String),
 }

@@ -43,7 +43,7 @@ use self::scroll::{Found, Scroll};
 use self::search::Search;
 use self::select::Selection;
 use self::session::SessionInfo;
-use self::transcript::{Cell, CellId, Transcript};
+use self::transcript::{Cell, CellId, NoticeKind, Transcript};
 use crate::config::trust::Review;
 use crate::keymap::{Context, Key, Keymap, Resolved};
 use crate::protocol::{AgentEvent, Command, Mode, TurnId};
@@ -549,6 +549,10 @@ impl AppState {
             }
             JobResult::Remembered(Err(problem)) | JobResult::Failed(problem) => {
                 self.flash(problem);
+                Vec::new()
+            }
+            JobResult::Examined(findings) => {
+                self.notice(NoticeKind::Info, findings);
                 Vec::new()
             }
             JobResult::Themes(themes) => self.themes_listed(themes),

@@ -39,6 +39,7 @@ pub enum Slash {
     Why,
     Cost,
     Init,
+    Doctor,
     Vim,
     Quit,
 }
@@ -81,6 +82,12 @@ pub const COMMANDS: &[SlashCommand] = &[
         "",
         "let the model write an AGENTS.md for this project",
         Slash::Init,
+    ),
+    command(
+        "doctor",
+        "",
+        "what is configured, what is missing, what to do about it",
+        Slash::Doctor,
     ),
     command(
         "vim",
@@ -132,6 +139,10 @@ impl AppState {
             Slash::Cost => self.tell_cost(),
             Slash::Init => {
                 return self.submit(vec![Block::text(INIT)], "/init".to_owned());
+            }
+            Slash::Doctor => {
+                self.flash("looking …");
+                return vec![Effect::Start(Job::Examine)];
             }
             Slash::Vim => {
                 self.composer.toggle_vim();

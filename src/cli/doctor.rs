@@ -60,6 +60,30 @@ impl Finding {
 }
 
 pub fn run(args: &Args, as_json: bool) -> Result<u8, UsageError> {
+    let (findings, broken) = look(args)?;
+    let worst = findings.iter().map(|finding| finding.level).max();
+    print_line(&if as_json {
+        in_json(&findings)
+    } else {
+        in_words(&findings)
+    });
+    Ok(match worst {
+        _ if broken => 2,
+        Some(Level::Error) => 1,
+        Some(Level::Fine | Level::Note | Level::Warning) | None => 0,
+    })
+}
+
+/// The same for the screen.
+pub fn told(args: &Args) -> String {
+    match look(args) {
+        Ok((findings, _)) => in_words(&findings),
+        Err(error) => error.problem,
+    }
+}
+
+/// All that there is to say, and whether settings are broken. Takes its time.
+fn look(args: &Args) -> Result<(Vec<Finding>, bool), UsageError> {
     // Looked at before anything here makes or mends a directory.
     let mut findings = machine::directories(&crate::config::Dirs::find());
     let place = Place::look(args, Audience::Person, &Said::default())?;
@@ -73,13 +97,7 @@ pub fn run(args: &Args, as_json: bool) -> Result<u8, UsageError> {
         findings.extend(machine::programs().await);
     });
     findings.extend(machine::terminal(|name| std::env::var(name).ok()));
-    let worst = findings.iter().map(|finding| finding.level).max();
-    print(&findings, as_json);
-    Ok(match worst {
-        _ if broken => 2,
-        Some(Level::Error) => 1,
-        Some(Level::Fine | Level::Note | Level::Warning) | None => 0,
-    })
+    Ok((findings, broken))
 }
 
 async fn model(args: &Args, place: &Place) -> Finding {
@@ -130,37 +148,36 @@ async fn model(args: &Args, place: &Place) -> Finding {
     }
 }
 
-fn print(findings: &[Finding], as_json: bool) {
-    if as_json {
-        let list: Vec<_> = findings
-            .iter()
-            .map(|finding| {
-                json!({
-                    "area": finding.area, "level": finding.level.name(), "text": shown(&finding.text),
-                    "hint": finding.hint.as_deref().map(shown),
-                })
+fn in_json(findings: &[Finding]) -> String {
+    let list: Vec<_> = findings
+        .iter()
+        .map(|finding| {
+            json!({
+                "area": finding.area, "level": finding.level.name(), "text": shown(&finding.text),
+                "hint": finding.hint.as_deref().map(shown),
             })
-            .collect();
-        let ok = findings.iter().all(|finding| finding.level < Level::Error);
-        print_line(&format!("{:#}", json!({ "ok": ok, "findings": list })));
-        return;
-    }
+        })
+        .collect();
+    let ok = findings.iter().all(|finding| finding.level < Level::Error);
+    format!("{:#}", json!({ "ok": ok, "findings": list }))
+}
+
+fn in_words(findings: &[Finding]) -> String {
+    let mut lines = Vec::new();
     let mut area = "";
     for finding in findings {
         if finding.area != area {
             let gap = if area.is_empty() { "" } else { "\n" };
             area = finding.area;
-            print_line(&format!("{gap}{area}"));
+            lines.push(format!("{gap}{area}"));
         }
-        print_line(&format!(
-            "  {:<8}{}",
-            finding.level.name(),
-            shown(&finding.text)
-        ));
+        let text = shown(&finding.text);
+        lines.push(format!("  {:<8}{text}", finding.level.name()));
         if let Some(hint) = &finding.hint {
-            print_line(&format!("          → {}", shown(hint)));
+            lines.push(format!("          → {}", shown(hint)));
         }
     }
+    lines.join("\n")
 }
 
 /// What the project says is not obeyed by the terminal, and keys stay hidden, whatever has them in it.

@@ -7,6 +7,7 @@ use tokio::runtime::Handle;
 
 use super::UsageError;
 use super::args::{Args, ModeName};
+use super::doctor;
 use super::launch::{engine, setup, this_thread};
 use super::place::{Audience, Place, Said};
 use crate::agent;
@@ -32,6 +33,10 @@ pub fn run(args: &Args) -> Result<u8, UsageError> {
         prompt: args.prompt.clone(),
         choose_session: args.resume == Some(None),
         launcher: launcher(args, place, engine.handle().clone()),
+        doctor: {
+            let args = args.clone();
+            Arc::new(move || doctor::told(&args))
+        },
     };
     let exit = screen.block_on(runtime::run(launch));
     // A tool that does not listen must not keep the program alive.

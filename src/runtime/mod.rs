@@ -65,7 +65,11 @@ pub struct Launch {
     /// Let the person choose a session first.
     pub choose_session: bool,
     pub launcher: Launcher,
+    pub doctor: Doctor,
 }
+
+/// Looks at what is configured and what is missing, and tells; takes its time.
+pub type Doctor = Arc<dyn Fn() -> String + Send + Sync>;
 
 /// How it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,9 +108,10 @@ pub async fn run(launch: Launch) -> Result<Exit, Refusal> {
         prompt,
         choose_session,
         launcher,
+        doctor,
     } = launch;
     let (look, settings, problems) = Look::find(theme, dirs.clone())?;
-    let shell = Shell::start(look, settings, dirs, workspace, launcher);
+    let shell = Shell::start(look, settings, dirs, workspace, launcher, doctor);
     let mut shell = shell.map_err(|error| Refusal {
         problem: format!("the terminal cannot be used: {error}"),
         hint: None,
@@ -173,6 +178,7 @@ impl Shell {
         dirs: Dirs,
         workspace: PathBuf,
         launcher: Launcher,
+        doctor: Doctor,
     ) -> io::Result<Self> {
         let signals = Signals::listen()?;
         let (writer, input) = (Writer::start()?, Input::start()?);
@@ -195,7 +201,7 @@ impl Shell {
             writer,
             screen: Screen::new(size),
             pacer,
-            jobs: Jobs::new(dirs, workspace),
+            jobs: Jobs::new(dirs, workspace, doctor),
             colours: Colours::default(),
             look,
             title: Title::default(),

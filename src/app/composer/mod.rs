@@ -361,6 +361,7 @@ impl Composer {
             JobResult::Remembered(_)
             | JobResult::Themes(_)
             | JobResult::Sessions(_)
+            | JobResult::Examined(_)
             | JobResult::Failed(_) => {}
         }
         Ok(Vec::new())

@@ -292,3 +292,12 @@ fn hooks_lists_those_in_force_by_event_with_their_file() {
         [("PreToolUse Edit|Write: ./guard.sh", ".claude/settings.json")]
     );
 }
+
+#[test]
+fn the_doctor_is_asked_and_what_it_finds_is_shown() {
+    let mut app = App::new();
+    assert_eq!(run(&mut app, "/doctor"), [Effect::Start(Job::Examine)]);
+    let findings = "settings\n  ok      all is well".to_owned();
+    app.update(Msg::JobDone(JobResult::Examined(findings)));
+    assert_eq!(last_notice(&app), Some("settings\n  ok      all is well"));
+}

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use self::keeper::{Keeper, Order};
 use super::files::Finder;
 use super::keep::Keep;
-use super::look;
+use super::{Doctor, look};
 use crate::app::job::{Job, JobResult};
 use crate::config::{Dirs, save};
 use crate::session::Store;
@@ -23,12 +23,13 @@ pub struct Jobs {
     done: mpsc::UnboundedSender<JobResult>,
     dirs: Dirs,
     workspace: PathBuf,
+    doctor: Doctor,
     keeper: Keeper,
     finder: Finder,
 }
 
 impl Jobs {
-    pub fn new(dirs: Dirs, workspace: PathBuf) -> Self {
+    pub fn new(dirs: Dirs, workspace: PathBuf, doctor: Doctor) -> Self {
         let (done, results) = mpsc::unbounded_channel();
         let keeper = Keeper::start(Keep::new(&dirs.data, &workspace), done.clone());
         let answers = done.clone();
@@ -39,6 +40,7 @@ impl Jobs {
             done,
             dirs,
             workspace,
+            doctor,
             keeper,
             finder,
         }
@@ -62,6 +64,10 @@ impl Jobs {
                 let result = image::read(&workspace.join(&path));
                 Some(JobResult::Attached { path, result })
             }),
+            Job::Examine => {
+                let doctor = self.doctor.clone();
+                self.run(move || Some(JobResult::Examined(doctor())));
+            }
             Job::ListThemes => self.run(move || Some(JobResult::Themes(look::all_themes(&dirs)))),
             Job::KeepTheme(name) => self.run(move || {
                 let file = dirs.config.join("settings.json");
