@@ -111,7 +111,9 @@ impl Process {
             .stdin(Stdio::piped())
             .stdout(to_stdout)
             .stderr(to_stderr);
-        let (mut child, group) = shell::spawn(process, project, &Variables::default())?;
+        // A hook gets no keys, whatever the settings say about commands.
+        Variables::default().apply(&mut process);
+        let (mut child, group) = shell::spawn(process, project)?;
         Ok(Self {
             stdin: child.stdin().take(),
             child,

@@ -87,7 +87,8 @@ fn always_writes_the_rule_which_counts_in_the_next_session_and_says_so() {
     tui.wait_for("Done with that.");
     let settings = tui.program().read(".agent-tui/settings.local.json");
     assert!(settings.contains("Bash(touch"), "{settings}");
-    tui.send("\x03\x03").exit();
+    // A turn that has not quite ended would be interrupted first.
+    tui.wait_gone("interrupt").send("\x03\x03").exit();
     let program = tui.into_program();
     std::fs::remove_file(program.path("made.txt")).expect("it was made");
     let mut again = play(program, TOUCH, &[]);

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::screen::armed;
 use crate::support::program::finish;
 use crate::support::pty::{Pty, script};
+use crate::support::server::wait_for_some;
 use crate::support::wire::{bash, text};
 use crate::support::{Program, Server, Wire};
 
@@ -103,6 +104,8 @@ fn a_yes_counts_at_once_and_at_the_next_start_until_something_changes() {
         .wait_gone("do you trust");
     tui.send("go\r").wait_for("Done with that.");
     assert!(tui.program().path("made").exists(), "its rule allows it");
+    let ran = tui.program().path("ran");
+    wait_for_some(|| ran.exists().then_some(()));
 
     let program = leave(tui);
     std::fs::remove_file(program.path("made")).expect("it was made");

@@ -121,10 +121,12 @@ impl Shell {
             .stdin(Stdio::null())
             .stdout(writer.try_clone()?)
             .stderr(writer);
+        variables.apply(&mut process);
+        // Behind those of the settings: what nobody was asked about must be harmless whatever they say.
         if asked == Asked::Nobody {
             process.envs(HARMLESS_GIT);
         }
-        let (child, group) = spawn(process, cwd, variables)?;
+        let (child, group) = spawn(process, cwd)?;
         let output = pipe::Receiver::from_owned_fd(reader.into())?;
         Ok(Self {
             child,
@@ -277,14 +279,12 @@ impl Shell {
     }
 }
 
-/// Starts a process in a session of its own: without a terminal, without the providers' keys, and so that it can be ended
-/// with all that it starts.
+/// Starts a process in a session of its own: without a terminal, and so that it can be ended with all that it starts. Its
+/// [`Variables`] it has been given before.
 pub fn spawn(
     mut process: tokio::process::Command,
     cwd: &Path,
-    variables: &Variables,
 ) -> io::Result<(Box<dyn ChildWrapper>, Group)> {
-    variables.apply(&mut process);
     // Programs that would page, prompt or draw have nobody to do it for.
     process
         .env("PAGER", "cat")

@@ -9,11 +9,15 @@ use base64::prelude::BASE64_STANDARD;
 use rustix::process::{Pid, test_kill_process_group};
 use serde_json::{Value, json};
 
+use super::capture::Capture;
+use super::shell::{Asked, Shell};
 use super::{Bash, DEFAULT_TIMEOUT, Input, LONGEST_TIMEOUT, timeout};
 use crate::protocol::{Image, ResultBlock};
 use crate::tools::files::image::tests::png;
 use crate::tools::files::scratch::{Scratch, text};
-use crate::tools::{ContextChange, Progress, Tool, ToolError, ToolErrorKind, ToolOutput};
+use crate::tools::{
+    ContextChange, Progress, Tool, ToolError, ToolErrorKind, ToolOutput, Variables,
+};
 
 async fn run_in(scratch: &Scratch, command: &str) -> Result<ToolOutput, ToolError> {
     scratch.run(&Bash, json!({"command": command})).await
@@ -55,6 +59,25 @@ fn is_gone(group: Pid) -> bool {
 async fn stdout_and_stderr_come_in_their_order() {
     let printed = printed("echo one; echo two >&2; echo three").await;
     assert_eq!(printed, "one\ntwo\nthree");
+}
+
+#[tokio::test]
+async fn settings_add_variables_and_do_not_take_back_what_makes_git_harmless() {
+    let scratch = Scratch::new();
+    let more = [("GIT_OPTIONAL_LOCKS", "1"), ("MINE", "x")];
+    let variables = Variables {
+        more: more.map(|(name, value)| (name.into(), value.into())).into(),
+        pass_keys: false,
+    };
+    let command = "echo $GIT_OPTIONAL_LOCKS $MINE";
+    for (asked, expected) in [(Asked::Nobody, "0 x"), (Asked::Somebody, "1 x")] {
+        let cx = &scratch.cx;
+        let started = Shell::start(command, &cx.cwd, &variables, false, asked);
+        let mut capture = Capture::new(&cx.env.results_dir, &cx.call);
+        let mut shell = started.expect("bash is there");
+        shell.run(&mut capture, Duration::from_secs(10), cx).await;
+        assert_eq!(capture.finish(1_000), expected, "{asked:?}");
+    }
 }
 
 #[tokio::test]
