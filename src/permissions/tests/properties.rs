@@ -392,7 +392,12 @@ fn deep_nesting_neither_overflows_nor_hangs() {
         "#",
         "\\\n",
     ];
-    for (open, close) in opens.iter().flat_map(|open| [(open, ""), (open, ")")]) {
+    let closed = opens.iter().filter(|open| open.contains('('));
+    for (open, close) in opens
+        .iter()
+        .map(|open| (open, ""))
+        .chain(closed.map(|open| (open, ")")))
+    {
         let text = format!("{}ls{}", open.repeat(10_000), close.repeat(10_000));
         let start = Instant::now();
         everything(&text);
