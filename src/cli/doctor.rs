@@ -91,6 +91,7 @@ fn look(args: &Args) -> Result<(Vec<Finding>, bool), UsageError> {
     findings.splice(0..0, project::settings(&place));
     findings.extend(project::keymap(&place));
     findings.extend(project::rules(&place));
+    findings.extend(project::hooks(&place));
     findings.extend(project::trust(args, &place));
     launch::this_thread()?.block_on(async {
         findings.push(model(args, &place).await);

@@ -390,7 +390,8 @@ fn the_doctor_says_what_is_there_what_is_missing_and_what_to_do() {
     let program = Program::new();
     own_settings(
         &program,
-        r#"{"model": "m", "env": {"A": "v4lue"}, "permissions": {"deny": ["Read(.env)"]}}"#,
+        r#"{"model": "m", "env": {"A": "v4lue"}, "permissions": {"deny": ["Read(.env)"]},
+            "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "./said.sh"}]}]}}"#,
     );
     let hooks = json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x"}]}]}});
     program.put(".claude/settings.json", hooks.to_string());
@@ -420,6 +421,7 @@ fn the_doctor_says_what_is_there_what_is_missing_and_what_to_do() {
         "model: from",
         "env.A: from",
         "deny Read(.env)",
+        "Stop: ./said.sh",
         "anthropic, model m",
         "its key is in ANTHROPIC_API_KEY",
         "https://api.anthropic.com",

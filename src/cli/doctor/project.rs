@@ -120,6 +120,29 @@ pub fn rules(place: &Place) -> Vec<Finding> {
     findings
 }
 
+/// The hooks in force, with the files that they stand in.
+pub fn hooks(place: &Place) -> Vec<Finding> {
+    const AREA: &str = "hooks";
+    if place.settings.disable_all_hooks == Some(true) {
+        let text = "none runs, because `disableAllHooks` is set";
+        return vec![Finding::new(AREA, Level::Note, text)];
+    }
+    let told = place.settings.hooks.iter().map(|hook| {
+        let text = format!("{}: {}\n{}", hook.event.name(), hook.command, hook.origin);
+        Finding::new(AREA, Level::Fine, text)
+    });
+    let mut findings: Vec<Finding> = told.take(MOST_RULES).collect();
+    match place.settings.hooks.len() {
+        0 => findings.push(Finding::new(AREA, Level::Note, "none")),
+        all if all > MOST_RULES => {
+            let text = format!("… and {} more", all - MOST_RULES);
+            findings.push(Finding::new(AREA, Level::Fine, text));
+        }
+        _ => {}
+    }
+    findings
+}
+
 pub fn trust(args: &Args, place: &Place) -> Vec<Finding> {
     const AREA: &str = "trust";
     let wants = place.review.summary();
