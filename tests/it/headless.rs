@@ -287,6 +287,47 @@ fn keys_do_not_reach_commands_logs_or_sessions() {
     assert_eq!(key.as_deref(), Some("sk-secret-a"), "the provider has it");
 }
 
+/// What was decided about a command is what bash does: no variable of the person's makes it another one.
+#[test]
+fn nothing_in_the_environment_steers_a_command_elsewhere() {
+    let program = Program::new();
+    let outside = program.data().join("outside");
+    std::fs::create_dir_all(outside.join("src")).expect("made");
+    std::fs::write(outside.join("src/said"), "outside").expect("written");
+    std::fs::write(outside.join("env"), "echo steered").expect("written");
+    program.put("src/said", "inside");
+    let toml = r#"
+[[turn]]
+step = [{ call = "Bash", input = { command = "cd src && cat said" } }, { call = "Bash", input = { command = "ls" } }]
+[[turn]]
+text = "Done."
+"#;
+    let provider = crate::support::pty::script(&program, toml);
+    let arguments = [
+        "-p",
+        "go",
+        "--output-format",
+        "stream-json",
+        "--provider",
+        &provider,
+    ];
+    let mut command = program.command(&arguments);
+    command
+        .env("CDPATH", &outside)
+        .env("BASH_ENV", outside.join("env"))
+        .env("BASH_FUNC_ls%%", "() { echo steered; }");
+    let output = crate::support::program::finish(command.spawn().expect("it starts"));
+    assert!(output.stdout.contains("inside"), "{output:?}");
+    for steered in ["outside", "steered"] {
+        let said: Vec<&str> = output
+            .stdout
+            .lines()
+            .filter(|line| line.contains(steered))
+            .collect();
+        assert_eq!(said, [] as [&str; 0]);
+    }
+}
+
 #[test]
 fn a_settings_file_of_an_untrusted_project_can_only_tighten() {
     let program = Program::new();

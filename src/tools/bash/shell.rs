@@ -45,6 +45,21 @@ const HARMLESS_GIT: [(&str, &str); 9] = [
     ("GIT_CONFIG_VALUE_2", "false"),
 ];
 
+/// What makes bash read a command in another way than it was decided about: other files first, other directories for
+/// `cd`, other matches of a pattern.
+const STEERING: [&str; 8] = [
+    "BASH_ENV",
+    "ENV",
+    "CDPATH",
+    "BASHOPTS",
+    "SHELLOPTS",
+    "GLOBIGNORE",
+    "BASH_XTRACEFD",
+    "POSIXLY_CORRECT",
+];
+/// How functions come to bash: one could be called like a harmless program.
+const FUNCTION: &str = "BASH_FUNC_";
+
 /// Whether a person, or a rule of theirs, stands behind a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
@@ -291,6 +306,11 @@ pub fn spawn(
         .env("GIT_PAGER", "cat")
         .env("GIT_TERMINAL_PROMPT", "0")
         .env("TERM", "dumb");
+    let functions = std::env::vars_os().map(|(name, _)| name);
+    let functions = functions.filter(|name| name.to_string_lossy().starts_with(FUNCTION));
+    for name in functions.chain(STEERING.iter().map(Into::into)) {
+        process.env_remove(name);
+    }
     let mark = stragglers::new_mark();
     process.env(stragglers::VARIABLE, &mark);
     let child = CommandWrap::from(process)
