@@ -15,10 +15,10 @@ pub fn live(args: &Args, place: &Place) -> Live {
         workspace: place.workspace.clone(),
         memory: Memory::new(&place.dirs.data, &place.workspace),
         store: Store::new(&place.dirs.data, &place.workspace),
-        trusted: match (args.trust, place.trusted) {
-            (true, _) => Trusted::Always,
-            (false, true) => Trusted::WhatItWas,
-            (false, false) => Trusted::Not,
+        trusted: if args.trust || place.trusted {
+            Trusted::WhatItWas
+        } else {
+            Trusted::Not
         },
     };
     let load = move |before: &Files, now: Files, rules: &Rules| reader.load(before, now, rules);
@@ -34,8 +34,7 @@ struct Reader {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trusted {
-    /// Whatever it comes to say.
-    Always,
+    /// What it said when the program started, and what she trusts it with since.
     WhatItWas,
     Not,
 }
@@ -46,7 +45,6 @@ impl Reader {
         let files = without_broken(before, now, &mut notices);
         let own = self.store.saved();
         let full = match self.trusted {
-            Trusted::Always => true,
             Trusted::WhatItWas => {
                 let review = Review::look(&self.workspace, &files, &own, &self.memory);
                 review.is_trusted()
@@ -55,7 +53,7 @@ impl Reader {
         };
         let trust = match self.trusted {
             Trusted::Not => Trust::OnlyTightens { own: &own },
-            Trusted::Always | Trusted::WhatItWas => Trust::Full,
+            Trusted::WhatItWas => Trust::Full,
         };
         let mut new = Settings::merge(&files, trust).rules;
         if self.trusted == Trusted::WhatItWas && !full {
@@ -74,9 +72,19 @@ impl Reader {
         }
         // What flags and the session have said stays.
         let stays = |rule: &&Rule| !is_of_file(&files, rule);
-        new.deny.extend(rules.deny.iter().filter(stays).cloned());
-        new.ask.extend(rules.ask.iter().filter(stays).cloned());
         new.allow.extend(rules.allow.iter().filter(stays).cloned());
+        // So does what a project that is not trusted has forbidden: to take that back is to allow it.
+        let forbids = |rule: &Rule| {
+            let says_so = !rule.source.0.ends_with(crate::config::settings::BROKEN);
+            self.trusted == Trusted::Not && says_so && is_of_project(&files, rule)
+        };
+        for (new, old) in [(&mut new.deny, &rules.deny), (&mut new.ask, &rules.ask)] {
+            for rule in old {
+                if stays(&rule) || (forbids(rule) && !new.contains(rule)) {
+                    new.push(rule.clone());
+                }
+            }
+        }
         Reloaded {
             files,
             rules: new,
@@ -155,7 +163,7 @@ mod tests {
             }
             let trust = match trusted {
                 Trusted::Not => Trust::OnlyTightens { own: &[] },
-                Trusted::Always | Trusted::WhatItWas => Trust::Full,
+                Trusted::WhatItWas => Trust::Full,
             };
             desk.rules = Settings::merge(&desk.files, trust).rules;
             let session = Source("this session".to_owned());
@@ -216,7 +224,6 @@ mod tests {
         for (trusted, allow, notices) in [
             (Trusted::Not, "Bash(session)", 0),
             (Trusted::WhatItWas, "Bash(b) Bash(session)", 1),
-            (Trusted::Always, "Bash(b) Bash(c) Bash(session)", 0),
         ] {
             let mut desk = Desk::new(trusted, BEFORE);
             desk.put("work/.agent-tui/settings.json", AFTER);
@@ -248,8 +255,17 @@ mod tests {
         assert_eq!(desk.load(), (before.clone(), 1));
         assert!(!desk.files.changed());
         assert_eq!(desk.load(), (before, 0));
-        desk.put("work/.agent-tui/settings.json", "{}");
-        assert_eq!(desk.load(), (is("", "", "Bash(session)"), 0));
+    }
+
+    #[test]
+    fn what_a_project_forbids_it_can_take_back_only_with_trust() {
+        let (kept, gone) = (("Bash(d)", "Bash(e)"), ("", ""));
+        for (trusted, (deny, ask)) in [(Trusted::Not, kept), (Trusted::WhatItWas, gone)] {
+            let mut desk = Desk::new(trusted, AFTER);
+            desk.put("work/.agent-tui/settings.json", "{}");
+            let rules = is(deny, ask, "Bash(session)");
+            assert_eq!(desk.load(), (rules, 0), "{trusted:?}");
+        }
     }
 
     #[test]
