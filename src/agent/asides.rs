@@ -192,6 +192,7 @@ impl Asides {
             }
             Report::Notice(text) => journal.notice(text),
             Report::Halted(reason) => journal.notice(reason),
+            Report::Rewritten(id, input, by) => journal.see(Happened::Rewritten(id, input, by)),
             Report::Asked(request, reply) => {
                 if let Some(running) = self.running.get_mut(&request.call) {
                     running.reply = Some(reply);

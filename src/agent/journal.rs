@@ -264,6 +264,14 @@ impl Witness for Journal {
                 });
             }
             Happened::Notice(text) => self.notice(text),
+            Happened::Rewritten(call, input, by) => {
+                self.record(Record::Rewritten {
+                    call: call.clone(),
+                    input: input.clone(),
+                    by: by.clone(),
+                });
+                self.tell_agent(AgentEvent::Rewritten { call, input, by });
+            }
             Happened::Moved(cwd) => self.record(Record::Moved { cwd }),
             Happened::Completed {
                 call,

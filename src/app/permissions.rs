@@ -9,6 +9,8 @@ use super::transcript::NoticeKind;
 use super::{AppState, Effect};
 use crate::protocol::{Command, KnownRule, RuleList, RulesCommand};
 
+const HOW: &str =
+    "/permissions shows the rules and removes them; or: /permissions add …, /permissions test …";
 const HOW_TO_ADD: &str =
     "/permissions add allow|ask|deny RULE, e.g. `/permissions add allow Bash(cargo test:*)`";
 const HOW_TO_TEST: &str =
@@ -22,7 +24,8 @@ impl AppState {
             Some(("add", rest)) => rule_to_add(rest.trim()).ok_or(HOW_TO_ADD.to_owned()),
             Some(("test", rest)) => call_to_test(rest.trim()),
             None if arguments == "test" => Err(HOW_TO_TEST.to_owned()),
-            None | Some(_) => Err(HOW_TO_ADD.to_owned()),
+            None if arguments == "add" => Err(HOW_TO_ADD.to_owned()),
+            None | Some(_) => Err(HOW.to_owned()),
         };
         match command {
             Ok(command) => vec![Effect::Send(Command::Rules(command))],
@@ -88,7 +91,7 @@ impl AppState {
         let calls = self.calls.iter().rev().map(|(_, call)| call);
         let Some(call) = calls.into_iter().find(named) else {
             self.flash(if which.is_empty() {
-                "nothing has been decided about yet".to_owned()
+                "nothing has been decided since this conversation was opened".to_owned()
             } else {
                 format!("nothing has been decided about a call with `{which}`")
             });

@@ -275,7 +275,7 @@ impl AppState {
             .map(|(key, _)| key)
             .collect();
         if changed.is_empty() {
-            self.flash("nothing has been changed in this conversation");
+            self.flash("nothing has been changed since this conversation was opened");
             return;
         }
         let count = changed.len();

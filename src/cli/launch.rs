@@ -183,7 +183,11 @@ pub(super) async fn choose(
         stall: settings.stall_seconds.map(Duration::from_secs),
     };
     choose::choose(wanted).await.map_err(|error| {
-        let usage = UsageError::new(error.problem);
+        let file = settings.origins.get("provider");
+        let usage = match file.filter(|_| args.provider.is_none()) {
+            Some(file) => UsageError::new(format!("{}: {}", file.0, error.problem)),
+            None => UsageError::new(error.problem),
+        };
         match error.hint {
             Some(hint) => usage.hint(hint),
             None => usage,

@@ -16,7 +16,7 @@ use crate::config::Dirs;
 use crate::config::trust::{Memory, Review};
 use crate::executor::Asking;
 use crate::hooks::occasion::Source;
-use crate::runtime::{self, Exit, Launch, Launcher, Obstacle, Order, Refusal};
+use crate::runtime::{self, Exit, Launch, Launcher, Obstacle, Order, Refusal, ThemeWish};
 
 pub fn run(args: &Args) -> Result<u8, UsageError> {
     runtime::check_terminal().map_err(|problem| {
@@ -29,7 +29,7 @@ pub fn run(args: &Args) -> Result<u8, UsageError> {
     let launch = Launch {
         dirs: place.dirs.clone(),
         workspace: place.workspace.clone(),
-        theme: args.theme.clone().or_else(|| place.settings.theme.clone()),
+        theme: theme(args, &place),
         prompt: args.prompt.clone(),
         choose_session: args.resume == Some(None),
         launcher: launcher(args, place, engine.handle().clone()),
@@ -46,6 +46,17 @@ pub fn run(args: &Args) -> Result<u8, UsageError> {
         Ok(Exit::Refused(refusal)) | Err(refusal) => Err(explain(refusal)),
         Ok(exit) => Ok(exit.code()),
     }
+}
+
+fn theme(args: &Args, place: &Place) -> Option<ThemeWish> {
+    if let Some(name) = args.theme.clone() {
+        return Some(ThemeWish { name, file: None });
+    }
+    let file = place.settings.origins.get("theme");
+    Some(ThemeWish {
+        name: place.settings.theme.clone()?,
+        file: Some(file.map_or_else(|| "the settings".to_owned(), |source| source.0.clone())),
+    })
 }
 
 /// Sets an agent up as the arguments say, but for what is to be opened instead. It lives on the engine: what it does

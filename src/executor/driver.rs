@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -34,6 +35,8 @@ pub enum Happened {
     Begun(CallId),
     Reached(CallId, Phase),
     Progress(CallId, String),
+    /// A hook has made another input of the call: this one, by that hook.
+    Rewritten(CallId, Value, String),
     Asked(PermissionRequest),
     Decided {
         call: CallId,
@@ -78,6 +81,8 @@ struct Tracked {
     cancel: CancellationToken,
     background: CancellationToken,
     begun: Option<Instant>,
+    /// It runs, or has run.
+    works: bool,
     reply: Option<oneshot::Sender<Answer>>,
     shown: Option<FileDiff>,
     permit: Option<Permit>,
@@ -124,6 +129,7 @@ impl Executor {
                 cancel,
                 background: CancellationToken::new(),
                 begun: None,
+                works: false,
                 reply: None,
                 shown: None,
                 permit: None,
@@ -215,6 +221,7 @@ impl Executor {
             Report::Reached(id, phase) => {
                 if phase == Phase::Running {
                     self.feed(Input::Running(id.clone()), witness);
+                    self.works(&id);
                 }
                 if self.machine.is_executing(&id) {
                     witness.see(Happened::Reached(id, phase));
@@ -249,6 +256,7 @@ impl Executor {
             }
             Report::Notice(text) => witness.see(Happened::Notice(text)),
             // That is the turn's business.
+            Report::Rewritten(id, input, by) => witness.see(Happened::Rewritten(id, input, by)),
             Report::Halted(_) => {}
             Report::Changing(id, change, written) => {
                 // A call that has its result already must not change anything any more: nobody answers it.
@@ -308,9 +316,10 @@ impl Executor {
             Step::Finishing(id) => witness.see(Happened::Reached(id, Phase::Finishing)),
             Step::Complete(id, result, outcome) => {
                 let call = self.calls.get_mut(&id);
-                let (begun, shown) =
-                    call.map_or((None, None), |call| (call.begun, call.shown.take()));
-                if begun.is_some() {
+                let (begun, works, shown) = call.map_or((None, false, None), |call| {
+                    (call.begun, call.works, call.shown.take())
+                });
+                if works {
                     self.overlap.ended();
                 }
                 let ran = begun.map_or(Duration::ZERO, |begun| begun.elapsed());
@@ -331,13 +340,20 @@ impl Executor {
         }
     }
 
+    /// What a call does from here on is work; until now it was checked, or waited for the person.
+    fn works(&mut self, id: &CallId) {
+        let executing = self.machine.is_executing(id);
+        if let Some(tracked) = self.calls.get_mut(id).filter(|it| executing && !it.works) {
+            tracked.works = true;
+            self.overlap.begun();
+        }
+    }
+
     fn begin(&mut self, id: &CallId) {
         let Some(tracked) = self.calls.get_mut(id) else {
             return;
         };
-        if tracked.begun.is_none() {
-            self.overlap.begun();
-        } else {
+        if tracked.begun.is_some() {
             // It was stopped to start anew, with tokens that nobody has used.
             tracked.cancel = self.siblings.child_token();
             tracked.background = CancellationToken::new();

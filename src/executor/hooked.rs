@@ -134,6 +134,10 @@ impl Line {
                 None
             }
         };
+        if let Some((input, by)) = rewritten.clone() {
+            let rewritten = Report::Rewritten(call.id.clone(), input, by);
+            self.report(rewritten).await;
+        }
         Ok(Heard {
             word: answer.word,
             rewritten,
@@ -265,7 +269,12 @@ impl Line {
         }
         self.decided(case.call, verdict.clone()).await;
         let mut permit = granted(&verdict);
-        permit.input = (call.input != case.call.input).then(|| call.input.clone());
+        if call.input != case.call.input {
+            permit.input = Some(call.input.clone());
+            let (id, input) = (call.id.clone(), call.input.clone());
+            self.report(Report::Rewritten(id, input, word.by.clone()))
+                .await;
+        }
         Ok(permit)
     }
 

@@ -250,7 +250,7 @@ impl Line {
             let verdict = self.decision(case.call, case.tool, case.heard).await;
             if verdict.decision != Decision::Allow {
                 let notice = format!(
-                    "your rule does not cover this call, which is asked about again: {}",
+                    "your rule does not cover this call, which runs this once; the next such call is asked about: {}",
                     verdict.reason
                 );
                 self.notice(notice).await;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
@@ -44,6 +45,8 @@ pub enum Report {
     Permitted(CallId, Permit),
     /// Something that the person should know.
     Notice(String),
+    /// A hook has made another input of it: the call is this one now, by that hook.
+    Rewritten(CallId, Value, String),
     /// A hook wants the turn to end; in words.
     Halted(String),
     /// A file is about to change; the sender waits until that is in the log.

@@ -68,7 +68,10 @@ async fn a_rule_that_is_not_for_the_call_allows_it_once_and_says_so() {
     assert_eq!(rig.called(), ["a"]);
     assert_eq!(
         rig.notices(),
-        ["your rule does not cover this call, which is asked about again: no rule allows Cancels"]
+        [
+            "your rule does not cover this call, which runs this once; the next such call is asked about: no rule allows \
+             Cancels"
+        ]
     );
 }
 

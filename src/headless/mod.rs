@@ -215,6 +215,7 @@ impl Printer {
             | AgentEvent::Reply(_)
             | AgentEvent::Rules(_)
             | AgentEvent::BackgroundEnded(..)
+            | AgentEvent::Rewritten { .. }
             | AgentEvent::Aside(..) => {}
             AgentEvent::Notice(text) => say(&format!("note: {text}")),
             AgentEvent::Turn(_, TurnEvent::Finished(summary)) => {

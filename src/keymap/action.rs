@@ -100,6 +100,7 @@ actions! {
     SaveRule: "save-rule", "save", "Save the rule, and allow this call.";
     SendReason: "send-reason", "send", "Send what you wrote.";
 
+    DoNotTrust: "do-not-trust", "not now", "Work on without trusting the project.";
     Trust: "trust", "trust it", "Trust the project: its settings count from now on.";
 
     AcceptHunk: "accept-hunk", "take", "Take this change.";

@@ -24,6 +24,12 @@ pub enum AgentEvent {
     Reply(String),
     /// The permission rules in force.
     Rules(Vec<KnownRule>),
+    /// A hook has made another input of a call: it is this one now.
+    Rewritten {
+        call: CallId,
+        input: Value,
+        by: String,
+    },
     /// A command that a call has left in the background is over; how it ended, in a few words.
     BackgroundEnded(CallId, String),
     /// A call that the person makes, beside the turns.

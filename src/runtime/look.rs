@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::app::{DiffStyle, Settings};
 use crate::config::{Dirs, read_regular};
 use crate::keymap::Keymap;
-use crate::runtime::Refusal;
+use crate::runtime::{Refusal, ThemeWish};
 use crate::theme::{Depth, Ground, Theme};
 
 /// A longer file is not one that people write.
@@ -24,12 +24,13 @@ pub struct Look {
 impl Look {
     /// Reads a few small files. The second part is what a person should know about them.
     pub fn find(
-        wanted: Option<String>,
+        wanted: Option<ThemeWish>,
         dirs: Dirs,
     ) -> Result<(Self, Settings, Vec<String>), Refusal> {
         let variable = |name: &str| std::env::var(name).ok();
         let told = variable("COLORFGBG").and_then(|value| Ground::from_colorfgbg(&value));
-        let look = Self {
+        let (wanted, file) = wanted.map_or((None, None), |wish| (Some(wish.name), wish.file));
+        let mut look = Self {
             wanted,
             ground: told.or_else(|| last_ground(&dirs)).unwrap_or_default(),
             depth: Depth::detect(&variable),
@@ -37,7 +38,17 @@ impl Look {
         };
         let mut problems = Vec::new();
         let keymap = look.keymap(&mut problems);
-        let theme = look.theme(&mut problems)?;
+        let theme = match (look.theme(&mut problems), file) {
+            (Ok(theme), _) => theme,
+            // What a file gets wrong must not keep anyone out.
+            (Err(Refusal { problem, hint }), Some(file)) => {
+                let hint = hint.unwrap_or_default();
+                problems.push(format!("{file}: {problem}; {hint}"));
+                look.wanted = None;
+                look.theme(&mut problems)?
+            }
+            (Err(refusal), None) => return Err(refusal),
+        };
         let settings = Settings {
             keymap,
             theme: theme.at(look.depth),
@@ -173,7 +184,7 @@ fn remember_ground(dirs: &Dirs, ground: Ground) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Look, last_ground};
+    use super::{Look, ThemeWish, last_ground};
     use crate::config::Dirs;
     use crate::theme::Ground;
 
@@ -201,9 +212,29 @@ mod tests {
     #[tokio::test]
     async fn a_theme_that_was_chosen_stays_on_any_ground() {
         let (_home, dirs) = home();
-        let (mut look, ..) = Look::find(Some("ansi16".into()), dirs).expect("it exists");
+        let (mut look, ..) = Look::find(Some(wish("ansi16", None)), dirs).expect("it exists");
         let name = look.ground_is("rgb:ffff/ffff/ffff").map(|theme| theme.name);
         assert!(name.is_none_or(|name| name.starts_with("ansi16")));
+    }
+
+    fn wish(name: &str, file: Option<&str>) -> ThemeWish {
+        ThemeWish {
+            name: name.to_owned(),
+            file: file.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn a_theme_that_a_file_gets_wrong_keeps_nobody_out() {
+        let (_home, dirs) = home();
+        let found = Look::find(Some(wish("drak", Some("settings.json"))), dirs);
+        let (_, settings, problems) = found.expect("it starts");
+        assert_eq!(settings.theme.name, "dark");
+        let said = &problems[0];
+        assert!(
+            said.starts_with("settings.json: there is no theme `drak`; there are: auto, dark"),
+            "{said}"
+        );
     }
 
     #[test]
@@ -214,7 +245,8 @@ mod tests {
         std::fs::write(dirs.config.join("themes/mine.toml"), theme).expect("written");
         std::fs::write(dirs.config.join("keymap.toml"), "[global]\nnonsense = 1\n")
             .expect("written");
-        let (_, settings, problems) = Look::find(Some("mine".into()), dirs).expect("it exists");
+        let (_, settings, problems) =
+            Look::find(Some(wish("mine", None)), dirs).expect("it exists");
         assert_eq!(settings.theme.name, "mine");
         assert!(
             problems
@@ -227,7 +259,7 @@ mod tests {
     #[test]
     fn an_unknown_theme_is_refused_with_those_that_there_are() {
         let (_home, dirs) = home();
-        let refusal = Look::find(Some("drak".into()), dirs)
+        let refusal = Look::find(Some(wish("drak", None)), dirs)
             .err()
             .expect("refused");
         assert_eq!(refusal.problem, "there is no theme `drak`");

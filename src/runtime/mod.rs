@@ -58,8 +58,7 @@ pub use self::terminal::{NoTerminal, check as check_terminal};
 pub struct Launch {
     pub dirs: Dirs,
     pub workspace: PathBuf,
-    /// A theme's name, from the flag or the settings.
-    pub theme: Option<String>,
+    pub theme: Option<ThemeWish>,
     /// What to ask right away.
     pub prompt: Option<String>,
     /// Let the person choose a session first.
@@ -70,6 +69,13 @@ pub struct Launch {
 
 /// Looks at what is configured and what is missing, and tells; takes its time.
 pub type Doctor = Arc<dyn Fn() -> String + Send + Sync>;
+
+/// A theme's name, and the settings file that wants it; none for the flag.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThemeWish {
+    pub name: String,
+    pub file: Option<String>,
+}
 
 /// How it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]

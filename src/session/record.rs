@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::protocol::{Block, CallId, Message, SessionId, StopReason, ToolCall, ToolResult, Usage};
 
@@ -51,6 +52,12 @@ pub enum Record {
     Call { call: ToolCall },
     /// A call is about to start. It may have had effects from here on.
     Begun { call: CallId },
+    /// A hook has made another input of a call, before it was decided about.
+    Rewritten {
+        call: CallId,
+        input: Value,
+        by: String,
+    },
     /// What was decided about a call, and what made the decision.
     Decision {
         call: CallId,

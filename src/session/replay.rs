@@ -109,6 +109,7 @@ impl Replay {
             Record::Run { .. }
             | Record::Thinking { .. }
             | Record::Decision { .. }
+            | Record::Rewritten { .. }
             | Record::Change { .. }
             | Record::Repaired { .. } => {}
         }

@@ -60,7 +60,7 @@ impl TrustDialog {
             Action::Top => self.reading.go_to_start(),
             Action::Bottom => self.reading.go_to_end(),
             Action::Trust if self.press(now) && self.can_trust(now) => return Some(true),
-            Action::Deny | Action::Back if self.press(now) => return Some(false),
+            Action::DoNotTrust | Action::Back if self.press(now) => return Some(false),
             _ => {}
         }
         None

@@ -13,7 +13,7 @@ use crate::app::transcript::{Cell, NoticeKind, Progress, Summary, SummaryEnding}
 use crate::app::{Activity, AppState, Effect, Stage, Work};
 use crate::protocol::{
     AgentEvent, Aside, Block, CallId, Command, Ending, Message, PermissionRequest, SessionOpened,
-    StopReason, TurnEvent, TurnId, TurnSummary, Usage,
+    TurnEvent, TurnId, TurnSummary, Usage,
 };
 
 /// A turn this short says nothing about how long it took.
@@ -44,6 +44,15 @@ impl AppState {
             }
             AgentEvent::TakenBack(messages) => {
                 self.taken_back(&messages);
+                Vec::new()
+            }
+            AgentEvent::Rewritten { call, input, by } => {
+                if let Some(key) = self.calls.find(&call) {
+                    self.calls.change(key, |call| {
+                        call.input = input;
+                        call.decisions.push(format!("rewritten by the hook {by}"));
+                    });
+                }
                 Vec::new()
             }
             AgentEvent::BackgroundEnded(id, how) => {
@@ -196,9 +205,7 @@ impl AppState {
                     .push(Dialog::Pause(PauseDialog::new(why.clone(), self.now)));
                 return self.call_person(&why);
             }
-            TurnEvent::Answered {
-                stop_reason, usage, ..
-            } => self.answered(stop_reason.as_ref(), usage),
+            TurnEvent::Answered { usage, .. } => self.answered(usage),
             TurnEvent::Streamed => self.panel.response_ended(self.now),
             TurnEvent::Saved(saved) => self.panel.saved += saved,
             TurnEvent::Finished(summary) => return self.finished(&summary),
@@ -317,24 +324,10 @@ impl AppState {
         self.call_person(&what)
     }
 
-    fn answered(&mut self, stop_reason: Option<&StopReason>, usage: Usage) {
+    fn answered(&mut self, usage: Usage) {
         self.stop_writing(Progress::Whole);
         self.panel.response_ended(self.now);
         self.session.count(usage);
-        let said = match stop_reason {
-            Some(StopReason::MaxTokens) => "the answer was cut off: it reached its longest length",
-            Some(StopReason::Refusal) => "the model refused to answer",
-            Some(StopReason::ContextWindowExceeded) => "the conversation is too long for the model",
-            Some(
-                StopReason::EndTurn
-                | StopReason::ToolUse
-                | StopReason::StopSequence
-                | StopReason::PauseTurn
-                | StopReason::Unknown(_),
-            )
-            | None => return,
-        };
-        self.notice(NoticeKind::Warning, said);
     }
 
     fn finished(&mut self, summary: &TurnSummary) -> Vec<Effect> {

@@ -40,7 +40,7 @@ impl AppState {
                 self.toggle_diff_style();
                 return Vec::new();
             }
-            Action::NextMode if self.is_asked() => return self.next_mode(),
+            Action::NextMode if self.is_asked() => return self.next_mode_while_asked(),
             _ => {}
         }
         let now = self.now;
@@ -106,6 +106,17 @@ impl AppState {
                 Vec::new()
             }
         }
+    }
+
+    /// Another mode may allow what is asked about, so it counts as an answer.
+    fn next_mode_while_asked(&mut self) -> Vec<Effect> {
+        let now = self.now;
+        if let Some(Dialog::Permission(permission)) = self.dialogs.last_mut()
+            && !permission.lets_allow(now)
+        {
+            return Vec::new();
+        }
+        self.next_mode()
     }
 
     fn is_asked(&self) -> bool {

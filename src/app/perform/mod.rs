@@ -97,6 +97,7 @@ impl AppState {
             | Action::SaveRule
             | Action::SendReason
             | Action::Trust
+            | Action::DoNotTrust
             | Action::AcceptHunk
             | Action::RejectHunk
             | Action::AcceptRest

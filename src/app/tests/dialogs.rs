@@ -282,9 +282,24 @@ fn help_opens_on_an_empty_line_and_closes_again() {
 #[test]
 fn the_mode_can_be_changed_while_a_call_waits_for_permission() {
     let mut app = App::asked("Bash");
+    read(&mut app);
     let mode = Mode::AcceptEdits;
     assert_eq!(app.commands("shift+tab"), [Command::SetMode(mode)]);
     assert_eq!(app.state.dialogs.len(), 1);
+}
+
+#[test]
+fn another_mode_allows_nothing_that_was_not_read_to_its_end() {
+    let mut app = App::asked("Bash");
+    shown(&mut app);
+    assert_eq!(app.press("shift+tab"), [], "too early");
+    let mut app = App::asked("Bash");
+    app.after(millis(300));
+    assert_eq!(app.press("shift+tab"), [], "nothing of it was in view");
+    let Some(Dialog::Permission(dialog)) = app.state.dialogs.last() else {
+        panic!("it still asks");
+    };
+    assert_eq!(dialog.notice(), dialog.obstacle());
 }
 
 /// The help lists them as what they do.

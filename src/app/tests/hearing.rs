@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::app::call::State;
 use crate::app::rig::{App, millis, opened};
-use crate::app::transcript::{Answer, Cell, NoticeKind, Summary, SummaryEnding};
+use crate::app::transcript::{Answer, Cell, Summary, SummaryEnding};
 use crate::app::{Activity, Effect, Msg, Stage};
 use crate::protocol::{
     AgentEvent, Block, Ending, Message, Origin, StopReason, ToolResult, ToolUse, TurnEvent, Usage,
@@ -180,21 +180,6 @@ fn a_failure_says_what_to_do_about_it() {
             "Hint: set ANTHROPIC_API_KEY"
         ]
     );
-}
-
-#[test]
-fn an_answer_that_reached_its_longest_length_says_so() {
-    let mut app = App::working();
-    app.says("and so on and so");
-    app.hear(TurnEvent::Answered {
-        message: Message::user(""),
-        stop_reason: Some(StopReason::MaxTokens),
-        usage: Usage::default(),
-    });
-    let last = app.state.transcript.last().map(|entry| entry.cell.clone());
-    let text = "the answer was cut off: it reached its longest length".to_owned();
-    let kind = NoticeKind::Warning;
-    assert_eq!(last, Some(Cell::Notice { kind, text }));
 }
 
 #[test]

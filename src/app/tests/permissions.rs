@@ -17,7 +17,10 @@ fn decided(app: &mut App, call: &str, by: &str, settled: bool) {
 fn why_tells_what_decided_about_the_last_call() {
     let mut app = App::working();
     assert_eq!(run(&mut app, "/why"), []);
-    assert_eq!(flash(&app), Some("nothing has been decided about yet"));
+    assert_eq!(
+        flash(&app),
+        Some("nothing has been decided since this conversation was opened")
+    );
 
     app.tool("a", "Bash").running();
     decided(&mut app, "a", "read-only command", true);
@@ -110,7 +113,7 @@ fn a_rule_is_added_to_a_list() {
     };
     let typed = "/permissions add ask Bash(git push:*)";
     assert_eq!(run(&mut app, typed), rules(add));
-    for wrong in ["add", "add perhaps Bash(x)", "add allow", "nonsense"] {
+    for wrong in ["add", "add perhaps Bash(x)", "add allow"] {
         assert_eq!(run(&mut app, &format!("/permissions {wrong}")), []);
         let said = flash(&app).unwrap_or_default();
         assert!(
@@ -118,6 +121,12 @@ fn a_rule_is_added_to_a_list() {
             "{said}"
         );
     }
+    assert_eq!(run(&mut app, "/permissions remove deny Bash(x)"), []);
+    let said = flash(&app).unwrap_or_default();
+    assert!(
+        said.starts_with("/permissions shows the rules and removes them"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -140,4 +149,22 @@ fn a_call_is_tested_by_what_matters_to_its_tool_or_as_json() {
     assert_eq!(tested("Bash {nonsense"), []);
     let said = flash(&app).unwrap_or_default();
     assert!(said.starts_with("this is not JSON: "), "{said}");
+}
+
+#[test]
+fn a_call_that_a_hook_rewrites_is_shown_as_it_runs() {
+    let mut app = App::working();
+    app.tool("a", "Bash")
+        .queued(json!({"command": "mkdir one"}));
+    app.told(AgentEvent::Rewritten {
+        call: "a".into(),
+        input: json!({"command": "mkdir two"}),
+        by: "guard.sh".to_owned(),
+    });
+    decided(&mut app, "a", "you, once", true);
+    run(&mut app, "/why");
+    assert_eq!(
+        last_notice(&app),
+        Some("Bash mkdir two\nrewritten by the hook guard.sh\nyou, once")
+    );
 }

@@ -114,7 +114,7 @@ fn the_changes_of_a_conversation_are_shown_again() {
     assert_eq!(run(&mut app, "/diff"), []);
     assert_eq!(
         flash(&app),
-        Some("nothing has been changed in this conversation")
+        Some("nothing has been changed since this conversation was opened")
     );
     app.tool("a", "Edit").running().changes(change());
     run(&mut app, "/diff");

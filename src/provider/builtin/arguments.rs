@@ -156,6 +156,8 @@ fn replacement(text: &str) -> Option<String> {
 
 /// One word, or anything in quotes. More words are prose, or a name whose end nobody can see.
 fn name(text: &str, punctuation: &[char]) -> Option<String> {
+    // The input completes files behind an `@`.
+    let text = text.trim().strip_prefix('@').unwrap_or(text);
     let text = text.trim();
     if let Some(quoted) = unquoted(text) {
         return Some(quoted).filter(|name| !name.is_empty());

@@ -78,7 +78,7 @@ fn keys(dialog: &TrustDialog, state: &AppState) -> Line<'static> {
     let works = [dialog.can_trust(state.now), dialog.is_armed(state.now)];
     for ((action, words), works) in [
         (Action::Trust, "trust it, until it changes"),
-        (Action::Deny, "not now"),
+        (Action::DoNotTrust, "not now"),
     ]
     .into_iter()
     .zip(works)

@@ -137,6 +137,16 @@ impl PermissionDialog {
         self.obstacle().map_or(Ok(offer), Err)
     }
 
+    /// Whether a key pressed now may allow the call; says why, if it may not.
+    pub fn lets_allow(&mut self, now: Instant) -> bool {
+        if !self.sitting.arming.press(now) {
+            return false;
+        }
+        let obstacle = self.obstacle();
+        self.sitting.notice = obstacle.map(str::to_owned);
+        obstacle.is_none()
+    }
+
     fn open(&mut self, stage: Stage, now: Instant) -> Verdict {
         self.sitting.go_to(stage, now);
         Verdict::Stays

@@ -108,17 +108,20 @@ pub fn counts(picking: &Picking) -> String {
 
 /// Whether the key would do it if it were pressed now.
 fn works(dialog: &PermissionDialog, action: Action, now: Instant) -> bool {
-    let has_rule = dialog
-        .current()
-        .is_some_and(|request| request.rule.is_some());
     let can = match action {
-        Action::AllowOnce | Action::SaveRule => dialog.obstacle().is_none(),
-        Action::AllowForSession | Action::AllowAlways => has_rule && dialog.obstacle().is_none(),
+        Action::AllowOnce | Action::SaveRule | Action::AllowForSession | Action::AllowAlways => {
+            dialog.obstacle().is_none()
+        }
         Action::AcceptHunk | Action::AcceptRest => dialog.picking().is_some_and(Picking::can_take),
         _ => true,
     };
     let is_typing = matches!(dialog.stage(), Stage::Rule | Stage::Reason | Stage::Hunks);
     can && (is_typing || dialog.is_armed(now))
+}
+
+fn has_rule(dialog: &PermissionDialog) -> bool {
+    let request = dialog.current();
+    request.is_some_and(|request| request.rule.is_some())
 }
 
 /// Drops what matters least until the rest fits.
@@ -163,6 +166,7 @@ fn hints(dialog: &PermissionDialog, keymap: &Keymap) -> Vec<Hint> {
     };
     let is_possible = |action| match action {
         Action::ChooseHunks => dialog.diff().is_some(),
+        Action::AllowForSession | Action::AllowAlways => has_rule(dialog),
         Action::SplitHunk => dialog
             .picking()
             .is_some_and(|picking| picking.choices().can_split(picking.at())),

@@ -201,8 +201,7 @@ fn a_new_file_outside_is_said_to_be_one_and_no_rule_covers_it() {
     │                                                                              │
     │ rule         none may cover such a call: it is asked about each time         │
     │                                                                              │
-    │ y yes   s for this session   a always   n no   e no, because                 │
-    │ Tab pick changes   Esc no, and stop                                          │
+    │ y yes   n no   e no, because   Tab pick changes   Esc no, and stop           │
     ╰──────────────────────────────────────────────────────────────────────────────╯
     ");
 }
@@ -237,8 +236,7 @@ fn an_input_that_nothing_else_knows_is_shown_field_by_field() {
     │ rule         none may cover such a call: it is asked     │
     │              about each time                             │
     │                                                          │
-    │ y yes   s for this session   a always   n no             │
-    │ e no, because   Esc no, and stop                         │
+    │ y yes   n no   e no, because   Esc no, and stop          │
     ╰──────────────────────────────────────────────────────────╯
     "#);
 }
