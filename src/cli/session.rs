@@ -131,7 +131,10 @@ fn sweep_after(records: &[Record], cut_off: &[CallId]) {
 fn explain(error: &StoreError) -> UsageError {
     let usage = UsageError::new(error.to_string());
     match error {
-        StoreError::NoSuchSession(_) | StoreError::Ambiguous(_) => usage.hint("give the whole id"),
+        StoreError::NoSuchSession(_) => {
+            usage.hint("`agent-tui --resume` without an id shows the sessions of this directory")
+        }
+        StoreError::Ambiguous(_) => usage.hint("give more of the id"),
         StoreError::NothingToContinue => usage.hint("leave --continue out to begin one"),
         StoreError::Unusable { .. } => usage.hint("use --fork to go on with a copy"),
     }
