@@ -8,13 +8,14 @@ use super::bash::classify::{cd_target, classify_part, is_git, moves};
 use super::bash::files::{Kind, accesses, is_plain_edit, redirected};
 use super::bash::find;
 use super::bash::flags::Named;
-use super::bash::reach::{descent, lists_files, only_chooses};
+use super::bash::reach::{Descent, descent, followed, lists_files, lists_links, only_chooses};
 use super::bash::script::{Descriptor, Joint, Part, Redirect, Script, Traits, Word};
 use super::bash::wrappers::{is_known_safe, unwrap};
 use super::command::CommandPattern;
+use super::linked::{Met, before_glob};
 use super::mcp::NamePattern;
 use super::path::{Ground, Spot};
-use super::pattern::Role;
+use super::pattern::{PathPattern, Role};
 use super::rule::{Matcher, Rule, Rules};
 use super::search::place;
 use crate::protocol::Mode;
@@ -75,7 +76,7 @@ impl<'r> Cover<'r, '_> {
         walk: &mut Walk,
         bases: &mut Vec<Basis<'r>>,
     ) -> Result<(), String> {
-        let mut names = false;
+        let mut fed = Fed::default();
         let mut before = Joint::Sequence;
         for part in &script.parts {
             for nested in &part.nested {
@@ -90,9 +91,15 @@ impl<'r> Cover<'r, '_> {
             if moves(part) {
                 self.step(part, before, walk)?;
             }
-            bases.push(self.part(script, part, names, walk)?);
-            names =
-                part.joint == Joint::Pipe && (lists_files(part) || (names && only_chooses(part)));
+            bases.push(self.part(script, part, fed, walk)?);
+            fed = match part.joint {
+                Joint::Pipe if lists_files(part) => Fed {
+                    names: true,
+                    links: lists_links(part),
+                },
+                Joint::Pipe if only_chooses(part) => fed,
+                _ => Fed::default(),
+            };
             before = part.joint;
             match part.joint {
                 Joint::And | Joint::Pipe => {}
@@ -109,7 +116,7 @@ impl<'r> Cover<'r, '_> {
         &self,
         script: &Script,
         part: &Part,
-        fed_names: bool,
+        fed: Fed,
         walk: &Walk,
     ) -> Result<Basis<'r>, String> {
         if let Some(structure) = script.structure {
@@ -157,7 +164,7 @@ impl<'r> Cover<'r, '_> {
         {
             return Err(format!("git may start a program: {why}"));
         }
-        if classified.fed && !fed_names {
+        if classified.fed && !fed.names {
             return Err("`xargs` would read files that the command does not name".to_owned());
         }
         if self.rules.restrict_reading()
@@ -166,6 +173,12 @@ impl<'r> Cover<'r, '_> {
             return Err(
                 "it reads whatever is there, and rules keep some files from being read".to_owned(),
             );
+        }
+        let strays = classified.fed && fed.links && !self.links_stay(&self.ground.directories())
+            || followed(reader, &classified.paths)
+                .is_some_and(|descent| !self.links_stay(&self.starts(&descent, walk)));
+        if strays {
+            return Err("links that it may follow may lead elsewhere".to_owned());
         }
         match classified
             .paths
@@ -278,29 +291,72 @@ impl<'r> Cover<'r, '_> {
         let Some(descent) = descent(part, paths) else {
             return false;
         };
+        let starts = self.starts(&descent, walk);
+        self.unreadable().any(|pattern| {
+            let mut starts = starts.iter().flat_map(Spot::spellings);
+            starts.any(|start| pattern.may_match_below(start, self.ground))
+        })
+    }
+
+    /// The directories that a command goes down into. For a glob it is the one in which the shell looks.
+    fn starts(&self, descent: &Descent<'_>, walk: &Walk) -> Vec<Spot> {
         let here = [&walk.directory]
             .into_iter()
             .chain(&walk.others)
             .filter(|_| descent.here)
             .map(|directory| self.ground.spot_literal(".", directory));
         let named = descent.starts.iter().flat_map(|start| {
-            let text = place(start.text, start.word.traits, self.ground);
+            let traits = start.word.traits;
+            let text = place(start.text, traits, self.ground).map(|text| {
+                if traits.has(Traits::GLOB) {
+                    before_glob(&text)
+                } else {
+                    text
+                }
+            });
             [&walk.directory]
                 .into_iter()
                 .chain(&walk.others)
                 .filter_map(move |directory| Some(self.ground.spot(text.as_deref()?, directory)))
         });
-        let starts: Vec<Spot> = here.chain(named).collect();
+        here.chain(named).collect()
+    }
+
+    /// Whether every link below these directories leads to what may be read.
+    fn links_stay(&self, starts: &[Spot]) -> bool {
+        starts.iter().all(|start| {
+            self.ground.links_below(start).is_some_and(|links| {
+                links.iter().all(|link| {
+                    self.may_read(link)
+                        && !self.unreadable().any(|pattern| {
+                            let mut spellings = link.spellings();
+                            spellings.any(|path| pattern.may_match_below(path, self.ground))
+                                || pattern.matches_either(link, self.ground, Role::Start)
+                        })
+                })
+            })
+        })
+    }
+
+    /// Whether what a glob meets behind a link may be read.
+    fn may_meet(&self, met: &Met) -> bool {
+        let refused = |pattern: &PathPattern| {
+            let mut spellings = met.spot.spellings();
+            pattern.matches_either(&met.spot, self.ground, Role::Start)
+                || met.globs && spellings.any(|path| pattern.may_match(path, self.ground))
+        };
+        (met.globs || self.may_read(&met.spot)) && !self.unreadable().any(refused)
+    }
+
+    /// The patterns of rules that keep paths from being read.
+    fn unreadable(&self) -> impl Iterator<Item = &PathPattern> {
         let refusing = self.rules.deny.iter().chain(&self.rules.ask);
         refusing
             .filter(|rule| rule.tool == "Read")
-            .any(|rule| match &rule.matcher {
-                Matcher::Path(pattern) => starts
-                    .iter()
-                    .flat_map(Spot::spellings)
-                    .any(|start| pattern.may_match_below(start, self.ground)),
+            .filter_map(|rule| match &rule.matcher {
+                Matcher::Path(pattern) => Some(pattern),
                 Matcher::Name(_) | Matcher::Command(_) | Matcher::Domain(_) | Matcher::Field(_) => {
-                    false
+                    None
                 }
             })
     }
@@ -318,30 +374,21 @@ impl<'r> Cover<'r, '_> {
         if !traits.has(Traits::GLOB) {
             return self.everywhere(&text, walk, |spot| self.may_read(spot));
         }
-        // Links among what a glob finds are not followed, so what stands before it has to lie inside.
-        let names: Vec<&str> = text
-            .split('/')
-            .take_while(|name| !name.contains(['*', '?', '[']))
-            .collect();
-        let fixed = if names == [""] {
-            "/".to_owned()
-        } else {
-            names.join("/")
-        };
-        let mut behind = text.split('/').skip(names.len());
-        let may_hit = |rule: &Rule, spot: &Spot| match &rule.matcher {
-            Matcher::Path(pattern) => {
-                rule.tool == "Read" && pattern.may_match(&spot.lexical, self.ground)
-            }
-            Matcher::Name(_) | Matcher::Command(_) | Matcher::Domain(_) | Matcher::Field(_) => {
-                false
-            }
-        };
-        let refusing = || self.rules.deny.iter().chain(&self.rules.ask);
-        !behind.any(|name| name == "..")
+        let fixed = before_glob(&text);
+        let behind = text.get(fixed.len()..).unwrap_or_default();
+        let absolute = text.starts_with('/');
+        let others = walk.others.iter().filter(|_| !absolute);
+        !behind.split('/').any(|name| name == "..")
             && self.everywhere(&fixed, walk, |start| self.may_read(start))
             && self.everywhere(&text, walk, |spot| {
-                !refusing().any(|rule| may_hit(rule, spot))
+                !self
+                    .unreadable()
+                    .any(|pattern| pattern.may_match(&spot.lexical, self.ground))
+            })
+            && std::iter::once(&walk.directory).chain(others).all(|from| {
+                self.ground
+                    .met_by_glob(&text, from)
+                    .is_some_and(|met| met.iter().all(|met| self.may_meet(met)))
             })
     }
 
@@ -362,6 +409,15 @@ impl<'r> Cover<'r, '_> {
             | Matcher::Field(_) => false,
         })
     }
+}
+
+/// What `xargs` is fed by the command before it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Fed {
+    /// Names of files below directories that it names.
+    names: bool,
+    /// Links may be among them.
+    links: bool,
 }
 
 /// What is known on the way through a script.

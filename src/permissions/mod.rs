@@ -10,6 +10,7 @@ mod command;
 mod cover;
 pub mod decide;
 pub mod grant;
+mod linked;
 mod mcp;
 mod offer;
 mod path;

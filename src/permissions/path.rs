@@ -28,7 +28,7 @@ pub struct Ground<'w> {
     pub shell: Spot,
     pub config: Option<Spot>,
     additional: Vec<Spot>,
-    links: &'w dyn Links,
+    pub(super) links: &'w dyn Links,
 }
 
 impl<'w> Ground<'w> {
@@ -96,6 +96,14 @@ impl<'w> Ground<'w> {
         }
     }
 
+    /// The working directories.
+    pub fn directories(&self) -> Vec<Spot> {
+        std::iter::once(&self.cwd)
+            .chain(&self.additional)
+            .cloned()
+            .collect()
+    }
+
     /// Whether a path lies in the working directories, in both spellings.
     pub fn contains(&self, spot: &Spot) -> bool {
         let Some(physical) = &spot.physical else {
@@ -116,7 +124,7 @@ impl<'w> Ground<'w> {
 }
 
 impl Spot {
-    fn new(absolute: &str, links: &dyn Links) -> Self {
+    pub(super) fn new(absolute: &str, links: &dyn Links) -> Self {
         Self {
             lexical: lexical(absolute),
             physical: physical(absolute, links),
@@ -150,7 +158,7 @@ fn lexical(absolute: &str) -> String {
     join(&names)
 }
 
-fn physical(absolute: &str, links: &dyn Links) -> Option<String> {
+pub(super) fn physical(absolute: &str, links: &dyn Links) -> Option<String> {
     let mut path = String::new();
     let mut waiting: Vec<Cow<'_, str>> = absolute.split('/').rev().map(Cow::Borrowed).collect();
     let mut followed = 0;

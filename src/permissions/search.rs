@@ -74,6 +74,26 @@ impl Search<'_, '_> {
         }
     }
 
+    /// Looks at the path, and at the links that a glob finds.
+    fn look_from(&mut self, base: &str, text: &str, traits: Traits, kind: Kind) {
+        let globs = traits.has(Traits::GLOB.or(Traits::BRACE));
+        self.look_at(&self.ground.spot_literal(text, base), kind, globs);
+        let ruled =
+            kind == Kind::Write || !self.rules.deny.is_empty() || !self.rules.ask.is_empty();
+        if ruled && traits.has(Traits::GLOB) {
+            let Some(met) = self.ground.met_by_glob(text, base) else {
+                // What there is too much of to look at may hold anything.
+                let about_paths = |rule: &&Rule| matches!(rule.matcher, Matcher::Path(_));
+                let rule = self.rules.deny.iter().find(about_paths);
+                self.findings.doubtful = self.findings.doubtful.or(rule);
+                return;
+            };
+            for met in met {
+                self.look_at(&met.spot, kind, met.globs);
+            }
+        }
+    }
+
     fn look_at(&mut self, spot: &Spot, kind: Kind, globs: bool) {
         let ground = self.ground;
         if self.findings.deny.is_none() {
@@ -92,7 +112,10 @@ impl Search<'_, '_> {
                 Kind::Write => rule.tool == "Read" || rule.tool == "Edit",
             };
             let may_match = |rule: &Rule| match &rule.matcher {
-                Matcher::Path(pattern) => of_kind(rule) && pattern.may_match(&spot.lexical, ground),
+                Matcher::Path(pattern) => {
+                    let mut spellings = spot.spellings();
+                    of_kind(rule) && spellings.any(|path| pattern.may_match(path, ground))
+                }
                 Matcher::Name(_) | Matcher::Command(_) | Matcher::Domain(_) | Matcher::Field(_) => {
                     false
                 }
@@ -144,15 +167,16 @@ impl Visitor for Search<'_, '_> {
         let Some(text) = place(&access.text, access.word.traits, self.ground) else {
             return;
         };
-        let globs = access.word.traits.has(Traits::GLOB.or(Traits::BRACE));
+        let text = self.ground.expand(&text);
+        let traits = access.word.traits;
         let shell = self.ground.shell.lexical.clone();
-        self.look_at(&self.ground.spot(&text, &shell), access.kind, globs);
+        self.look_from(&shell, &text, traits, access.kind);
         if text.starts_with('/') {
             return;
         }
         for directory in directories {
             let base = self.ground.spot(directory, &shell).lexical;
-            self.look_at(&self.ground.spot(&text, &base), access.kind, globs);
+            self.look_from(&base, &text, traits, access.kind);
         }
     }
 

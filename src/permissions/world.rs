@@ -1,10 +1,14 @@
 //! What a decision may know of the machine: directories, and where symbolic links point.
 
 use std::collections::{BTreeMap, HashMap};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::repository;
+
+/// A look at more entries of directories than this takes too long.
+const MOST_ENTRIES: usize = 20_000;
 
 pub struct World<'a> {
     /// The primary working directory: the workspace.
@@ -22,6 +26,15 @@ pub struct World<'a> {
 pub trait Links {
     /// The target of the link at `path`, as written in it; `None` when `path` is no link.
     fn target(&self, path: &Path) -> Option<PathBuf>;
+
+    /// The links below `directory`, as paths relative to it, at most `levels` deep. Links are not followed, and only names
+    /// that are `wanted` at their level, from 0 on, are looked at. `None` if there is too much to look at.
+    fn links_below(
+        &self,
+        directory: &Path,
+        levels: usize,
+        wanted: &dyn Fn(usize, &str) -> bool,
+    ) -> Option<Vec<String>>;
 
     /// Why git, run in `directory`, would start a program of the repository there; `None` if it would not.
     fn repository_starts(&self, _directory: &Path) -> Option<String> {
@@ -49,6 +62,15 @@ impl Links for Remembered {
         known().entry(path.to_owned()).or_insert(target).clone()
     }
 
+    fn links_below(
+        &self,
+        directory: &Path,
+        levels: usize,
+        wanted: &dyn Fn(usize, &str) -> bool,
+    ) -> Option<Vec<String>> {
+        RealLinks.links_below(directory, levels, wanted)
+    }
+
     fn repository_starts(&self, directory: &Path) -> Option<String> {
         repository::starts(directory)
     }
@@ -58,11 +80,71 @@ impl Links for NoLinks {
     fn target(&self, _path: &Path) -> Option<PathBuf> {
         None
     }
+
+    fn links_below(
+        &self,
+        _directory: &Path,
+        _levels: usize,
+        _wanted: &dyn Fn(usize, &str) -> bool,
+    ) -> Option<Vec<String>> {
+        Some(Vec::new())
+    }
 }
 
 impl Links for RealLinks {
     fn target(&self, path: &Path) -> Option<PathBuf> {
         std::fs::read_link(path).ok()
+    }
+
+    fn links_below(
+        &self,
+        directory: &Path,
+        levels: usize,
+        wanted: &dyn Fn(usize, &str) -> bool,
+    ) -> Option<Vec<String>> {
+        let mut found = Vec::new();
+        let mut left = MOST_ENTRIES;
+        let mut waiting = vec![(0, String::new())];
+        while let Some((level, below)) = waiting.pop() {
+            let entries = match std::fs::read_dir(directory.join(&below)) {
+                Ok(entries) => entries,
+                // What is no directory, or may not be looked into, leads nowhere.
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        ErrorKind::NotFound
+                            | ErrorKind::NotADirectory
+                            | ErrorKind::PermissionDenied
+                    ) =>
+                {
+                    continue;
+                }
+                Err(_) => return None,
+            };
+            for entry in entries {
+                left = usize::checked_sub(left, 1)?;
+                let entry = entry.ok()?;
+                let kind = entry.file_type().ok()?;
+                let enters = kind.is_dir() && level + 1 < levels;
+                let name = entry.file_name();
+                if !(kind.is_symlink() || enters) || !wanted(level, &name.to_string_lossy()) {
+                    continue;
+                }
+                // A name that is no text could not be asked about again.
+                let name = name.to_str()?;
+                let path = if below.is_empty() {
+                    name.to_owned()
+                } else {
+                    format!("{below}/{name}")
+                };
+                if enters {
+                    waiting.push((level + 1, path));
+                } else {
+                    found.push(path);
+                }
+            }
+        }
+        Some(found)
     }
 
     fn repository_starts(&self, directory: &Path) -> Option<String> {
@@ -73,5 +155,66 @@ impl Links for RealLinks {
 impl Links for BTreeMap<PathBuf, PathBuf> {
     fn target(&self, path: &Path) -> Option<PathBuf> {
         self.get(path).cloned()
+    }
+
+    fn links_below(
+        &self,
+        directory: &Path,
+        levels: usize,
+        wanted: &dyn Fn(usize, &str) -> bool,
+    ) -> Option<Vec<String>> {
+        let below = |link: &PathBuf| {
+            let path = link.strip_prefix(directory).ok()?.to_str()?;
+            let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
+            let fits = (1..=levels).contains(&names.len())
+                && names
+                    .iter()
+                    .enumerate()
+                    .all(|(level, name)| wanted(level, name));
+            fits.then(|| names.join("/"))
+        };
+        Some(self.keys().filter_map(below).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::{Links, RealLinks};
+
+    #[test]
+    fn links_on_the_disk_are_found_by_name_and_level() {
+        let root = tempfile::tempdir().expect("a directory");
+        std::fs::create_dir_all(root.path().join("a/b")).expect("directories");
+        for link in ["top", "a/middle", "a/b/low"] {
+            symlink("/etc", root.path().join(link)).expect("a link");
+        }
+        let found = |levels: usize, wanted: &dyn Fn(usize, &str) -> bool| {
+            let mut found = RealLinks
+                .links_below(root.path(), levels, wanted)
+                .expect("few");
+            found.sort();
+            found
+        };
+        assert_eq!(
+            found(usize::MAX, &|_, _| true),
+            ["a/b/low", "a/middle", "top"]
+        );
+        assert_eq!(found(1, &|_, _| true), ["top"]);
+        assert_eq!(
+            found(2, &|level, name| level == 0 || name == "middle"),
+            ["a/middle", "top"]
+        );
+        assert_eq!(found(3, &|_, name| name == "a"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_is_no_directory_holds_no_links() {
+        let root = tempfile::tempdir().expect("a directory");
+        let file = root.path().join("file");
+        std::fs::write(&file, "x").expect("a file");
+        let none = RealLinks.links_below(&file, usize::MAX, &|_, _| true);
+        assert_eq!(none, Some(Vec::new()));
     }
 }

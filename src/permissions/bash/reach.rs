@@ -39,6 +39,60 @@ pub fn lists_files(part: &Part) -> bool {
     }
 }
 
+/// Whether links may be among the files that such a part lists.
+pub fn lists_links(part: &Part) -> bool {
+    let words = unwrap(&part.words).words;
+    let Some((name, arguments)) = words.split_first() else {
+        return true;
+    };
+    match name.text.as_str() {
+        "find" => {
+            let chooses = ["-o", "-or", "-not", "!", ",", "-L", "-follow"];
+            let files = |pair: &[Word]| pair[0].text == "-type" && pair[1].text == "f";
+            !arguments.windows(2).any(files)
+                || arguments
+                    .iter()
+                    .any(|word| chooses.contains(&word.text.as_str()))
+        }
+        "rg" | "grep" => follows(&name.text, arguments),
+        _ => true,
+    }
+}
+
+/// Whether a command follows the links that it finds on its way down.
+fn follows(name: &str, arguments: &[Word]) -> bool {
+    let has = |letter: char, long: &str| {
+        arguments
+            .iter()
+            .any(|word| match word.text.strip_prefix("--") {
+                Some(name) => name.starts_with(long),
+                None => word.text.starts_with('-') && word.text.contains(letter),
+            })
+    };
+    match name {
+        "grep" | "egrep" | "fgrep" => has('R', "dereference-recursive"),
+        "find" => arguments
+            .iter()
+            .any(|word| matches!(word.text.as_str(), "-L" | "-follow")),
+        "rg" => has('L', "follow"),
+        "tree" => has('l', "fflinks"),
+        "du" => has('L', "dereference"),
+        "ls" => has('R', "recursive") && has('L', "dereference"),
+        // It compares what lies in two directories even without being told to go further down.
+        "diff" => !arguments.iter().any(|word| word.text == "--no-dereference"),
+        _ => false,
+    }
+}
+
+/// Where a command that follows links on its way down starts.
+pub fn followed<'p>(part: &'p Part, paths: &[Named<'p>]) -> Option<Descent<'p>> {
+    let (name, arguments) = unwrap(&part.words).words.split_first()?;
+    follows(&name.text, arguments).then(|| Descent {
+        starts: paths.to_vec(),
+        here: name.text != "diff" && (paths.is_empty() || has_file_flag(arguments)),
+    })
+}
+
 /// Whether a part passes on some of the lines that it is fed, as they are.
 pub fn only_chooses(part: &Part) -> bool {
     match unwrap(&part.words).words.split_first() {
@@ -87,10 +141,20 @@ pub fn descent<'p>(part: &'p Part, paths: &[Named<'p>]) -> Option<Descent<'p>> {
         "git" => arguments.iter().any(|word| word.text == "grep"),
         _ => false,
     };
-    // A path that is the value of a flag is no start, so the start may be left out.
-    let by_flag = has(&['f', 'X'], &["file", "ignore-file", "exclude-from"]);
     descends.then(|| Descent {
         starts: paths.to_vec(),
-        here: paths.is_empty() || by_flag || name.text == "git",
+        here: paths.is_empty() || has_file_flag(arguments) || name.text == "git",
     })
+}
+
+/// A path that is the value of a flag is no start, so the start may be left out.
+fn has_file_flag(arguments: &[Word]) -> bool {
+    arguments
+        .iter()
+        .any(|word| match word.text.strip_prefix("--") {
+            Some(name) => ["file", "ignore-file", "exclude-from"]
+                .iter()
+                .any(|flag| name.starts_with(flag)),
+            None => word.text.starts_with('-') && word.text.contains(['f', 'X']),
+        })
 }

@@ -258,6 +258,15 @@ fn a_link_whose_target_is_no_text_is_never_inside() {
         fn target(&self, path: &Path) -> Option<PathBuf> {
             (path == Path::new("/repo/a")).then(|| PathBuf::from(OsStr::from_bytes(b"\xff")))
         }
+
+        fn links_below(
+            &self,
+            _directory: &Path,
+            _levels: usize,
+            _wanted: &dyn Fn(usize, &str) -> bool,
+        ) -> Option<Vec<String>> {
+            None
+        }
     }
     let world = World {
         cwd: "/repo".into(),

@@ -1,0 +1,127 @@
+//! Links that a command meets without naming them: among what a glob finds, and on the way down into directories.
+
+use std::path::Path;
+
+use super::path::{Ground, Spot, physical, within};
+use super::pattern::SegmentGlob;
+
+/// More links than this are not looked at one by one.
+const MOST_LINKS: usize = 1_000;
+
+/// A path that begins with a link which a command does not name.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Met {
+    pub spot: Spot,
+    /// There are wildcards in it behind the link.
+    pub globs: bool,
+}
+
+impl Ground<'_> {
+    /// The links that the shell finds for `glob`, seen from `base`, and what it looks for behind them. `None` if that
+    /// cannot be told.
+    pub fn met_by_glob(&self, glob: &str, base: &str) -> Option<Vec<Met>> {
+        let names = glob
+            .split('/')
+            .filter(|name| !matches!(*name, "" | "."))
+            .collect();
+        let start = if glob.starts_with('/') { "" } else { base };
+        let mut waiting: Vec<(String, Vec<&str>)> = vec![(start.to_owned(), names)];
+        let mut met = Vec::new();
+        while let Some((mut fixed, mut names)) = waiting.pop() {
+            let plain = names.iter().take_while(|name| !is_glob(name)).count();
+            for name in names.drain(..plain) {
+                fixed.push('/');
+                fixed.push_str(name);
+            }
+            if names.is_empty() {
+                continue;
+            }
+            let directory = physical(&fixed, self.links)?;
+            let wanted = |level: usize, name: &str| {
+                names
+                    .get(level)
+                    .is_some_and(|pattern| may_find(pattern, name))
+            };
+            let links = self
+                .links
+                .links_below(Path::new(&directory), names.len(), &wanted)?;
+            for link in links {
+                let behind = &names[link.split('/').count()..];
+                let path = format!("{fixed}/{link}");
+                met.push(Met {
+                    spot: Spot::new(&path, self.links),
+                    globs: false,
+                });
+                if !behind.is_empty() {
+                    met.push(Met {
+                        spot: Spot::new(&format!("{path}/{}", behind.join("/")), self.links),
+                        globs: behind.iter().any(|name| is_glob(name)),
+                    });
+                    waiting.push((path, behind.to_vec()));
+                }
+                if met.len() > MOST_LINKS {
+                    return None;
+                }
+            }
+        }
+        Some(met)
+    }
+
+    /// The links below `start`, and below those directories inside that such links lead to. `None` if that cannot be
+    /// told.
+    pub fn links_below(&self, start: &Spot) -> Option<Vec<Spot>> {
+        let mut found: Vec<Spot> = Vec::new();
+        let mut walked: Vec<String> = Vec::new();
+        let mut waiting = vec![start.clone()];
+        while let Some(directory) = waiting.pop() {
+            let place = directory.physical?;
+            if walked.iter().any(|known| within(&place, known)) {
+                continue;
+            }
+            let links = self
+                .links
+                .links_below(Path::new(&place), usize::MAX, &|_, _| true)?;
+            for link in links {
+                let spot = Spot {
+                    lexical: format!("{}/{link}", directory.lexical.trim_end_matches('/')),
+                    physical: physical(&format!("{place}/{link}"), self.links),
+                };
+                if self.contains(&spot) {
+                    waiting.push(spot.clone());
+                }
+                found.push(spot);
+            }
+            if found.len() > MOST_LINKS {
+                return None;
+            }
+            walked.push(place);
+        }
+        Some(found)
+    }
+}
+
+/// What stands before the first name with a wildcard in it.
+pub fn before_glob(text: &str) -> String {
+    let names: Vec<&str> = text.split('/').take_while(|name| !is_glob(name)).collect();
+    if names == [""] {
+        "/".to_owned()
+    } else {
+        names.join("/")
+    }
+}
+
+fn is_glob(name: &str) -> bool {
+    name.contains(['*', '?', '['])
+}
+
+/// Whether the shell may find `name` for `pattern`. Sets depend on the language, and what was quoted is not known any
+/// more, so behind a bracket anything may stand.
+fn may_find(pattern: &str, name: &str) -> bool {
+    if name.starts_with('.') && pattern.starts_with(['*', '?']) {
+        return false;
+    }
+    match pattern.find(['[', '\\']) {
+        Some(end) => SegmentGlob::parse(&format!("{}*", &pattern[..end])).matches(name),
+        None => SegmentGlob::parse(pattern).matches(name),
+    }
+}
