@@ -5,7 +5,7 @@
 use super::bash::Reading;
 use super::bash::base_name;
 use super::bash::classify::{cd_target, classify_part, is_git, moves};
-use super::bash::files::{Kind, accesses, is_plain_edit, redirected};
+use super::bash::files::{Kind, accesses, is_plain_edit, redirected, writes_trees};
 use super::bash::find;
 use super::bash::flags::Named;
 use super::bash::reach::{Descent, descent, followed, lists_files, lists_links, only_chooses};
@@ -207,7 +207,12 @@ impl<'r> Cover<'r, '_> {
             && name.is_bare()
             && is_plain_edit(&name.text, arguments)
             && accesses(&name.text, arguments).iter().all(|access| {
-                self.everywhere(&access.text, walk, |spot| self.ground.contains(spot))
+                let trees = name.text == "mv" || writes_trees(&name.text, arguments);
+                self.everywhere(&access.text, walk, |spot| {
+                    // A tree may be written through links in it, or bring links along.
+                    self.ground.contains(spot)
+                        && (!trees || self.ground.links_below(spot).is_some_and(|l| l.is_empty()))
+                })
             })
     }
 

@@ -94,6 +94,21 @@ impl Search<'_, '_> {
         }
     }
 
+    /// Whether a link is written through depends on what is copied, so more than a question is not certain.
+    fn look_below(&mut self, link: &Spot) {
+        let ground = self.ground;
+        let refusing = self.rules.deny.iter().chain(&self.rules.ask);
+        let refuses = |rule: &&Rule| {
+            matches!(rule.tool.as_str(), "Read" | "Edit") && path_matches(rule, link, ground)
+        };
+        if self.findings.ask.is_none() {
+            self.findings.ask = refusing.into_iter().find(refuses);
+        }
+        if self.findings.protected.is_none() && is_protected(link, ground) {
+            self.findings.protected = Some(link.lexical.clone());
+        }
+    }
+
     fn look_at(&mut self, spot: &Spot, kind: Kind, globs: bool) {
         let ground = self.ground;
         if self.findings.deny.is_none() {
@@ -177,6 +192,22 @@ impl Visitor for Search<'_, '_> {
         for directory in directories {
             let base = self.ground.spot(directory, &shell).lexical;
             self.look_from(&base, &text, traits, access.kind);
+        }
+    }
+
+    fn tree(&mut self, access: &Access<'_>, directories: &[String]) {
+        let Some(text) = place(&access.text, access.word.traits, self.ground) else {
+            return;
+        };
+        let shell = &self.ground.shell.lexical;
+        let there = directories
+            .iter()
+            .map(|directory| self.ground.spot(directory, shell).lexical);
+        for base in std::iter::once(shell.clone()).chain(there) {
+            let start = self.ground.spot(&text, &base);
+            for link in self.ground.links_below(&start).into_iter().flatten() {
+                self.look_below(&link);
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::classify::cd_target;
-use super::files::{Access, Kind, accesses, operands, redirected, touches};
+use super::files::{Access, Kind, accesses, operands, redirected, touches, writes_trees};
 use super::git::past_global_options;
 use super::script::{Operator, Part, Redirect, Script, Traits, Word};
 use super::wrappers::unwrap;
@@ -78,6 +78,8 @@ pub struct Found<'f> {
 pub trait Visitor {
     fn command(&mut self, found: &Found<'_>);
     fn access(&mut self, access: &Access<'_>, directories: &[String]);
+    /// What lies below this path may be written, too.
+    fn tree(&mut self, access: &Access<'_>, directories: &[String]);
     fn script(&mut self, script: &Script);
 }
 
@@ -257,8 +259,12 @@ impl Walk<'_> {
         if hidden && writes {
             found.extend(operands(arguments, Kind::Write));
         }
+        let trees = writes_trees(base_name(&name.text), arguments);
         for access in &found {
             self.visitor.access(access, place.directories);
+            if trees && access.kind == Kind::Write {
+                self.visitor.tree(access, place.directories);
+            }
         }
     }
 }

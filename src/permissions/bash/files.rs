@@ -27,7 +27,7 @@ pub enum Kind {
 }
 
 const COPY: Flags = Flags::new(
-    "abdfgHiLlnPpRrSsTt/uvxZ",
+    "abdfgHiLlnPpRrS:sTt/uvxZ",
     "archive attributes-only backup? copy-contents debug force interactive dereference link no-clobber no-dereference \
      preserve? no-preserve= parents recursive remove-destination sparse= strip-trailing-slashes symbolic-link suffix= \
      target-directory/ no-target-directory update? verbose one-file-system reflink? exchange no-copy",
@@ -54,7 +54,7 @@ const TEE: Flags = Flags::new("aip", "append ignore-interrupts output-error?");
 pub fn accesses<'w>(name: &str, arguments: &'w [Word]) -> Vec<Access<'w>> {
     let flags = match name {
         "cp" | "mv" | "ln" | "install" => return copies(name, arguments),
-        "sed" if edits_in_place(arguments) => return operands(arguments, Kind::Write),
+        "sed" if edits_in_place(arguments) => return edited(arguments),
         "dd" => return dd(arguments),
         "git" => return revisions(arguments),
         "mkdir" => MAKE_DIRECTORY,
@@ -132,13 +132,32 @@ pub fn is_plain_edit(name: &str, arguments: &[Word]) -> bool {
             let brings = |source: &Named<'_>| matches!(base(source.text), "." | "..");
             let into = read.has(&["t", "target-directory"]);
             // Behind these the targets are not those that the sources' names tell.
-            let odd = read.has(&["T", "no-target-directory", "parents"]);
+            let odd = read.has(&["T", "no-target-directory", "parents"])
+                // The names of backups are put together.
+                || read.has(&["b", "S", "backup", "suffix"]);
             let sources = read.operands.len() - usize::from(!into && !read.operands.is_empty());
             !matches!(name, "mv" | "cp")
                 || (read.operands.len() > 1 || into)
                     && !odd
                     && !read.operands[..sources].iter().any(brings)
         })
+}
+
+/// Whether a command writes whatever lies below its targets, also through links there.
+pub fn writes_trees(name: &str, arguments: &[Word]) -> bool {
+    let recursive = |word: &Word| {
+        let text = word.text.as_str();
+        match text.strip_prefix("--") {
+            Some(long) => {
+                !long.is_empty()
+                    && ["recursive", "archive"]
+                        .iter()
+                        .any(|flag| flag.starts_with(long))
+            }
+            None => text.starts_with('-') && text.contains(['r', 'R', 'a']),
+        }
+    };
+    name == "cp" && arguments.iter().any(recursive)
 }
 
 /// The file that a redirection touches.
@@ -207,6 +226,7 @@ fn copies<'w>(name: &str, arguments: &'w [Word]) -> Vec<Access<'w>> {
     }) = COPY.read(arguments)
     else {
         let mut all = self::operands(arguments, Kind::Write);
+        add_backups(&mut all, &backup_suffixes(arguments));
         all.extend(self::operands(arguments, Kind::Read));
         return all;
     };
@@ -236,6 +256,88 @@ fn copies<'w>(name: &str, arguments: &'w [Word]) -> Vec<Access<'w>> {
         });
     }
     found.extend(destination.map(|destination| access(Kind::Write, destination)));
+    add_backups(&mut found, &backup_suffixes(arguments));
+    found
+}
+
+/// What `cp`, `mv`, `ln` and `install` put behind the name of a file that they would overwrite; empty if they keep no
+/// backup. Abbreviated flags count.
+fn backup_suffixes(arguments: &[Word]) -> Vec<String> {
+    let mut keeps = false;
+    let mut suffixes = Vec::new();
+    for (at, word) in arguments.iter().enumerate() {
+        let text = word.text.as_str();
+        let next = || arguments.get(at + 1).map(|next| next.text.clone());
+        match text.strip_prefix("--") {
+            Some(long) if long.starts_with("su") => {
+                let attached = long.split_once('=').map(|(_, value)| value.to_owned());
+                suffixes.extend(attached.or_else(next));
+            }
+            Some(long) => keeps |= long.starts_with('b'),
+            None if text.starts_with('-') => match text.split_once('S') {
+                Some((_, "")) => suffixes.extend(next()),
+                Some((_, attached)) => suffixes.push(attached.to_owned()),
+                None => keeps |= text.contains('b'),
+            },
+            None => {}
+        }
+    }
+    if keeps && suffixes.is_empty() {
+        suffixes.push("~".to_owned());
+    }
+    suffixes
+}
+
+/// Backups of what is written are written, too.
+fn add_backups(found: &mut Vec<Access<'_>>, suffixes: &[String]) {
+    for at in 0..found.len() {
+        if found[at].kind == Kind::Read {
+            continue;
+        }
+        for suffix in suffixes {
+            let backup = Access {
+                text: format!("{}{suffix}", found[at].text.trim_end_matches('/')),
+                ..found[at].clone()
+            };
+            found.push(backup);
+        }
+    }
+}
+
+/// `sed -i` writes its operands and, if told a suffix, backups. A `*` in the suffix is the name of the file, and it may
+/// name another directory.
+fn edited(arguments: &[Word]) -> Vec<Access<'_>> {
+    let mut found = operands(arguments, Kind::Write);
+    let suffixes: Vec<&str> = arguments
+        .iter()
+        .filter_map(|word| match word.text.strip_prefix("--") {
+            Some(long) if long.starts_with('i') => long.split_once('=').map(|(_, suffix)| suffix),
+            Some(_) => None,
+            None => word
+                .text
+                .strip_prefix('-')?
+                .split_once('i')
+                .map(|(_, suffix)| suffix),
+        })
+        .filter(|suffix| !suffix.is_empty())
+        .collect();
+    for at in 0..found.len() {
+        for suffix in &suffixes {
+            let text = found[at].text.clone();
+            let (directory, name) = text.rsplit_once('/').unwrap_or((".", &text));
+            let backup = if suffix.contains('*') {
+                suffix.replace('*', name)
+            } else {
+                format!("{name}{suffix}")
+            };
+            for text in [format!("{directory}/{backup}"), backup] {
+                found.push(Access {
+                    text,
+                    ..found[at].clone()
+                });
+            }
+        }
+    }
     found
 }
 
