@@ -163,8 +163,13 @@ impl Walk<'_> {
             } else if SHELLS.contains(&name) {
                 self.shell(arguments, place, repeated);
             } else if matches!(name, "eval" | "trap") && !repeated {
-                let script: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
+                let texts = arguments.iter().map(|word| word.text.as_str());
+                let script: Vec<&str> = texts.skip_while(|text| *text == "--").collect();
                 self.literal(&script.join(" "), place.directories, place.depth);
+            } else if name == "env" && !repeated {
+                if let Some(script) = split_string(arguments) {
+                    self.literal(&script, place.directories, place.depth);
+                }
             } else if EVALUATING.contains(&name) && !repeated {
                 for word in arguments {
                     self.evaluated(&word.text, place);
@@ -187,26 +192,26 @@ impl Walk<'_> {
                 self.literal(script, place.directories, place.depth);
             }
         }
-        let rest = past_global_options(&words[1..]);
-        if rest.len() == words.len() - 1 {
-            return;
+        for rest in past_global_options(&words[1..]) {
+            if rest.len() == words.len() - 1 {
+                continue;
+            }
+            // Behind an earlier git the beginning is enough: that one was compared as a whole.
+            let rest = if repeated {
+                &rest[..rest.len().min(64)]
+            } else {
+                rest
+            };
+            let skipped: Vec<Word> = std::iter::once(&words[0]).chain(rest).cloned().collect();
+            let (text, _) = Part::joined(&skipped);
+            self.visitor.command(&Found {
+                words: &skipped,
+                text: &text,
+                directories: place.directories,
+                redirects: &[],
+                repeated,
+            });
         }
-        // Behind an earlier git the beginning is enough: that one was compared as a whole.
-        let rest = if repeated {
-            &rest[..rest.len().min(64)]
-        } else {
-            rest
-        };
-        let skipped: Vec<Word> = std::iter::once(&words[0]).chain(rest).cloned().collect();
-        let (text, _) = Part::joined(&skipped);
-        let redirects = &[];
-        self.visitor.command(&Found {
-            words: &skipped,
-            text: &text,
-            directories: place.directories,
-            redirects,
-            repeated,
-        });
     }
 
     /// A literal script behind `-c`, also in a bundle such as `-lc`, or in a here-string.
@@ -302,6 +307,30 @@ fn candidates(words: &[Word]) -> Range<usize> {
         }
         Some(_) => 0..1,
     }
+}
+
+/// What `env -S` takes apart and runs: the value of the flag, and the words behind it.
+fn split_string(arguments: &[Word]) -> Option<String> {
+    let value = |word: &Word| {
+        let text = word.text.as_str();
+        match text.strip_prefix("--") {
+            Some(long) => {
+                let (flag, value) = long.split_once('=').unwrap_or((long, ""));
+                (!flag.is_empty() && "split-string".starts_with(flag)).then(|| value.to_owned())
+            }
+            None => text
+                .strip_prefix('-')?
+                .split_once('S')
+                .map(|(_, value)| value.to_owned()),
+        }
+    };
+    let (at, first) = arguments
+        .iter()
+        .enumerate()
+        .find_map(|(at, word)| Some((at, value(word)?)))?;
+    let behind = arguments[at + 1..].iter().map(|word| word.text.as_str());
+    let words: Vec<&str> = std::iter::once(first.as_str()).chain(behind).collect();
+    Some(words.join(" "))
 }
 
 /// `{rm,-rf,x}` as the words it becomes, near enough for a deny rule.

@@ -85,6 +85,14 @@ impl Landmarks<'_> {
                 return Aim::Critical;
             }
         }
+        // The home of anybody, or the directory before.
+        if word.traits.has(Traits::TILDE)
+            && let Some(rest) = word.text.strip_prefix('~')
+            && !matches!(rest.split('/').next(), Some("" | "+"))
+            && rest.split('/').skip(1).all(is_everything)
+        {
+            return Aim::Critical;
+        }
         let text = self.expand(&word.text);
         let here = self.aim_of(&text, self.shell);
         let Some((likeliest, others)) = directories.split_last().filter(|_| !text.starts_with('/'))
@@ -137,21 +145,33 @@ impl Landmarks<'_> {
     }
 
     fn expand(&self, text: &str) -> String {
-        for home in ["~", "$HOME", "${HOME}"] {
-            if let Some(rest) = text.strip_prefix(home)
-                && (rest.is_empty() || rest.starts_with('/'))
-            {
-                return format!("{}{rest}", self.home);
-            }
-        }
-        for here in ["$PWD", "${PWD}"] {
-            if let Some(rest) = text.strip_prefix(here)
-                && (rest.is_empty() || rest.starts_with('/'))
-            {
-                return format!("{}{rest}", self.shell);
-            }
-        }
-        text.to_owned()
+        let known = [
+            ("~", self.home),
+            ("$HOME", self.home),
+            ("~+", self.shell),
+            ("$PWD", self.shell),
+            ("$(pwd)", self.shell),
+            ("`pwd`", self.shell),
+        ];
+        // `${HOME:?}` and its kin are the home directory, or nothing.
+        let braced = ["${HOME", "${PWD"].into_iter().find_map(|name| {
+            let (operator, rest) = text.strip_prefix(name)?.split_once('}')?;
+            let other =
+                operator.starts_with(|next: char| next.is_ascii_alphanumeric() || next == '_');
+            let place = if name == "${HOME" {
+                self.home
+            } else {
+                self.shell
+            };
+            (!other).then_some((rest, place))
+        });
+        let plain = known
+            .into_iter()
+            .filter_map(|(name, place)| Some((text.strip_prefix(name)?, place)));
+        plain
+            .chain(braced)
+            .find(|(rest, _)| rest.is_empty() || rest.starts_with('/'))
+            .map_or_else(|| text.to_owned(), |(rest, place)| format!("{place}{rest}"))
     }
 
     fn is_home(&self, text: &str) -> bool {

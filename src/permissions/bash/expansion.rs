@@ -39,7 +39,8 @@ impl Reader<'_> {
             Some(b'\'') if quoting == Quoting::Bare => return self.ansi_quoted(word),
             Some(b'"') if quoting == Quoting::Bare => {
                 self.bump();
-                word.push_expansion("$", Traits::DOLLAR_QUOTED);
+                word.push_quoted("$", "");
+                word.push_expansion("", Traits::DOLLAR_QUOTED);
                 return self.double_quoted(word);
             }
             Some(first) if first == b'_' || first.is_ascii_alphabetic() => {

@@ -127,6 +127,62 @@ const CONFIG: Flags = Flags::new(
      no-includes default=",
 );
 
+/// Global options with a value in the next word.
+const WITH_VALUE: [&str; 10] = [
+    "-c",
+    "-C",
+    "--git-dir",
+    "--work-tree",
+    "--namespace",
+    "--exec-path",
+    "--super-prefix",
+    "--config-env",
+    "--attr-source",
+    "--shallow-file",
+];
+const WITHOUT_VALUE: [&str; 13] = [
+    "-p",
+    "-P",
+    "--paginate",
+    "--no-pager",
+    "--no-replace-objects",
+    "--no-lazy-fetch",
+    "--no-optional-locks",
+    "--no-advice",
+    "--bare",
+    "--literal-pathspecs",
+    "--glob-pathspecs",
+    "--noglob-pathspecs",
+    "--icase-pathspecs",
+];
+/// Later words are not taken for the subcommand.
+const MOST_SUBCOMMANDS: usize = 16;
+/// What branches and tags may be sorted by; other fields may verify a signature with a configured program.
+const SORT_FIELDS: [&str; 22] = [
+    "refname",
+    "objecttype",
+    "objectsize",
+    "objectname",
+    "numparent",
+    "parent",
+    "tree",
+    "type",
+    "object",
+    "tag",
+    "author",
+    "authorname",
+    "authoremail",
+    "authordate",
+    "committer",
+    "committername",
+    "committeremail",
+    "committerdate",
+    "taggerdate",
+    "creatordate",
+    "upstream",
+    "subject",
+];
+
 /// The paths and revisions that a git command which only looks names; the error says what is not accepted.
 pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
     let rest = skip(words, &["--no-pager", "--no-optional-locks"]);
@@ -205,6 +261,11 @@ pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
         if matches!(*flag, "format" | "pretty") && !is_harmless_format(name, value) {
             return Err(format!("the format `{value}` may start a program"));
         }
+        if (*flag == "sort" && !is_plain_sort(value))
+            || (*flag == "group" && !is_plain_group(value))
+        {
+            return Err(format!("the key `{value}` may start a program"));
+        }
     }
     Ok(arguments
         .operands
@@ -213,27 +274,24 @@ pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
         .collect())
 }
 
-/// The words from the subcommand on, past all global options. For deny rules: it looks past more than is permitted.
-pub fn past_global_options(words: &[Word]) -> &[Word] {
+/// The words from the subcommand on, past all global options. For deny rules: it looks past more than is permitted. Behind
+/// an option that is not known, every later word may be the subcommand.
+pub fn past_global_options(words: &[Word]) -> Vec<&[Word]> {
     let mut rest = words;
     while let Some((first, after)) = rest.split_first() {
-        let separate = [
-            "-c",
-            "-C",
-            "--git-dir",
-            "--work-tree",
-            "--namespace",
-            "--exec-path",
-            "--super-prefix",
-            "--config-env",
-        ];
-        rest = match first.text.as_str() {
-            text if separate.contains(&text) => after.get(1..).unwrap_or_default(),
-            text if text.starts_with('-') => after,
-            _ => break,
+        let text = first.text.as_str();
+        rest = if WITH_VALUE.contains(&text) {
+            after.get(1..).unwrap_or_default()
+        } else if WITHOUT_VALUE.contains(&text) || text.starts_with("--") && text.contains('=') {
+            after
+        } else if text.starts_with('-') {
+            let most = after.len().min(MOST_SUBCOMMANDS);
+            return (0..most).map(|at| &after[at..]).collect();
+        } else {
+            break;
         };
     }
-    rest
+    vec![rest]
 }
 
 fn read<'w>(flags: &Flags, name: &str, words: &'w [Word]) -> Result<Arguments<'w>, String> {
@@ -285,6 +343,18 @@ fn remote(words: &[Word]) -> Result<Arguments<'_>, String> {
             }
         }
     }
+}
+
+fn is_plain_sort(key: &str) -> bool {
+    let key = key.strip_prefix('-').unwrap_or(key);
+    let versions = key.strip_prefix("version:").or(key.strip_prefix("v:"));
+    let key = versions.unwrap_or(key);
+    let field = key.split_once(':').map_or(key, |(field, _)| field);
+    SORT_FIELDS.contains(&field.strip_prefix('*').unwrap_or(field))
+}
+
+fn is_plain_group(key: &str) -> bool {
+    matches!(key, "author" | "committer") || key.starts_with("trailer:")
 }
 
 /// `%G` verifies a signature with a configured program. A name that is not built in may stand for such a format.
