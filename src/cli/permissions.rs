@@ -9,8 +9,10 @@ use crate::permissions::{Asked, RealLinks, World, check, decide};
 
 pub fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, UsageError> {
     match command {
-        PermissionsCommand::Check { batch: true, .. } => each_line(check::check_case),
-        PermissionsCommand::Classify { batch: true, .. } => each_line(check::classify_case),
+        PermissionsCommand::Check { batch: true, .. } => each_line(|line| check::check_case(line)),
+        PermissionsCommand::Classify { batch: true, .. } => {
+            each_line(|line| check::classify_case(line))
+        }
         PermissionsCommand::Classify { shell, .. } => {
             let case = serde_json::json!({ "command": shell });
             print_line(&check::classify_case(&case.to_string()));
@@ -59,13 +61,11 @@ pub fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, UsageError> 
     }
 }
 
-fn each_line(answer: impl Fn(&str) -> String) -> Result<u8, UsageError> {
-    for line in io::stdin().lock().lines() {
+fn each_line(answer: impl Fn(&[u8]) -> String) -> Result<u8, UsageError> {
+    // Every line has its answer, also one that is blank or no text, so that callers can pair them by position.
+    for line in io::stdin().lock().split(b'\n') {
         let line = line
             .map_err(|error| UsageError::new(format!("standard input cannot be read: {error}")))?;
-        if line.trim().is_empty() {
-            continue;
-        }
         if !print_line(&answer(&line)) {
             break;
         }

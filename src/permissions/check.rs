@@ -37,8 +37,8 @@ struct Lists {
 }
 
 /// Decides one case and answers `{"decision","reason","rule"}`. A line that is no case asks, and has an `error`, too.
-pub fn check_case(line: &str) -> String {
-    match check(line) {
+pub fn check_case(line: impl AsRef<[u8]>) -> String {
+    match check(line.as_ref()) {
         Ok(verdict) => answer(&verdict).to_string(),
         Err(error) => {
             json!({ "decision": "ask", "reason": error, "rule": null, "error": error }).to_string()
@@ -47,8 +47,8 @@ pub fn check_case(line: &str) -> String {
 }
 
 /// Classifies the `command` of one line and answers `{"readonly","reason"}`; of a line without one nothing is certain.
-pub fn classify_case(line: &str) -> String {
-    let case: Result<Value, _> = serde_json::from_str(line);
+pub fn classify_case(line: impl AsRef<[u8]>) -> String {
+    let case: Result<Value, _> = serde_json::from_slice(line.as_ref());
     let command = case
         .as_ref()
         .ok()
@@ -77,8 +77,8 @@ pub fn answer(verdict: &Verdict) -> Value {
     json!({ "decision": verdict.decision.name(), "reason": verdict.reason, "rule": rule })
 }
 
-fn check(line: &str) -> Result<Verdict, String> {
-    let case: Case = serde_json::from_str(line).map_err(|error| error.to_string())?;
+fn check(line: &[u8]) -> Result<Verdict, String> {
+    let case: Case = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     let mode = match case.mode.as_deref() {
         None => Mode::Default,
         Some(name) => Mode::from_name(name).ok_or_else(|| format!("there is no mode `{name}`"))?,

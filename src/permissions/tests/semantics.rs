@@ -85,6 +85,10 @@ fn the_answer_names_the_rule_and_its_source() {
     // What is no case is not allowed, and says so.
     assert!(check_case("nonsense").starts_with("{\"decision\":\"ask\""));
     assert!(check_case("nonsense").contains("\"error\":"));
+    for line in [b"".as_slice(), b"  \r", b"{\"tool\":\"Read\xff\"}", b"\xff"] {
+        assert!(check_case(line).contains("\"error\":"), "{line:?}");
+        assert!(classify_case(line).contains("\"error\":"), "{line:?}");
+    }
     assert!(check_case("{\"tool\":\"Bash\",\"mode\":\"x\"}").contains("there is no mode"));
     assert_eq!(
         classify_case("{\"command\":\"ls\"}"),
