@@ -142,8 +142,25 @@ pub fn cd_target(part: &Part) -> Option<&Word> {
         {
             Some(target)
         }
+        // `cd -- -` goes back all the same.
+        [name, end, target]
+            if name.text == "cd"
+                && end.raw == "--"
+                && target.is_literal()
+                && !target.text.starts_with('-') =>
+        {
+            Some(target)
+        }
         _ => None,
     }
+}
+
+/// The directory that a part may change to, whatever flags it has. For deny rules.
+pub fn likely_target(part: &Part) -> Option<&Word> {
+    let (name, arguments) = unwrap(&part.words).words.split_first()?;
+    let target = arguments.last()?;
+    (matches!(name.text.as_str(), "cd" | "pushd") && !target.text.starts_with('-'))
+        .then_some(target)
 }
 
 /// Whether the working directory changes.

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::classify::cd_target;
+use super::classify::likely_target;
 use super::files::{Access, Kind, accesses, operands, redirected, touches, writes_trees};
 use super::git::past_global_options;
 use super::script::{Operator, Part, Redirect, Script, Traits, Word};
@@ -131,7 +131,7 @@ impl Walk<'_> {
             if part.words.iter().any(|word| word.traits.has(Traits::BRACE)) {
                 self.commands(&without_braces(&part.words), place);
             }
-            if let Some(target) = cd_target(part) {
+            if let Some(target) = likely_target(part) {
                 step(&mut directories, &target.text);
             }
         }

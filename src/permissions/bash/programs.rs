@@ -57,7 +57,11 @@ impl<'p> Command<'_, 'p> {
                 Some((last, arguments)) if last.text == "]" => self.test(arguments),
                 _ => Err("`[` has no `]`".to_owned()),
             },
-            "cd" => match self.arguments {
+            "cd" => match self
+                .arguments
+                .strip_prefix(&[Word::plain("--")])
+                .unwrap_or(self.arguments)
+            {
                 [target]
                     if target.is_literal()
                         && !target.text.is_empty()
