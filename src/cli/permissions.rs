@@ -15,7 +15,7 @@ pub fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, UsageError> 
         }
         PermissionsCommand::Classify { shell, .. } => {
             let case = serde_json::json!({ "command": shell });
-            print_line(&check::classify_case(&case.to_string()));
+            print_line(&check::classify_case(case.to_string()));
             Ok(0)
         }
         PermissionsCommand::Check {

@@ -72,7 +72,7 @@ impl Call {
 
     fn decision(&self) -> String {
         let answer: Value =
-            serde_json::from_str(&check_case(&self.case.to_string())).expect("an answer is JSON");
+            serde_json::from_str(&check_case(self.case.to_string())).expect("an answer is JSON");
         answer["decision"]
             .as_str()
             .map_or_else(|| answer.to_string(), str::to_owned)

@@ -76,7 +76,7 @@ fn rules_that_will_surprise_their_author_are_warned_about() {
 fn the_answer_names_the_rule_and_its_source() {
     let line = json!({ "tool": "Bash", "input": { "command": "rm x" }, "rules": { "deny": ["Bash(rm *)"] }, "unknown": 1 });
     let answer: serde_json::Value =
-        serde_json::from_str(&check_case(&line.to_string())).expect("JSON");
+        serde_json::from_str(&check_case(line.to_string())).expect("JSON");
     let reason = "the rule `Bash(rm *)` in the project's settings denies this call";
     assert_eq!(
         answer,
