@@ -52,7 +52,9 @@ pub fn hints(state: &AppState) -> Vec<(String, String)> {
         Some((chord.to_string(), words.to_owned()))
     };
     let mut hints = ladder(state);
-    hints.extend(featured(state, &contexts).iter().filter_map(|it| hint(*it)));
+    let featured = featured(state, &contexts).iter();
+    let possible = featured.filter(|action| state.can_do_to_call(**action));
+    hints.extend(possible.filter_map(|it| hint(*it)));
     hints
 }
 

@@ -202,7 +202,7 @@ text = "Done with that."
         tui.screen()
     );
     tui.send("\x1b")
-        .wait_gone("x cancel")
+        .wait_gone("Esc back")
         .send("\x03")
         .wait_for("interrupted");
 }

@@ -70,6 +70,25 @@ impl AppState {
         }
     }
 
+    /// Whether the action would do something to the chosen call, if it is about one.
+    pub fn can_do_to_call(&self, action: Action) -> bool {
+        let Some(call) = self.panel.target().map(|key| self.calls.get(key)) else {
+            return true;
+        };
+        if self.focus != Focus::Panel {
+            return true;
+        }
+        match action {
+            Action::CancelCall => call.is_in_background() || !(call.is_over() || is_arriving(call)),
+            Action::RunAgain => call.is_over() || runs(call),
+            Action::Background => call.tool == "Bash" && runs(call),
+            Action::AnswerByHand => {
+                !(call.is_over() || is_arriving(call)) && call.by == Author::Model
+            }
+            _ => true,
+        }
+    }
+
     /// Only what runs or is over can run again: a call that still waits has nothing behind it.
     pub(super) fn run_again(&mut self) -> Vec<Effect> {
         match self.panel.target().map(|key| self.calls.get(key)) {

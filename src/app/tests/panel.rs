@@ -348,3 +348,19 @@ fn quitting_tells_once_what_it_ends_in_the_background() {
     app.told(AgentEvent::BackgroundEnded("a".into(), "killed".to_owned()));
     assert_eq!(run(&mut app, "/quit"), [Effect::Quit(ExitReason::Asked)]);
 }
+
+#[test]
+fn only_what_can_be_done_to_the_chosen_call_is_offered() {
+    use crate::keymap::Action::{AnswerByHand, Background, CancelCall, RunAgain};
+    let mut app = three_calls();
+    app.press("ctrl+t g");
+    let offered = |app: &App| {
+        [CancelCall, RunAgain, Background, AnswerByHand]
+            .map(|action| app.state.can_do_to_call(action))
+    };
+    assert_eq!(offered(&app), [false, true, false, false], "over");
+    app.press("j");
+    assert_eq!(offered(&app), [true, true, true, true], "runs");
+    app.press("j");
+    assert_eq!(offered(&app), [true, false, false, true], "queued");
+}
