@@ -192,6 +192,9 @@ async fn run_script(home: &Path, script: &Path) -> Duration {
         checkpoints: Checkpoints::new(home.join("checkpoints")),
         groups: Groups::default(),
         variables: agent_tui::tools::Variables::default(),
+        home: home.to_owned(),
+        unasked: agent_tui::config::Unasked::Auto,
+        ground: std::sync::OnceLock::new(),
     };
     let registry = Registry::built_in();
     let tools = registry.definitions(&DescribeCx::default());

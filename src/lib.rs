@@ -17,6 +17,8 @@
 pub mod protocol;
 
 pub mod config;
+pub mod process;
+
 pub mod permissions;
 pub mod provider;
 pub mod session;

@@ -9,6 +9,7 @@ use super::args::Args;
 use super::place::{Audience, Place, Said};
 use super::{UsageError, launch, print_line};
 use crate::executor::Asking;
+use crate::process::sandbox;
 use crate::provider::choose::{Choice, KeyFound};
 
 /// One thing that was looked at.
@@ -91,6 +92,10 @@ fn look(args: &Args) -> Result<(Vec<Finding>, bool), UsageError> {
     findings.splice(0..0, project::settings(&place));
     findings.extend(project::keymap(&place));
     findings.extend(project::rules(&place));
+    findings.push(machine::sandbox(
+        place.settings.unasked.unwrap_or_default(),
+        sandbox::state(),
+    ));
     findings.extend(project::hooks(&place));
     findings.extend(project::trust(args, &place));
     launch::this_thread()?.block_on(async {

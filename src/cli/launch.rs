@@ -1,7 +1,7 @@
 //! From arguments to a running agent.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
@@ -202,7 +202,8 @@ fn real(directory: PathBuf) -> PathBuf {
 }
 
 fn environment(args: &Args, place: &Place, results_dir: PathBuf) -> Environment {
-    let additional = place.places(args).additional;
+    let places = place.places(args);
+    let additional = places.additional;
     Environment {
         workspace: place.workspace.clone(),
         additional: additional
@@ -217,6 +218,9 @@ fn environment(args: &Args, place: &Place, results_dir: PathBuf) -> Environment 
             more: place.settings.env.clone(),
             pass_keys: place.settings.pass_provider_keys == Some(true),
         },
+        home: places.home,
+        unasked: place.settings.unasked.unwrap_or_default(),
+        ground: OnceLock::new(),
     }
 }
 

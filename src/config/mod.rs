@@ -6,6 +6,7 @@ pub mod edit;
 pub mod files;
 pub mod json;
 mod read;
+mod sandbox;
 pub mod save;
 pub mod secrets;
 pub mod settings;
@@ -17,6 +18,7 @@ use std::path::Path;
 
 pub use dirs::Dirs;
 pub use document::{Document, Problem};
+pub use sandbox::Unasked;
 pub use secrets::{KEY_VARIABLES, hidden, keys, without_keys};
 pub use settings::{Settings, SettingsError};
 

@@ -33,10 +33,15 @@ pub struct Fault {
 pub struct Group {
     pub name: &'static str,
     pub fields: &'static [&'static str],
+    /// What it is, in words.
+    pub holds: &'static str,
 }
 
 /// Reads a file. What is no JSON object at all is an error.
-pub fn read<T: DeserializeOwned + Default>(text: &str, group: Group) -> Result<Reading<T>, Wrong> {
+pub fn read<T: DeserializeOwned + Default>(
+    text: &str,
+    groups: &[Group],
+) -> Result<Reading<T>, Wrong> {
     let (_, node) = json::read(text)?;
     if !matches!(node.inside, Inside::Object(_)) {
         let (line, column) = place(text, node.span.start);
@@ -50,11 +55,11 @@ pub fn read<T: DeserializeOwned + Default>(text: &str, group: Group) -> Result<R
     let sheet = Sheet {
         text,
         node: &node,
-        group,
+        groups,
     };
     let unknown = sheet.unknown(fields::<T>());
     let mut faults = sheet.twice();
-    faults.extend(sheet.no_group());
+    faults.extend(sheet.no_groups());
     if faults.is_empty()
         && let Ok(value) = serde_json::from_str(text)
     {
@@ -97,21 +102,23 @@ pub fn fields<T: DeserializeOwned>() -> &'static [&'static str] {
 struct Sheet<'t> {
     text: &'t str,
     node: &'t Node,
-    group: Group,
+    groups: &'t [Group],
 }
 
 impl Sheet<'_> {
-    fn is_group(&self, name: &str, value: &Node) -> bool {
-        name == self.group.name && matches!(value.inside, Inside::Object(_))
+    /// The group that this is.
+    fn group(&self, name: &str, value: &Node) -> Option<&Group> {
+        let mut groups = self.groups.iter();
+        groups.find(|group| group.name == name && matches!(value.inside, Inside::Object(_)))
     }
 
-    /// Every known key, those of the group with its name before them.
+    /// Every known key, those of a group with its name before them.
     fn paths(&self, known: &[&'static str]) -> Vec<Vec<String>> {
         let mut paths = Vec::new();
         let is_known = |member: &&json::Member| known.contains(&member.name.as_str());
         for member in self.node.members().iter().filter(is_known) {
-            if self.is_group(&member.name, &member.value) {
-                let known = self.group.fields;
+            if let Some(group) = self.group(&member.name, &member.value) {
+                let known = group.fields;
                 let inner = member.value.members().iter();
                 let inner = inner.filter(|inner| known.contains(&inner.name.as_str()));
                 paths.extend(inner.map(|inner| vec![member.name.clone(), inner.name.clone()]));
@@ -125,7 +132,7 @@ impl Sheet<'_> {
     fn twice(&self) -> Vec<Fault> {
         let repeated = self.node.repeated().map(|member| (None, member));
         let group = self.node.members().iter();
-        let group = group.filter(|member| self.is_group(&member.name, &member.value));
+        let group = group.filter(|member| self.group(&member.name, &member.value).is_some());
         let inner = group.flat_map(|group| {
             let repeated = group.value.repeated();
             repeated.map(|member| (Some(group.name.clone()), member))
@@ -149,21 +156,23 @@ impl Sheet<'_> {
     }
 
     /// Serde takes a list for an object whose fields are in their order; people do not mean that.
-    fn no_group(&self) -> Option<Fault> {
-        let mut members = self.node.members().iter();
-        let member = members.find(|member| member.name == self.group.name)?;
-        let Inside::List(_) = member.value.inside else {
-            return None;
+    fn no_groups(&self) -> Vec<Fault> {
+        let wrong = |member: &json::Member| {
+            let group = self.groups.iter().find(|group| group.name == member.name)?;
+            let Inside::List(_) = member.value.inside else {
+                return None;
+            };
+            let (line, column) = place(self.text, member.value.span.start);
+            Some(Fault {
+                keys: vec![member.name.clone()],
+                wrong: Wrong {
+                    line,
+                    column,
+                    problem: format!("invalid type: a list, expected {}", group.holds),
+                },
+            })
         };
-        let (line, column) = place(self.text, member.value.span.start);
-        Some(Fault {
-            keys: vec![member.name.clone()],
-            wrong: Wrong {
-                line,
-                column,
-                problem: "invalid type: a list, expected an object with rules".to_owned(),
-            },
-        })
+        self.node.members().iter().filter_map(wrong).collect()
     }
 
     fn unknown(&self, known: &[&'static str]) -> Vec<Wrong> {
@@ -191,12 +200,8 @@ impl Sheet<'_> {
         };
         look(self.node.members(), known, None);
         for member in self.node.members() {
-            if self.is_group(&member.name, &member.value) {
-                look(
-                    member.value.members(),
-                    self.group.fields,
-                    Some(self.group.name),
-                );
+            if let Some(group) = self.group(&member.name, &member.value) {
+                look(member.value.members(), group.fields, Some(group.name));
             }
         }
         unknown
@@ -224,7 +229,7 @@ impl Sheet<'_> {
         for member in object.members() {
             path.push(member.name.clone());
             let value = &member.value;
-            let is_group = path.len() == 1 && self.is_group(&member.name, value);
+            let is_group = path.len() == 1 && self.group(&member.name, value).is_some();
             if is_group || wanted(path) {
                 if let Some(end) = last_end {
                     // Behind every member but the last there is a comma.

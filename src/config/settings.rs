@@ -16,6 +16,7 @@ use super::document::cut;
 use super::files::{Content, Files, Layer, Owner};
 use super::json::{Inside, Wrong, place};
 use super::read::{self, Group, Reading};
+use super::sandbox::{Sandbox, Unasked};
 use crate::hooks::{Hook, HooksFile};
 use crate::permissions::{RuleList, Rules, Source};
 use crate::protocol::{InterruptBehavior, Mode, OnBashError};
@@ -60,6 +61,8 @@ pub struct Settings {
     pub hooks: Vec<Hook>,
     /// No hook is run.
     pub disable_all_hooks: Option<bool>,
+    /// Whether the kernel holds commands that nobody was asked about.
+    pub unasked: Option<Unasked>,
     /// What a person should know about the files: unknown keys, rules that are not used.
     pub warnings: Vec<String>,
     /// What a person must mend. It is not used, and where it may have forbidden something, everything is asked about.
@@ -165,6 +168,8 @@ pub(super) struct File {
     hooks: HooksFile,
     /// Run no hooks at all.
     disable_all_hooks: Option<bool>,
+    /// What holds commands.
+    sandbox: Sandbox,
 }
 
 /// What may run.
@@ -270,11 +275,19 @@ impl Settings {
                 });
             }
         };
-        let group = Group {
-            name: "permissions",
-            fields: read::fields::<Permissions>(),
-        };
-        let reading = match read::read::<File>(text, group) {
+        let groups = [
+            Group {
+                name: "permissions",
+                fields: read::fields::<Permissions>(),
+                holds: "an object with rules",
+            },
+            Group {
+                name: "sandbox",
+                fields: read::fields::<Sandbox>(),
+                holds: "an object",
+            },
+        ];
+        let reading = match read::read::<File>(text, &groups) {
             Ok(reading) => reading,
             Err(wrong) => {
                 self.doubt(layer, "*");
@@ -379,6 +392,8 @@ impl Settings {
 
     /// Takes over all but the rules.
     fn take(&mut self, page: &Page<'_>, file: File) {
+        let unasked = self.unasked_of(page, file.sandbox);
+        self.set(page, "sandbox.unasked", unasked, |it| &mut it.unasked);
         let mode = self.mode_of(page, file.permissions.default_mode);
         self.set(page, "permissions.defaultMode", mode, |it| &mut it.mode);
         if page.trust != Trust::Full {
@@ -484,6 +499,17 @@ impl Settings {
         let what = format!("its defaultMode `{name}` is not used, {problem}");
         self.warn(&page.layer.path, &what);
         None
+    }
+
+    /// How commands are to be held. A project can only make it stricter.
+    fn unasked_of(&mut self, page: &Page<'_>, sandbox: Sandbox) -> Option<Unasked> {
+        let unasked = sandbox.unasked?;
+        if page.layer.owner.is_project() && unasked != Unasked::Require {
+            let what = "its `sandbox.unasked` is not used: a project can only choose `require`";
+            self.warn(&page.layer.path, what);
+            return None;
+        }
+        Some(unasked)
     }
 
     fn set<T>(

@@ -7,11 +7,14 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use serde_json::Value;
 use tokio::sync::watch;
 
+use crate::config::Unasked;
 use crate::config::files::Files;
 use crate::hooks::{Runner, Scene};
 use crate::permissions::{
-    Asked, Links, RealLinks, Rule, RuleList, Rules, Source, Store, Verdict, Warning, World, decide,
+    Asked, Cause, Decision, Links, RealLinks, Rule, RuleList, Rules, Source, Store, Verdict,
+    Warning, World, decide,
 };
+use crate::process::sandbox;
 use crate::protocol::{InterruptBehavior, KnownRule, Mode};
 use crate::tools::Environment;
 use crate::tools::registry::Registry;
@@ -186,7 +189,33 @@ impl Context {
             read_only: found.facts(input).read_only,
         };
         let Stance { mode, rules } = self.stance();
-        Some(decide(&asked, &rules, mode, &self.world()))
+        Some(self.unless_unheld(decide(&asked, &rules, mode, &self.world())))
+    }
+
+    /// What no person was to be asked about is asked about where the kernel should hold it, and cannot.
+    pub fn unless_unheld(&self, verdict: Verdict) -> Verdict {
+        let unasked = match verdict.cause {
+            Cause::Classifier => verdict.decision == Decision::Allow,
+            Cause::Rule(_)
+            | Cause::BuiltIn
+            | Cause::ProtectedPath
+            | Cause::Mode(_)
+            | Cause::Default
+            | Cause::Hook(_)
+            | Cause::HeldBack
+            | Cause::Person => false,
+        };
+        if self.env.unasked != Unasked::Require || !unasked {
+            return verdict;
+        }
+        match sandbox::state() {
+            sandbox::State::Landlock(_) | sandbox::State::Seatbelt => verdict,
+            sandbox::State::Nothing(why) => Verdict {
+                decision: Decision::Ask,
+                reason: format!("`sandbox.unasked` is `require`, and nothing can hold it: {why}"),
+                cause: Cause::Default,
+            },
+        }
     }
 
     /// The file that rules of the person go to, as it is called in the workspace.

@@ -8,6 +8,9 @@
 pub mod context;
 pub mod driver;
 pub mod guard;
+mod held_back;
+#[cfg(test)]
+mod held_back_tests;
 mod hooked;
 pub mod machine;
 pub mod permission;

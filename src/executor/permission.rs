@@ -177,7 +177,8 @@ impl Line {
 
     pub(super) fn judge(&self, call: &ToolCall, tool: &dyn AnyTool, stance: &Stance) -> Verdict {
         let world = self.world();
-        judge(&asked(call, tool), &stance.rules, stance.mode, &world)
+        let judged = judge(&asked(call, tool), &stance.rules, stance.mode, &world);
+        self.context.unless_unheld(judged)
     }
 
     fn rule_to_offer(
@@ -201,7 +202,7 @@ impl Line {
     }
 
     /// Waits for the person; or until a rule that she gave for another call, another mode, or a hook answers for her.
-    async fn ask(
+    pub(super) async fn ask(
         &self,
         case: &Case<'_>,
         request: PermissionRequest,

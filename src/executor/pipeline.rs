@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::context::{Context, Stance};
 use super::guard;
+use super::hooked::Case;
 use super::machine::{End, Outcome};
 use super::permission::{Authority, Permit};
 use crate::permissions::{Asked, Cause, Decision, Remembered, Verdict, decide};
@@ -25,7 +26,7 @@ use crate::tools::files::FileChange;
 use crate::tools::off_limits::OffLimits;
 use crate::tools::{
     ContextChange, ForScreen, Journal, NotLogged, Progress, ToolCx, ToolError, ToolErrorKind,
-    Validated,
+    ToolOutput, Validated,
 };
 
 /// How long a cancelled call has to come to its end by itself. Longer than a shell needs to be killed.
@@ -147,12 +148,20 @@ impl Line {
         self.reach(call, Phase::Running).await;
         let limit = tool.spec().max_result_chars;
         let results_dir = &self.context.env.results_dir;
-        let Permit { grant, part, .. } = permit;
-        let work = tool.call(call.input.clone(), part, grant, cx);
-        let output = tokio::select! {
-            output = work => output,
-            () = self.overdue() => Err(ToolError::cancelled()),
-        };
+        let mut output = self.work(call, tool.as_ref(), permit, &cx).await;
+        if let Err(error) = &output
+            && error.kind == ToolErrorKind::HeldBack
+        {
+            let case = Case {
+                call,
+                tool: tool.as_ref(),
+                cx: &cx,
+                heard: &heard,
+                insists: true,
+            };
+            let permit = self.permission_to_go_on(&case, error).await?;
+            output = self.work(call, tool.as_ref(), permit, &cx).await;
+        }
         self.hear_hooks_afterwards(call, &output, told).await;
         match output {
             Ok(output) => {
@@ -174,6 +183,21 @@ impl Line {
                 })
             }
             Err(error) => Err(self.failed(call, error, limit)),
+        }
+    }
+
+    async fn work(
+        &self,
+        call: &ToolCall,
+        tool: &dyn AnyTool,
+        permit: Permit,
+        cx: &ToolCx,
+    ) -> Result<ToolOutput, ToolError> {
+        let Permit { grant, part, .. } = permit;
+        let work = tool.call(call.input.clone(), part, grant, cx.clone());
+        tokio::select! {
+            output = work => output,
+            () = self.overdue() => Err(ToolError::cancelled()),
         }
     }
 
@@ -254,7 +278,7 @@ impl Line {
     fn failed(&self, call: &ToolCall, error: ToolError, limit: usize) -> Failure {
         let end = match error.kind {
             ToolErrorKind::Refused => End::Normal,
-            ToolErrorKind::CommandFailed => End::CommandFailed,
+            ToolErrorKind::CommandFailed | ToolErrorKind::HeldBack => End::CommandFailed,
             ToolErrorKind::Cancelled => End::Stopped,
         };
         let text = vec![crate::protocol::ResultBlock::text(error.message)];

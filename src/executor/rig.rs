@@ -13,7 +13,7 @@ use super::context::{Asking, Context, Places};
 use super::driver::{Executor, Happened, Witness};
 use super::machine::Policy;
 use crate::hooks::{Hook, Runner};
-use crate::permissions::{Grant, Rules, Store};
+use crate::permissions::{Cause, Grant, Rules, Store};
 use crate::protocol::{
     Answer, CallId, InterruptBehavior, Level, Mode, PermissionRequest, SessionId, ToolCall,
     ToolResult,
@@ -46,6 +46,8 @@ pub enum End {
     Move,
     /// Reports more than anyone can read.
     Chatter,
+    /// The kernel keeps it from something, unless a person stands behind it.
+    HeldBack,
 }
 
 pub fn safe(name: &str) -> Work {
@@ -126,7 +128,7 @@ impl<const BLOCKS: bool> Tool for Scripted<BLOCKS> {
         input.name.clone()
     }
 
-    async fn call(&self, input: Work, _grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
+    async fn call(&self, input: Work, grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
         let begun = (input.name.clone(), cx.cwd.clone());
         self.0.lock().expect("unpoisoned").push(begun);
         if input.end == End::Chatter {
@@ -157,6 +159,8 @@ impl<const BLOCKS: bool> Tool for Scripted<BLOCKS> {
             }
             End::Refuse => failure(ToolErrorKind::Refused),
             End::FailAsCommand => failure(ToolErrorKind::CommandFailed),
+            End::HeldBack if *grant.cause() == Cause::Person => Ok(ToolOutput::text(input.name)),
+            End::HeldBack => failure(ToolErrorKind::HeldBack),
             End::Panic => panic!("on purpose"),
             End::Move => Ok(ToolOutput {
                 changes: vec![ContextChange::Cwd(cx.cwd.join("sub"))],

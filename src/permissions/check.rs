@@ -72,6 +72,7 @@ pub fn answer(verdict: &Verdict) -> Value {
         | Cause::Classifier
         | Cause::Default
         | Cause::Hook(_)
+        | Cause::HeldBack
         | Cause::Person => None,
     };
     json!({ "decision": verdict.decision.name(), "reason": verdict.reason, "rule": rule })

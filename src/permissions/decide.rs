@@ -71,6 +71,8 @@ pub enum Cause {
     /// The tool's own default.
     Default,
     Hook(String),
+    /// The kernel kept a command that nobody was asked about from something.
+    HeldBack,
     Person,
 }
 
@@ -84,6 +86,7 @@ impl fmt::Display for Cause {
             Cause::Classifier => f.write_str("classifier"),
             Cause::Default => f.write_str("the tool's default"),
             Cause::Hook(name) => write!(f, "hook {name}"),
+            Cause::HeldBack => f.write_str("held back by the kernel"),
             Cause::Person => f.write_str("person"),
         }
     }
@@ -102,7 +105,7 @@ impl Verdict {
             Cause::Mode(mode) => format!("{decided} by mode {}", mode.name()),
             Cause::Classifier => "read-only command".to_owned(),
             Cause::Hook(name) => format!("{decided} by hook {name}"),
-            Cause::BuiltIn | Cause::ProtectedPath | Cause::Default => {
+            Cause::BuiltIn | Cause::ProtectedPath | Cause::Default | Cause::HeldBack => {
                 format!("{decided}: {}", self.reason)
             }
             Cause::Person => self.reason.clone(),

@@ -1,6 +1,6 @@
 //! The proof that a call may run, what allowed it, and which places it is for.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::decide::Cause;
@@ -10,6 +10,7 @@ use super::decide::Cause;
 pub struct Grant {
     cause: Cause,
     places: Places,
+    reads: Vec<PathBuf>,
 }
 
 /// Where the paths of a call led, links followed, when it was decided on. What leads elsewhere at the moment of use was
@@ -22,12 +23,19 @@ impl Grant {
         Self {
             cause,
             places: Places::default(),
+            reads: Vec::new(),
         }
     }
 
     /// The person said yes to this call.
     pub fn by_person() -> Self {
         Self::new(Cause::Person)
+    }
+
+    /// The classifier is taken to have called it harmless, whatever it is: what holds then is the kernel.
+    #[cfg(test)]
+    pub fn by_forced_classifier() -> Self {
+        Self::new(Cause::Classifier)
     }
 
     pub fn cause(&self) -> &Cause {
@@ -45,6 +53,18 @@ impl Grant {
 
     pub fn places(&self) -> &Places {
         &self.places
+    }
+
+    /// The same grant for a command that may read these, too.
+    #[must_use]
+    pub fn reading(mut self, reads: Vec<PathBuf>) -> Self {
+        self.reads = reads;
+        self
+    }
+
+    /// What a command may read besides the working directories.
+    pub fn reads(&self) -> &[PathBuf] {
+        &self.reads
     }
 }
 

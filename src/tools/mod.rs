@@ -21,7 +21,7 @@ pub mod write;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -29,7 +29,9 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use self::off_limits::OffLimits;
+use crate::config::Unasked;
 use crate::permissions::Grant;
+use crate::process::sandbox;
 use crate::protocol::{CallId, FileDiff, InterruptBehavior, Level, ResultBlock};
 
 /// What is fixed about a tool.
@@ -187,6 +189,21 @@ pub struct Environment {
     pub groups: bash::groups::Groups,
     /// What the commands of tools find in their environment.
     pub variables: Variables,
+    pub home: PathBuf,
+    /// Whether the kernel holds commands that nobody was asked about.
+    pub unasked: Unasked,
+    /// What all held commands may touch, once one was started.
+    pub ground: OnceLock<sandbox::Ground>,
+}
+
+impl Environment {
+    /// Whether the kernel keeps commands that nobody was asked about to what they may do.
+    pub fn holds(&self) -> bool {
+        match self.unasked {
+            Unasked::Auto | Unasked::Require => sandbox::state().holds(),
+            Unasked::Off => false,
+        }
+    }
 }
 
 /// The environment of the commands that tools run: the program's own, but for the keys of providers, which are no business
@@ -248,6 +265,8 @@ pub enum ToolErrorKind {
     Refused,
     /// A command ran and failed: what was to follow it may make no sense any more.
     CommandFailed,
+    /// A command that nobody was asked about was kept from something, which the person may still allow.
+    HeldBack,
     /// The call was told to stop.
     Cancelled,
 }

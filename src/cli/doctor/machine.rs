@@ -6,7 +6,8 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use super::{Finding, Level};
-use crate::config::Dirs;
+use crate::config::{Dirs, Unasked};
+use crate::process::sandbox::State;
 
 /// A program that does not say its version by then is not waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -50,6 +51,36 @@ fn directory(area: &'static str, what: &str, path: &Path, private: bool) -> Find
         return Finding::new(area, Level::Warning, text).hint("choices are not kept");
     }
     Finding::new(area, Level::Fine, text)
+}
+
+/// What holds commands that nobody was asked about.
+pub fn sandbox(unasked: Unasked, state: &State) -> Finding {
+    const AREA: &str = "sandbox";
+    match (unasked, state) {
+        (Unasked::Off, _) => Finding::new(
+            AREA,
+            Level::Warning,
+            "`sandbox.unasked` is `off`: nothing holds commands that nobody was asked about",
+        )
+        .hint("take it out of your settings, unless commands fail that should not"),
+        (Unasked::Auto | Unasked::Require, State::Landlock(_) | State::Seatbelt) => Finding::new(
+            AREA,
+            Level::Fine,
+            format!("commands that nobody was asked about are held by {state}"),
+        ),
+        (Unasked::Auto, State::Nothing(why)) => Finding::new(
+            AREA,
+            Level::Warning,
+            format!("nothing holds commands that nobody was asked about: {why}"),
+        )
+        .hint("only the classifier decides which run; `sandbox.unasked`: `require` asks about all of them"),
+        (Unasked::Require, State::Nothing(why)) => Finding::new(
+            AREA,
+            Level::Warning,
+            format!("every command is asked about, because nothing can hold one: {why}"),
+        )
+        .hint("`sandbox.unasked` is `require` in your settings"),
+    }
 }
 
 pub async fn programs() -> Vec<Finding> {
@@ -158,6 +189,22 @@ pub fn terminal(variable: impl Fn(&str) -> Option<String>) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_does_not_hold_is_a_warning() {
+        let nothing = State::Nothing("the kernel has no Landlock".to_owned());
+        for (unasked, state, level) in [
+            (Unasked::Auto, &State::Landlock(7), Level::Fine),
+            (Unasked::Require, &State::Seatbelt, Level::Fine),
+            (Unasked::Auto, &nothing, Level::Warning),
+            (Unasked::Require, &nothing, Level::Warning),
+            (Unasked::Off, &State::Landlock(7), Level::Warning),
+        ] {
+            let finding = sandbox(unasked, state);
+            assert_eq!(finding.level, level, "{unasked:?} {state:?}");
+            assert_eq!(finding.hint.is_some(), level != Level::Fine);
+        }
+    }
 
     #[test]
     fn the_terminal_is_told_by_its_variables() {

@@ -19,6 +19,8 @@ const HARMLESS: &[&str] = &[
     "onBashError",
     // A project's is never obeyed.
     "passProviderKeys",
+    // A project's can only tighten.
+    "sandbox",
     "stallSeconds",
     "streamingExecution",
     "theme",

@@ -106,6 +106,7 @@ fn no_setting_is_obeyed_without_having_been_asked_for_but_the_harmless_ones() {
         "maxToolConcurrency",
         "onBashError",
         "passProviderKeys",
+        "sandbox",
         "stallSeconds",
         "streamingExecution",
         "theme",

@@ -6,6 +6,9 @@
 pub mod capture;
 pub mod group;
 pub mod groups;
+mod held;
+#[cfg(test)]
+mod held_tests;
 pub mod jobs;
 pub mod shell;
 mod status;
@@ -14,6 +17,7 @@ mod stragglers;
 #[cfg(test)]
 mod tests;
 
+use std::io;
 use std::time::Duration;
 
 use base64::Engine;
@@ -22,13 +26,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use self::capture::Capture;
-use self::shell::{Asked, Ended, Shell};
+use self::held::Held;
+use self::shell::{Ended, Shell, Start};
 use super::files::image::Format;
 use super::{
     ContextChange, MAX_RESULT_CHARS, Tool, ToolCx, ToolError, ToolErrorKind, ToolOutput, ToolSpec,
     Validated,
 };
-use crate::permissions::{Cause, Grant, bash as reader};
+use crate::permissions::{Grant, bash as reader};
+use crate::process::sandbox::Tried;
 use crate::protocol::{Image, InterruptBehavior, Level, ResultBlock};
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
@@ -94,18 +100,7 @@ impl Tool for Bash {
         let background = input.run_in_background.unwrap_or(false);
         let follows_cd =
             !background && may_move(&input.command) && !self.is_concurrency_safe(&input);
-        let asked = match grant.cause() {
-            Cause::Classifier => Asked::Nobody,
-            _ => Asked::Somebody,
-        };
-        let started = Shell::start(
-            &input.command,
-            &cx.cwd,
-            &cx.env.variables,
-            follows_cd,
-            asked,
-        );
-        let mut shell = started.map_err(|error| {
+        let mut shell = start(&input.command, &grant, follows_cd, &cx).map_err(|error| {
             ToolError::new(format!("The command could not be started: {error}"))
         })?;
         if background {
@@ -137,14 +132,54 @@ impl Tool for Bash {
                 ..ToolOutput::default()
             });
         }
+        let kept_from = shell.kept_from(&text, &cx.cwd);
         let moved = changes.iter().any(|ContextChange::Cwd(cwd)| *cwd != cx.cwd);
         let answered = status::one_is_an_answer(&input.command, moved);
-        let mut concluded = conclude(ended, answered, text, left);
+        let concluded = conclude(ended, answered, text, left);
+        let mut concluded = match kept_from {
+            Some(tried) => blocked(concluded, &tried),
+            None => concluded,
+        };
         match &mut concluded {
             Ok(output) => output.changes = changes,
             Err(error) => error.changes = changes,
         }
         concluded
+    }
+}
+
+fn start(command: &str, grant: &Grant, follow_cd: bool, cx: &ToolCx) -> io::Result<Shell> {
+    let held = match held::hold_for(grant) {
+        Some(hold) => Some(Held::new(hold, command, grant.reads(), &cx.env)?),
+        None => None,
+    };
+    Shell::start(Start {
+        command,
+        cwd: &cx.cwd,
+        env: &cx.env,
+        follow_cd,
+        held,
+    })
+}
+
+/// A command that failed over what the kernel kept it from may be run with a question; one that got along without says so.
+fn blocked(
+    concluded: Result<ToolOutput, ToolError>,
+    tried: &Tried,
+) -> Result<ToolOutput, ToolError> {
+    let said = format!("blocked: {tried}");
+    match concluded {
+        Ok(mut output) => {
+            let said = format!("({said}, which a command that nobody was asked about cannot do)");
+            output.for_model.push(ResultBlock::text(said));
+            Ok(output)
+        }
+        Err(error) if error.kind == ToolErrorKind::CommandFailed => Err(ToolError {
+            kind: ToolErrorKind::HeldBack,
+            message: format!("{said}\n{}", error.message),
+            ..error
+        }),
+        Err(error) => Err(error),
     }
 }
 

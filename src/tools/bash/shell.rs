@@ -16,8 +16,10 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use super::capture::Capture;
 use super::group::Group;
 use super::groups::Groups;
+use super::held::Held;
 use super::stragglers;
-use crate::tools::{Progress, ToolCx, Variables};
+use crate::process::sandbox::Tried;
+use crate::tools::{Environment, Progress, ToolCx};
 
 /// How long a command has to end by itself once it was told to.
 const TERM_GRACE: Duration = Duration::from_secs(2);
@@ -60,14 +62,6 @@ const STEERING: [&str; 8] = [
 /// How functions come to bash: one could be called like a harmless program.
 const FUNCTION: &str = "BASH_FUNC_";
 
-/// Whether a person, or a rule of theirs, stands behind a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
-    Somebody,
-    /// It was classified as harmless, and just run.
-    Nobody,
-}
-
 pub struct Shell {
     child: Box<dyn ChildWrapper>,
     group: Group,
@@ -77,6 +71,7 @@ pub struct Shell {
     directory: Option<TempPath>,
     /// The command, where it was too long for an argument: the shell reads it as it goes.
     script: Option<TempPath>,
+    held: Option<Held>,
 }
 
 /// The parts of a shell that go on living when its command is left to run by itself.
@@ -85,7 +80,18 @@ pub struct Parts {
     pub group: Group,
     pub output: pipe::Receiver,
     /// Files that the shell may still want.
-    pub leftovers: [Option<TempPath>; 2],
+    pub leftovers: ([Option<TempPath>; 2], Option<Held>),
+}
+
+/// What is to be started.
+pub struct Start<'s> {
+    pub command: &'s str,
+    pub cwd: &'s Path,
+    pub env: &'s Environment,
+    /// Where its `cd` leads is of interest.
+    pub follow_cd: bool,
+    /// What keeps it to reading, where nobody was asked about it.
+    pub held: Option<Held>,
 }
 
 /// How a command came to its end.
@@ -103,26 +109,23 @@ pub enum Ended {
 }
 
 impl Shell {
-    /// Starts `command` in `cwd`, with stdin closed, no terminal, and stdout and stderr in one pipe.
-    pub fn start(
-        command: &str,
-        cwd: &Path,
-        variables: &Variables,
-        follow_cd: bool,
-        asked: Asked,
-    ) -> io::Result<Self> {
+    /// Starts a command with stdin closed, no terminal, and stdout and stderr in one pipe.
+    pub fn start(start: Start<'_>) -> io::Result<Self> {
+        let Start { cwd, held, .. } = start;
         // Without room for it the command still runs, and its `cd` is forgotten.
-        let directory = if follow_cd {
-            NamedTempFile::new().ok()
-        } else {
-            None
-        };
-        let directory = directory.map(NamedTempFile::into_temp_path);
-        let text = with_trap(command, directory.as_deref());
+        let directory = start.follow_cd.then(|| file_for(held.as_ref()).ok());
+        let directory = directory.flatten().map(NamedTempFile::into_temp_path);
+        let text = with_trap(start.command, directory.as_deref());
         let (reader, writer) = io::pipe()?;
-        let mut process = tokio::process::Command::new("bash");
+        let bash = Path::new("bash");
+        let (program, first) = match &held {
+            Some(held) => held.wrapped(bash),
+            None => (bash.into(), Vec::new()),
+        };
+        let mut process = tokio::process::Command::new(program);
+        process.args(first);
         let script = if text.len() > LONGEST_ARGUMENT {
-            let file = NamedTempFile::new()?;
+            let file = file_for(held.as_ref())?;
             std::fs::write(file.path(), &text)?;
             let path = file.into_temp_path();
             process.arg(&path);
@@ -136,12 +139,25 @@ impl Shell {
             .stdin(Stdio::null())
             .stdout(writer.try_clone()?)
             .stderr(writer);
-        variables.apply(&mut process);
+        match &held {
+            Some(held) => held.dress(&mut process, start.env),
+            None => start.env.variables.apply(&mut process),
+        }
         // Behind those of the settings: what nobody was asked about must be harmless whatever they say.
-        if asked == Asked::Nobody {
+        if held.is_some() {
             process.envs(HARMLESS_GIT);
         }
-        let (child, group) = spawn(process, cwd)?;
+        let (child, group) = match &held {
+            Some(held) => {
+                let runtime = tokio::runtime::Handle::current();
+                let cwd = cwd.to_owned();
+                held.start(move || {
+                    let _runtime = runtime.enter();
+                    spawn(process, &cwd)
+                })?
+            }
+            None => spawn(process, cwd)?,
+        };
         let output = pipe::Receiver::from_owned_fd(reader.into())?;
         Ok(Self {
             child,
@@ -150,7 +166,13 @@ impl Shell {
             output_open: true,
             directory,
             script,
+            held,
         })
+    }
+
+    /// What the kernel kept the command from, by what it printed.
+    pub fn kept_from(&self, output: &str, cwd: &Path) -> Option<Tried> {
+        self.held.as_ref()?.kept_from(output, cwd)
     }
 
     /// Waits for the command's end, whatever brings it, and collects its output.
@@ -282,7 +304,7 @@ impl Shell {
             child: self.child,
             group: self.group,
             output: self.output,
-            leftovers: [self.script, self.directory],
+            leftovers: ([self.script, self.directory], self.held),
         }
     }
 
@@ -377,6 +399,14 @@ pub async fn read_some(output: &pipe::Receiver) -> io::Result<Vec<u8>> {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => return Err(error),
         }
+    }
+}
+
+/// A file that the command can read and write.
+fn file_for(held: Option<&Held>) -> io::Result<NamedTempFile> {
+    match held {
+        Some(held) => NamedTempFile::new_in(held.directory()),
+        None => NamedTempFile::new(),
     }
 }
 

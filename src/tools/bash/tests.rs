@@ -9,15 +9,12 @@ use base64::prelude::BASE64_STANDARD;
 use rustix::process::{Pid, test_kill_process_group};
 use serde_json::{Value, json};
 
-use super::capture::Capture;
-use super::shell::{Asked, Shell};
 use super::{Bash, DEFAULT_TIMEOUT, Input, LONGEST_TIMEOUT, timeout};
+use crate::permissions::Grant;
 use crate::protocol::{Image, ResultBlock};
 use crate::tools::files::image::tests::png;
 use crate::tools::files::scratch::{Scratch, text};
-use crate::tools::{
-    ContextChange, Progress, Tool, ToolError, ToolErrorKind, ToolOutput, Variables,
-};
+use crate::tools::{ContextChange, Progress, Tool, ToolError, ToolErrorKind, ToolOutput};
 
 async fn run_in(scratch: &Scratch, command: &str) -> Result<ToolOutput, ToolError> {
     scratch.run(&Bash, json!({"command": command})).await
@@ -63,20 +60,17 @@ async fn stdout_and_stderr_come_in_their_order() {
 
 #[tokio::test]
 async fn settings_add_variables_and_do_not_take_back_what_makes_git_harmless() {
-    let scratch = Scratch::new();
-    let more = [("GIT_OPTIONAL_LOCKS", "1"), ("MINE", "x")];
-    let variables = Variables {
-        more: more.map(|(name, value)| (name.into(), value.into())).into(),
-        pass_keys: false,
-    };
-    let command = "echo $GIT_OPTIONAL_LOCKS $MINE";
-    for (asked, expected) in [(Asked::Nobody, "0 x"), (Asked::Somebody, "1 x")] {
-        let cx = &scratch.cx;
-        let started = Shell::start(command, &cx.cwd, &variables, false, asked);
-        let mut capture = Capture::new(&cx.env.results_dir, &cx.call);
-        let mut shell = started.expect("bash is there");
-        shell.run(&mut capture, Duration::from_secs(10), cx).await;
-        assert_eq!(capture.finish(1_000), expected, "{asked:?}");
+    let mut scratch = Scratch::new();
+    let more = [("GIT_OPTIONAL_LOCKS", "1"), ("LC_TIME", "x")];
+    scratch.environment().variables.more =
+        more.map(|(name, value)| (name.into(), value.into())).into();
+    let command = "echo $GIT_OPTIONAL_LOCKS $LC_TIME";
+    for (grant, expected) in [
+        (Grant::by_forced_classifier(), "0 x"),
+        (Grant::by_person(), "1 x"),
+    ] {
+        let output = scratch.run_with(&Bash, json!({"command": command}), grant);
+        assert_eq!(text(&output.await.expect("it runs")), expected);
     }
 }
 

@@ -1,12 +1,13 @@
 //! A scratch workspace in which tests call the file tools as the executor does.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::SystemTime;
 
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use crate::config::Unasked;
 use crate::permissions::Grant;
 use crate::protocol::{CallId, ResultBlock};
 use crate::tools::bash::groups::Groups;
@@ -43,6 +44,9 @@ impl Scratch {
             checkpoints: Checkpoints::new(dir.path().join("checkpoints")),
             groups: Groups::default(),
             variables: Variables::default(),
+            home: dir.path().join("home"),
+            unasked: Unasked::Auto,
+            ground: OnceLock::new(),
         };
         let announced = Arc::new(Mutex::new(Vec::new()));
         let cx = ToolCx {
@@ -130,9 +134,23 @@ impl Scratch {
 
     /// Validates and calls a tool, in the order of the executor.
     pub async fn run<T: Tool>(&self, tool: &T, input: Value) -> Result<ToolOutput, ToolError> {
+        self.run_with(tool, input, Grant::by_person()).await
+    }
+
+    pub async fn run_with<T: Tool>(
+        &self,
+        tool: &T,
+        input: Value,
+        grant: Grant,
+    ) -> Result<ToolOutput, ToolError> {
         let parsed: T::Input = serde_json::from_value(input).expect("an input of the tool");
         tool.validate(&parsed, &self.cx).await?;
-        tool.call(parsed, Grant::by_person(), self.cx.clone()).await
+        tool.call(parsed, grant, self.cx.clone()).await
+    }
+
+    /// What all calls share; before the first one it can be changed.
+    pub fn environment(&mut self) -> &mut Environment {
+        Arc::get_mut(&mut self.cx.env).expect("no call has it yet")
     }
 
     /// Calls without validating first: what the call itself checks.

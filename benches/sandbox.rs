@@ -1,0 +1,72 @@
+//! What it costs that the kernel holds a command, against its bar: `cargo bench --bench sandbox`. Exits with 1 if it is
+//! missed. Where nothing holds, there is nothing to measure, and that is said.
+
+#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
+
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+use agent_tui::process::sandbox::{Besides, Ground, Hold, start, state};
+
+const ROUNDS: usize = 400;
+/// A held command may take so much longer than a free one.
+const BAR: Duration = Duration::from_micros(300);
+
+fn main() -> ExitCode {
+    println!("held by: {}", state());
+    if !state().holds() {
+        return ExitCode::SUCCESS;
+    }
+    let workspace = std::env::current_dir().expect("there is one");
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let ground = Ground::new(vec![workspace], &path, &home.unwrap_or_default());
+    let (mut free, mut held) = (Vec::new(), Vec::new());
+    // By turns, so that both see the same machine.
+    for _ in 0..ROUNDS {
+        free.push(timed(run));
+        held.push(timed(|| {
+            let own = tempfile::tempdir().expect("a directory");
+            let besides = Besides {
+                temporary: own.path(),
+                reads: &[],
+                processes: false,
+            };
+            let policy = ground.policy(Hold::Reading, &besides);
+            let started = start(&policy, || {
+                run();
+                Ok(())
+            });
+            started.expect("it starts");
+        }));
+    }
+    let (free, held) = (median(free), median(held));
+    let cost = held.saturating_sub(free);
+    println!(
+        "`bash -c true`: free {free:.1?}, held {held:.1?}: {cost:.1?} more, at most {BAR:.1?}"
+    );
+    if cost <= BAR {
+        ExitCode::SUCCESS
+    } else {
+        println!("missed");
+        ExitCode::FAILURE
+    }
+}
+
+fn run() {
+    let status = Command::new("bash").args(["-c", "true"]).status();
+    assert!(status.expect("bash is there").success());
+}
+
+fn timed(work: impl FnOnce()) -> Duration {
+    let begun = Instant::now();
+    work();
+    begun.elapsed()
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}

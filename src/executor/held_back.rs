@@ -1,0 +1,68 @@
+//! A command that ran without a question and was kept from something by the kernel: it is offered with a question.
+
+use super::context::Asking;
+use super::hooked::Case;
+use super::permission::Permit;
+use super::pipeline::{Failure, Line, Report, denied};
+use crate::permissions::{Cause, Decision, Verdict, conclude};
+use crate::protocol::{Mode, PermissionRequest, Phase};
+use crate::tools::ToolError;
+
+impl Line {
+    /// Asks whether the command may run freely. Nothing of what it tried has happened.
+    pub(super) async fn permission_to_go_on(
+        &self,
+        case: &Case<'_>,
+        held: &ToolError,
+    ) -> Result<Permit, Failure> {
+        let call = case.call;
+        let what = held.message.lines().next().unwrap_or_default();
+        let mode = self.context.mode();
+        let verdict = Verdict {
+            decision: match mode {
+                Mode::Plan => Decision::Deny,
+                Mode::Default | Mode::AcceptEdits | Mode::DontAsk | Mode::BypassPermissions => {
+                    Decision::Ask
+                }
+            },
+            reason: what.to_owned(),
+            cause: Cause::HeldBack,
+        };
+        let verdict = conclude(verdict, None, mode);
+        self.decided(call, verdict.clone()).await;
+        let told = |why: &str| {
+            format!(
+                "{}\nThe command ran without a question, and such a command can only read; {why}",
+                held.message
+            )
+        };
+        match (verdict.decision, self.context.asking) {
+            (Decision::Deny | Decision::Allow, _) => {
+                let why = format!("the mode {} does not ask for more", mode.name());
+                Err(denied(call, told(&why)))
+            }
+            (Decision::Ask, Asking::Nobody) => Err(denied(
+                call,
+                told(
+                    "to do more it needs a person's approval, and nobody is there to ask: allow it beforehand with --allow",
+                ),
+            )),
+            (Decision::Ask, Asking::Person) => {
+                self.reach(call, Phase::WaitingForApproval).await;
+                let request = PermissionRequest {
+                    call: call.id.clone(),
+                    tool: call.name.clone(),
+                    input: call.input.clone(),
+                    reason: format!("{what}. Run it again with nothing in its way?"),
+                    change: None,
+                    rule: None,
+                };
+                let permit = self.ask(case, request, None).await?;
+                self.report(Report::Permitted(call.id.clone(), permit.clone()))
+                    .await;
+                self.reach(call, Phase::Running).await;
+                Ok(permit)
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Commands that the kernel kept from something.
+
+use super::context::Asking;
+use super::rig::{End, Rig, Setting, safe};
+use crate::permissions::{RuleList, Rules, Source};
+use crate::protocol::{Answer, Mode};
+
+/// A rig in which every call runs without a question.
+fn rig(mode: Mode, asking: Asking) -> Rig {
+    let mut rules = Rules::default();
+    let source = Source("a test".to_owned());
+    rules
+        .add(RuleList::Allow, "Cancels", &source)
+        .expect("a rule");
+    let setting = Setting {
+        mode,
+        asking,
+        ..Setting::default()
+    };
+    let mut rig = Rig::ruled(setting, rules);
+    rig.add(safe("a").ending(End::HeldBack));
+    rig
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_that_was_held_back_is_offered_with_a_question_and_runs_again() {
+    let mut rig = rig(Mode::Default, Asking::Person);
+    let request = rig.request("a").await;
+    assert_eq!(
+        request.reason,
+        "a failed. Run it again with nothing in its way?"
+    );
+    assert_eq!(request.rule, None);
+    rig.answer("a", Answer::Allow);
+    rig.stream_ended();
+    assert_eq!(rig.deliver().await.results, ["a"]);
+    assert_eq!(rig.called(), ["a", "a"]);
+    assert_eq!(
+        rig.decided("a")[1..],
+        ["asked about: a failed", "you, once"]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_no_leaves_it_at_that() {
+    let mut rig = rig(Mode::Default, Asking::Person);
+    rig.request("a").await;
+    rig.answer("a", Answer::Deny { reason: None });
+    rig.stream_ended();
+    let result = rig.deliver().await.results.concat();
+    assert!(result.contains("did not allow this call"), "{result}");
+    assert_eq!(rig.called(), ["a"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_is_asked_where_nobody_is_or_the_mode_says_no() {
+    for (mode, asking, said) in [
+        (Mode::Default, Asking::Nobody, "nobody is there to ask"),
+        (Mode::DontAsk, Asking::Person, "the mode dontAsk"),
+    ] {
+        let mut rig = rig(mode, asking);
+        rig.stream_ended();
+        let results = rig.results().await;
+        let text = results[0].as_text();
+        assert!(results[0].is_error);
+        assert!(text.contains("a failed") && text.contains(said), "{text}");
+        assert_eq!(rig.called(), ["a"]);
+    }
+}

@@ -1,0 +1,112 @@
+//! What a held command tried: the kernel only says no to it, so its own complaint is read.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::Access;
+
+use super::Policy;
+
+/// How programs say that they were refused something.
+const REFUSED: [&str; 2] = ["Permission denied", "Operation not permitted"];
+/// How they say that there is no network.
+const NO_NETWORK: [&str; 5] = [
+    "Could not resolve host",
+    "Temporary failure in name resolution",
+    "Name or service not known",
+    "Network is unreachable",
+    "socket: Permission denied",
+];
+const BAD_INTERPRETER: &str = "bad interpreter";
+/// How they say that they wanted to change something.
+const CHANGES: [&str; 12] = [
+    "create", "touch", "remove", "unlink", "write", "writing", "changing", "setting", "rename",
+    "move", "link", "output",
+];
+
+/// What a command was kept from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Tried {
+    Read(String),
+    Write(String),
+    Run(String),
+    Network,
+}
+
+impl fmt::Display for Tried {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Tried::Read(path) => write!(f, "it tried to read `{path}`"),
+            Tried::Write(path) => write!(f, "it tried to write `{path}`"),
+            Tried::Run(path) => write!(f, "it tried to run `{path}`"),
+            Tried::Network => f.write_str("it tried to use the network"),
+        }
+    }
+}
+
+/// What the hold kept a command from, by what it printed. A refusal that the person's own rights explain is none of ours.
+pub fn tried(output: &str, policy: &Policy, cwd: &Path) -> Option<Tried> {
+    output.lines().find_map(|line| {
+        if NO_NETWORK.iter().any(|complaint| line.contains(complaint)) {
+            return Some(Tried::Network);
+        }
+        let (before, after) = REFUSED.iter().find_map(|words| line.split_once(words))?;
+        let name = path_in(before, after)?;
+        blamed(name, before, policy, cwd)
+    })
+}
+
+fn blamed(name: &str, complaint: &str, policy: &Policy, cwd: &Path) -> Option<Tried> {
+    let path = resolved(&cwd.join(name));
+    let known = |paths: &[PathBuf]| paths.iter().any(|known| path.starts_with(known));
+    let may = |path: &Path, access: Access| rustix::fs::access(path, access).is_ok();
+    // The name itself may be one of the words.
+    let complaint = complaint.replacen(name, "", 1);
+    let changes = CHANGES.iter().any(|word| complaint.contains(word));
+    let readable = known(&policy.reads) || known(&policy.runs) || known(&policy.writes);
+    if !changes && !readable && may(&path, Access::READ_OK) {
+        return Some(Tried::Read(name.to_owned()));
+    }
+    if !changes && path.is_file() && may(&path, Access::EXEC_OK) && !known(&policy.runs) {
+        return Some(Tried::Run(name.to_owned()));
+    }
+    let there = may(&path, Access::WRITE_OK);
+    let parent = path
+        .parent()
+        .is_some_and(|parent| may(parent, Access::WRITE_OK));
+    (!known(&policy.writes) && (there || parent)).then(|| Tried::Write(name.to_owned()))
+}
+
+/// The path with its links followed, as far as it exists.
+fn resolved(path: &Path) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
+    }
+    match (path.parent().map(Path::canonicalize), path.file_name()) {
+        (Some(Ok(parent)), Some(name)) => parent.join(name),
+        _ => path.to_owned(),
+    }
+}
+
+/// The path that a complaint is about: quoted, or what stands before the last colon.
+fn path_in<'l>(before: &'l str, after: &'l str) -> Option<&'l str> {
+    // `bash: ./script: /bin/sh: bad interpreter`: the script is what may not run.
+    if before.contains(BAD_INTERPRETER) {
+        return before.split(": ").nth(1);
+    }
+    quoted(before).or_else(|| quoted(after)).or_else(|| {
+        let before = before.trim_end_matches([':', ' ', '(']);
+        let name = before.rsplit(": ").next()?;
+        (!name.is_empty() && name.len() < before.len()).then_some(name)
+    })
+}
+
+fn quoted(text: &str) -> Option<&str> {
+    [('\'', '\''), ('‘', '’'), ('"', '"'), ('`', '\'')]
+        .iter()
+        .find_map(|&(open, close)| {
+            let (_, inside) = text.split_once(open)?;
+            let (name, _) = inside.split_once(close)?;
+            (!name.is_empty()).then_some(name)
+        })
+}

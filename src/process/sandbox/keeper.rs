@@ -1,0 +1,65 @@
+//! The threads that held commands are started from.
+//!
+//! What restricts a thread restricts it for good, and new threads inherit it. The filter of system calls is the same for
+//! every command, and the kernel takes a third of a millisecond to accept it: a thread that lives on, the keeper, takes it
+//! once. For each command the keeper starts a thread that adds the files which this command may touch, starts it and ends.
+
+use std::io;
+use std::sync::OnceLock;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::Builder;
+
+use super::{Policy, landlock, privileges, seccomp};
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// Does `work` on a thread that can do no more than `policy` says. It is told the version of Landlock.
+pub fn on_held_thread<T: Send + 'static>(
+    policy: &Policy,
+    work: impl FnOnce(u32) -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    let (done, result) = channel();
+    let own = policy.clone();
+    let job: Job = Box::new(move || {
+        let worked = landlock::restrict(&own).and_then(work);
+        // Whoever waited is gone only if the program is.
+        let _ = done.send(worked);
+    });
+    let failed = || io::Error::other("the thread that starts held commands failed");
+    keeper(policy.attributes)?.send(job).map_err(|_| failed())?;
+    result.recv().unwrap_or_else(|_| Err(failed()))
+}
+
+/// The keeper of commands that may change attributes of files, or may not.
+fn keeper(attributes: bool) -> io::Result<Sender<Job>> {
+    static KEEPERS: [OnceLock<Result<Sender<Job>, String>>; 2] = [OnceLock::new(), OnceLock::new()];
+    let keeper = KEEPERS[usize::from(attributes)]
+        .get_or_init(|| keep(attributes).map_err(|error| error.to_string()));
+    keeper.clone().map_err(io::Error::other)
+}
+
+fn keep(attributes: bool) -> io::Result<Sender<Job>> {
+    let (jobs, waiting) = channel::<Job>();
+    let (ready, is_ready) = channel();
+    Builder::new().name("keeper".to_owned()).spawn(move || {
+        let applied = landlock::version().and_then(|version| {
+            privileges::give_up()?;
+            seccomp::apply(attributes, version)
+        });
+        let failed = applied.is_err();
+        let _ = ready.send(applied);
+        if failed {
+            return;
+        }
+        for job in waiting {
+            // A job that gets no thread is dropped, which tells whoever waits for it.
+            let _ = Builder::new().name("held".to_owned()).spawn(job);
+        }
+    })?;
+    match is_ready.recv() {
+        Ok(applied) => applied.map(|()| jobs),
+        Err(_) => Err(io::Error::other(
+            "the thread that starts held commands failed",
+        )),
+    }
+}

@@ -1,0 +1,198 @@
+//! The kernel's hold on a command that nobody was asked about.
+//!
+//! The permission engine predicts that a command only reads; the kernel makes it true. A command is started from a thread
+//! that has restricted itself, and children inherit that: there is no helper process, and the program itself stays free.
+//! On Linux that is Landlock for files and seccomp for the rest, on macOS a Seatbelt profile; elsewhere nothing holds, and
+//! [`state`] says so.
+
+mod blame;
+#[cfg(target_os = "linux")]
+mod keeper;
+#[cfg(target_os = "linux")]
+mod landlock;
+#[cfg(target_os = "linux")]
+mod privileges;
+#[cfg(any(target_os = "macos", test))]
+mod seatbelt;
+#[cfg(target_os = "linux")]
+mod seccomp;
+mod system;
+#[cfg(test)]
+mod tests;
+
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+pub use blame::{Tried, tried};
+
+/// What a held command may touch. Everything else is refused.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Policy {
+    /// Files and directories, with all below them.
+    pub reads: Vec<PathBuf>,
+    /// Where programs may lie.
+    pub runs: Vec<PathBuf>,
+    /// Directories in which anything may be changed.
+    pub writes: Vec<PathBuf>,
+    /// Owners, modes and times of files may be changed. The kernel cannot tell where: only for commands that edit.
+    pub attributes: bool,
+}
+
+/// Who a held command works for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hold {
+    /// It only reads.
+    Reading,
+    /// It changes files in the working directories, which the mode allows.
+    Editing,
+}
+
+/// What all held commands of a workspace may touch. Looked up once: it takes longer than to start one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ground {
+    working: Vec<PathBuf>,
+    reads: Vec<PathBuf>,
+    runs: Vec<PathBuf>,
+}
+
+/// What one command may touch besides.
+#[derive(Debug, Clone, Copy)]
+pub struct Besides<'b> {
+    /// A directory of its own.
+    pub temporary: &'b Path,
+    pub reads: &'b [PathBuf],
+    /// It shows processes or mounts, of which the kernel tells in one tree.
+    pub processes: bool,
+}
+
+impl Ground {
+    /// `working` directories may be read whole, programs are looked for in those of `path`.
+    pub fn new(working: Vec<PathBuf>, path: &[PathBuf], home: &Path) -> Self {
+        let system = system::READS.iter().map(PathBuf::from);
+        let reads = system
+            .chain(system::git_configuration(home))
+            .filter(|path| path.exists())
+            .chain(working.iter().cloned())
+            .chain(
+                working
+                    .iter()
+                    .flat_map(|directory| system::ignore_files_above(directory)),
+            );
+        Self {
+            reads: reads.collect(),
+            runs: system::programs(path, &working),
+            working,
+        }
+    }
+
+    pub fn policy(&self, hold: Hold, besides: &Besides<'_>) -> Policy {
+        let mut reads = self.reads.clone();
+        reads.extend(besides.reads.iter().cloned());
+        if besides.processes {
+            reads.push(PathBuf::from("/proc"));
+        }
+        let mut writes = vec![besides.temporary.to_owned()];
+        match hold {
+            Hold::Reading => {}
+            Hold::Editing => writes.extend(self.working.iter().cloned()),
+        }
+        Policy {
+            reads,
+            runs: self.runs.clone(),
+            writes,
+            attributes: hold == Hold::Editing,
+        }
+    }
+}
+
+/// What holds commands on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    /// Landlock, by the version of its interface, and seccomp.
+    Landlock(u32),
+    Seatbelt,
+    /// Nothing, and why.
+    Nothing(String),
+}
+
+impl State {
+    pub fn holds(&self) -> bool {
+        match self {
+            State::Landlock(_) | State::Seatbelt => true,
+            State::Nothing(_) => false,
+        }
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            State::Landlock(version) => write!(f, "Landlock (version {version}) and seccomp"),
+            State::Seatbelt => f.write_str("Seatbelt"),
+            State::Nothing(why) => f.write_str(why),
+        }
+    }
+}
+
+/// What holds commands here: tried once, when it is first asked for.
+pub fn state() -> &'static State {
+    static STATE: OnceLock<State> = OnceLock::new();
+    STATE.get_or_init(probe)
+}
+
+#[cfg(target_os = "linux")]
+fn probe() -> State {
+    match keeper::on_held_thread(&Policy::default(), |version| Ok(version)) {
+        Ok(version) => State::Landlock(version),
+        Err(error) => State::Nothing(error.to_string()),
+    }
+}
+
+#[cfg(target_os = "macos")]
+fn probe() -> State {
+    if Path::new(seatbelt::PROGRAM).is_file() {
+        State::Seatbelt
+    } else {
+        State::Nothing(format!("`{}` is not there", seatbelt::PROGRAM))
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn probe() -> State {
+    State::Nothing("this system has no way that agent-tui knows".to_owned())
+}
+
+/// The program to start, and its first arguments, so that `program` is held.
+#[cfg(not(target_os = "macos"))]
+pub fn wrapped(program: &Path, _policy: &Policy) -> (OsString, Vec<OsString>) {
+    (program.as_os_str().to_owned(), Vec::new())
+}
+
+/// The program to start, and its first arguments, so that `program` is held.
+#[cfg(target_os = "macos")]
+pub fn wrapped(program: &Path, policy: &Policy) -> (OsString, Vec<OsString>) {
+    let profile = seatbelt::profile(policy).into();
+    let arguments = vec!["-p".into(), profile, program.as_os_str().to_owned()];
+    (seatbelt::PROGRAM.into(), arguments)
+}
+
+/// Starts a process that can do no more than `policy` says. It must have been [`wrapped`].
+#[cfg(target_os = "linux")]
+pub fn start<T: Send + 'static>(
+    policy: &Policy,
+    start: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    keeper::on_held_thread(policy, |_| start())
+}
+
+/// Starts a process that can do no more than `policy` says. It must have been [`wrapped`].
+#[cfg(not(target_os = "linux"))]
+pub fn start<T: Send + 'static>(
+    _policy: &Policy,
+    start: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    start()
+}

@@ -1,0 +1,134 @@
+//! The places of a system that every command may need: programs, their libraries and data, git's configuration.
+
+use std::path::{Path, PathBuf};
+
+/// Where programs and what comes with them lie.
+const PROGRAMS: [&str; 12] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/opt",
+    "/nix/store",
+    "/gnu/store",
+    "/run/current-system",
+    "/home/linuxbrew/.linuxbrew",
+];
+
+/// What commands that only read look into by themselves. Of `/etc` only what says nothing about a person: keys and
+/// passwords are there, too.
+pub const READS: [&str; 47] = [
+    "/etc/alternatives",
+    "/etc/bash.bashrc",
+    "/etc/crypto-policies",
+    "/etc/debian_version",
+    "/etc/default/locale",
+    "/etc/gitattributes",
+    "/etc/gitconfig",
+    "/etc/group",
+    "/etc/host.conf",
+    "/etc/hostname",
+    "/etc/hosts",
+    "/etc/inputrc",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/ld.so.preload",
+    "/etc/ld-musl-x86_64.path",
+    "/etc/locale.alias",
+    "/etc/locale.conf",
+    "/etc/localtime",
+    "/etc/lsb-release",
+    "/etc/magic",
+    "/etc/magic.mime",
+    "/etc/mime.types",
+    "/etc/nsswitch.conf",
+    "/etc/os-release",
+    "/etc/passwd",
+    "/etc/protocols",
+    "/etc/services",
+    "/etc/ssl/openssl.cnf",
+    "/etc/terminfo",
+    "/etc/timezone",
+    "/proc/cpuinfo",
+    "/proc/diskstats",
+    "/proc/filesystems",
+    "/proc/loadavg",
+    "/proc/meminfo",
+    "/proc/stat",
+    "/proc/swaps",
+    "/proc/sys/kernel",
+    "/proc/sys/vm",
+    "/proc/uptime",
+    "/proc/version",
+    "/proc/vmstat",
+    "/run/utmp",
+    "/sys/devices/system",
+    "/sys/fs/cgroup",
+];
+
+/// Files that say what a search leaves out; also those of the directories around count.
+const IGNORE_FILES: [&str; 3] = [".gitignore", ".ignore", ".rgignore"];
+
+/// The directories from which programs may run: the system's and those of PATH, without the working directories. One that
+/// holds the whole system is no reason to run nothing.
+pub fn programs(path: &[PathBuf], working: &[PathBuf]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let own = |directory: &PathBuf| working.iter().any(|one| directory.starts_with(one));
+    // `/bin` is often a link to `/usr/bin`.
+    let real = |directory: PathBuf| directory.canonicalize().ok();
+    for directory in PROGRAMS.iter().map(PathBuf::from).filter_map(real) {
+        add_without(&directory, working, &mut found);
+    }
+    for directory in path.iter().cloned().filter_map(real) {
+        if !own(&directory) {
+            add_without(&directory, working, &mut found);
+        }
+    }
+    found
+}
+
+/// Adds a directory; if one of `working` lies in it, all in it that is not on the way there.
+fn add_without(directory: &Path, working: &[PathBuf], found: &mut Vec<PathBuf>) {
+    if found.iter().any(|known| directory.starts_with(known)) {
+        return;
+    }
+    let inside = |one: &PathBuf| one != directory && one.starts_with(directory);
+    if !working.iter().any(inside) {
+        found.push(directory.to_owned());
+        return;
+    }
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    for entry in entries {
+        let path = entry.path();
+        let plain = entry
+            .file_type()
+            .is_ok_and(|kind| kind.is_dir() || kind.is_file());
+        if plain && !working.contains(&path) {
+            add_without(&path, working, found);
+        }
+    }
+}
+
+/// git's own configuration of the person.
+pub fn git_configuration(home: &Path) -> [PathBuf; 2] {
+    let configuration = std::env::var_os("XDG_CONFIG_HOME")
+        .map(PathBuf::from)
+        .filter(|directory| directory.is_absolute())
+        .unwrap_or_else(|| home.join(".config"));
+    [home.join(".gitconfig"), configuration.join("git")]
+}
+
+/// The files above a directory that say what to leave out. A link is none of them: it could lead anywhere.
+pub fn ignore_files_above(directory: &Path) -> impl Iterator<Item = PathBuf> {
+    let above = directory.ancestors().skip(1);
+    above
+        .flat_map(|directory| IGNORE_FILES.map(|name| directory.join(name)))
+        .filter(|file| {
+            file.symlink_metadata()
+                .is_ok_and(|data| data.file_type().is_file())
+        })
+}

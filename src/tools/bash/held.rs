@@ -1,0 +1,150 @@
+//! A command that nobody was asked about: what it finds in its environment, and what the kernel lets it touch.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::permissions::{Cause, Grant, bash as reader};
+use crate::process::sandbox::{self, Besides, Ground, Hold, Policy, Tried};
+use crate::protocol::Mode;
+use crate::tools::Environment;
+
+/// The only variables that such a command gets of the program's own: what shows the environment shows nothing secret, and
+/// nothing in it steers a program elsewhere than was decided on.
+const PASSED: [&str; 18] = [
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "COLUMNS",
+    "LINES",
+    "NO_COLOR",
+    "FORCE_COLOR",
+    "CLICOLOR",
+    "CLICOLOR_FORCE",
+    "LS_COLORS",
+    "GREP_COLORS",
+    "JQ_COLORS",
+    "XDG_CONFIG_HOME",
+    "CI",
+];
+const LOCALE: &str = "LC_";
+
+/// Programs that read what the kernel tells of processes and mounts.
+const SHOW_PROCESSES: [&str; 3] = ["ps", "pgrep", "df"];
+
+/// How a command is kept to what it was classified as.
+pub struct Held {
+    temporary: TempDir,
+    /// `None` where nothing holds.
+    policy: Option<Policy>,
+}
+
+/// On what ground a command runs that no person and no rule of theirs stands behind.
+pub fn hold_for(grant: &Grant) -> Option<Hold> {
+    match grant.cause() {
+        Cause::Classifier => Some(Hold::Reading),
+        Cause::Mode(Mode::AcceptEdits) => Some(Hold::Editing),
+        Cause::Mode(Mode::Default | Mode::Plan | Mode::DontAsk | Mode::BypassPermissions)
+        | Cause::Rule(_)
+        | Cause::BuiltIn
+        | Cause::ProtectedPath
+        | Cause::Default
+        | Cause::Hook(_)
+        | Cause::HeldBack
+        | Cause::Person => None,
+    }
+}
+
+impl Held {
+    pub fn new(
+        hold: Hold,
+        command: &str,
+        reads: &[PathBuf],
+        env: &Environment,
+    ) -> io::Result<Self> {
+        let temporary = TempDir::with_prefix("agent-tui-")?;
+        let place = temporary.path().canonicalize()?;
+        let policy = env.holds().then(|| {
+            let besides = Besides {
+                temporary: &place,
+                reads,
+                processes: shows_processes(command),
+            };
+            env.ground
+                .get_or_init(|| ground(env))
+                .policy(hold, &besides)
+        });
+        Ok(Self { temporary, policy })
+    }
+
+    /// A directory that the command, and nobody else, may write to.
+    pub fn directory(&self) -> &Path {
+        self.temporary.path()
+    }
+
+    /// The program to start, and its first arguments.
+    pub fn wrapped(&self, program: &Path) -> (OsString, Vec<OsString>) {
+        match &self.policy {
+            Some(policy) => sandbox::wrapped(program, policy),
+            None => (program.as_os_str().to_owned(), Vec::new()),
+        }
+    }
+
+    /// Gives the command the little that it needs of the environment.
+    pub fn dress(&self, process: &mut tokio::process::Command, env: &Environment) {
+        process.env_clear();
+        let own = std::env::vars_os().filter(|(name, _)| is_passed(name));
+        process.envs(own);
+        let said = env.variables.more.iter();
+        process.envs(said.filter(|(name, _)| is_passed(OsStr::new(name))));
+        process.env("TMPDIR", self.directory());
+        process.env("PATH", std::env::join_paths(path()).unwrap_or_default());
+    }
+
+    /// Starts the command so that it can do no more than it may.
+    pub fn start<T: Send + 'static>(
+        &self,
+        start: impl FnOnce() -> io::Result<T> + Send + 'static,
+    ) -> io::Result<T> {
+        match &self.policy {
+            Some(policy) => sandbox::start(policy, start),
+            None => start(),
+        }
+    }
+
+    /// What the kernel kept the command from, by what it printed.
+    pub fn kept_from(&self, output: &str, cwd: &Path) -> Option<Tried> {
+        sandbox::tried(output, self.policy.as_ref()?, cwd)
+    }
+}
+
+fn ground(env: &Environment) -> Ground {
+    let working = std::iter::once(&env.workspace).chain(&env.additional);
+    Ground::new(working.cloned().collect(), &path(), &env.home)
+}
+
+fn path() -> Vec<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .filter(|directory| directory.is_absolute())
+        .collect()
+}
+
+fn is_passed(name: &OsStr) -> bool {
+    name.to_str()
+        .is_some_and(|name| PASSED.contains(&name) || name.starts_with(LOCALE))
+}
+
+fn shows_processes(command: &str) -> bool {
+    let script = reader::read(command).script;
+    script.parts.iter().any(|part| {
+        let mut words = part.words.iter();
+        words.any(|word| SHOW_PROCESSES.contains(&word.text.as_str()))
+    })
+}
