@@ -9,7 +9,7 @@ use crate::config::settings::Trust;
 use crate::config::trust::{Memory, Review, State};
 use crate::config::{Dirs, Settings};
 use crate::executor::Places;
-use crate::hooks::Runner;
+use crate::hooks::{Runner, scripts};
 use crate::permissions::{RuleList, Source, Store};
 use crate::protocol::{Mode, SessionId};
 use crate::tools::DescribeCx;
@@ -218,11 +218,20 @@ impl Place {
                 .iter()
                 .map(|directory| &directory.value),
         );
+        let additional: Vec<PathBuf> = additional.map(resolve).collect();
+        let around = scripts::Around {
+            project: &self.workspace,
+            home: &self.dirs.home,
+            additional: &additional,
+        };
+        let protected_files = scripts::named(&self.settings.hooks, around);
         Places {
             workspace: self.workspace.clone(),
             home: self.dirs.home.clone(),
-            additional: additional.map(resolve).collect(),
+            additional,
             config_dir: Some(self.dirs.config.clone()),
+            data_dir: Some(self.dirs.data.clone()),
+            protected_files,
         }
     }
 }

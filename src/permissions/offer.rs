@@ -357,6 +357,8 @@ mod tests {
             shell_dir: None,
             additional_directories: Vec::new(),
             config_dir: None,
+            data_dir: None,
+            protected_files: Vec::new(),
             links: &NoLinks,
         }
     }

@@ -19,6 +19,10 @@ pub struct World<'a> {
     pub additional_directories: Vec<PathBuf>,
     /// The application's own configuration directory, which is protected.
     pub config_dir: Option<PathBuf>,
+    /// Its data directory, which says what is trusted and allowed, and so is protected, too.
+    pub data_dir: Option<PathBuf>,
+    /// More that is protected: what hooks run.
+    pub protected_files: Vec<PathBuf>,
     pub links: &'a dyn Links,
 }
 
