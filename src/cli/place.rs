@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::UsageError;
 use super::args::Args;
+use crate::agent::memory::Standing;
 use crate::config::files::{Files, Owner};
 use crate::config::settings::Trust;
 use crate::config::trust::{Memory, Review, State};
@@ -113,6 +114,16 @@ impl Place {
     /// Whether the person has to be asked before anything of the project counts.
     pub fn must_ask(&self, said: &Said) -> bool {
         !self.trusted && self.review.state != State::Nothing && said.no != Some(self.review.mark())
+    }
+
+    /// Whether the person has vouched for the project: one that wants nothing counts in full, but nobody was asked about it.
+    pub fn standing(&self, args: &Args) -> Standing {
+        let said_yes = self.trusted && self.review.state != State::Nothing;
+        if args.trust || said_yes {
+            Standing::Trusted
+        } else {
+            Standing::Unknown
+        }
     }
 
     /// What a person should know about the settings and the place, the worst first.
