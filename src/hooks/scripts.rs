@@ -123,14 +123,14 @@ impl Names<'_> {
 
     /// Where a word leads, if it is a path.
     fn places(&self, text: &str) -> Vec<PathBuf> {
-        let behind = |name: &&str| {
+        let behind = |name: &str| {
             let rest = text.strip_prefix(name)?;
             (rest.is_empty() || rest.starts_with('/')).then(|| rest.trim_start_matches('/'))
         };
-        if let Some(rest) = PROJECT.iter().find_map(|name| behind(&name)) {
+        if let Some(rest) = PROJECT.iter().find_map(|name| behind(name)) {
             return vec![self.around.project.join(rest)];
         }
-        if let Some(rest) = HOME.iter().find_map(|name| behind(&name)) {
+        if let Some(rest) = HOME.iter().find_map(|name| behind(name)) {
             return vec![self.around.home.join(rest)];
         }
         // What another expansion stands for is not known; most that hooks use lead to the project.
