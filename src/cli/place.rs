@@ -235,7 +235,10 @@ impl Place {
             home: &self.dirs.home,
             additional: &additional,
         };
-        let protected_files = scripts::named(&self.settings.hooks, around);
+        let mut protected_files = scripts::named(&self.settings.hooks, around);
+        // A settings file may be anywhere: named by a flag, or behind a link.
+        let settings = self.files.layers.iter().map(|layer| resolve(&layer.path));
+        protected_files.extend(settings);
         Places {
             workspace: self.workspace.clone(),
             home: self.dirs.home.clone(),

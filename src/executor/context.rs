@@ -81,7 +81,7 @@ pub struct Places {
     pub additional: Vec<PathBuf>,
     pub config_dir: Option<PathBuf>,
     pub data_dir: Option<PathBuf>,
-    /// What hooks run.
+    /// Settings files, and what hooks run.
     pub protected_files: Vec<PathBuf>,
 }
 

@@ -3,6 +3,8 @@
 //! Pure. Candidates are tried on [`decide`] itself, so a rule is offered only if the same call would be allowed with it:
 //! protected paths, ask rules and what nobody can cover with one rule get no offer.
 
+use std::path::Path;
+
 use super::bash::files::{Access, Kind, accesses, redirected};
 use super::bash::read;
 use super::bash::script::{Part, Traits, Word};
@@ -151,7 +153,7 @@ fn files_read(part: &Part, ground: &Ground<'_>) -> Vec<String> {
         .chain(redirected)
         .filter(is_file)
         .map(|access| ground.spot(&access.text, &ground.shell.lexical))
-        .filter(|spot| !ground.contains(spot));
+        .filter(|spot| !ground.contains(spot) && !is_directory(spot, ground));
     outside
         .map(|spot| format!("Read({})", pattern(&spot.lexical, ground)))
         .collect()
@@ -194,12 +196,18 @@ fn paths(tool: &str, files: &Files, ground: &Ground<'_>) -> Vec<String> {
     let too_much =
         directory.is_empty() || directory == "/" || within(&ground.home.lexical, directory);
     let below = (!whole_project && !too_much).then(|| format!("{}/**", pattern(directory, ground)));
-    let file = (files.role == Role::File).then(|| pattern(path, ground));
+    let is_file = files.role == Role::File && !is_directory(spot, ground);
+    let file = is_file.then(|| pattern(path, ground));
     below
         .into_iter()
         .chain(file)
         .map(|pattern| format!("{tool}({pattern})"))
         .collect()
+}
+
+/// A rule for a directory is one for all below it, which nobody has asked about who named it as a file.
+fn is_directory(spot: &Spot, ground: &Ground<'_>) -> bool {
+    ground.links.is_directory(Path::new(&spot.lexical))
 }
 
 /// A path as a pattern that matches nothing else.
@@ -231,7 +239,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::permissions::NoLinks;
+    use crate::permissions::{NoLinks, RealLinks};
     use crate::protocol::Level;
 
     fn world() -> World<'static> {
@@ -389,6 +397,31 @@ mod tests {
         assert_eq!(grep("/usr/include"), "Read(//usr/include/**)");
         assert_eq!(grep("~"), "none");
         assert_eq!(grep("/"), "none");
+    }
+
+    #[test]
+    fn b9_a_directory_that_is_named_as_a_file_is_not_offered_with_all_below_it() {
+        let outside = tempfile::tempdir().expect("a temporary directory");
+        let path = outside.path().display().to_string();
+        let world = World {
+            links: &RealLinks,
+            ..world()
+        };
+        let offered = |tool: &str, input: &Value| {
+            let asked = Asked {
+                tool,
+                input,
+                level: Level::Dangerous,
+                read_only: false,
+            };
+            offer(&asked, &Rules::default(), Mode::Default, &world)
+        };
+        assert_eq!(offered("Read", &file(&path)), None);
+        let command = format!("stat {path}");
+        assert_eq!(
+            offered("Bash", &json!({ "command": command })),
+            Some(format!("Bash({command})"))
+        );
     }
 
     #[test]
