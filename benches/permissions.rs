@@ -130,6 +130,8 @@ impl Bench {
             shell_dir: None,
             additional_directories: Vec::new(),
             config_dir: None,
+            data_dir: None,
+            protected_files: Vec::new(),
             links: &NoLinks,
         };
         Self { rules, world }

@@ -11,6 +11,7 @@ pub mod history;
 mod hooking;
 pub mod journal;
 pub mod limits;
+pub mod memory;
 mod obey;
 mod rules;
 pub mod turn;

@@ -89,6 +89,7 @@ pub(super) async fn setup(
     let around = Surroundings {
         workspace: place.workspace.clone(),
         config_dir: place.dirs.config.clone(),
+        standing: place.standing(args),
         provider: provider.name().to_owned(),
         model: model.clone(),
     };

@@ -22,7 +22,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 
 use self::args::{Args, Subcommand};
-use crate::headless::say;
+use crate::headless::{say, without_controls};
 
 /// What went wrong before anything ran, with what to do about it.
 #[derive(Debug, thiserror::Error)]
@@ -109,7 +109,7 @@ fn run(args: &Args) -> Result<u8, UsageError> {
 /// Prints a line of a subcommand's output. False once nobody reads it any more.
 fn print_line(text: &str) -> bool {
     let mut stdout = io::stdout();
-    writeln!(stdout, "{text}")
+    writeln!(stdout, "{}", without_controls(text))
         .and_then(|()| stdout.flush())
         .is_ok()
 }

@@ -52,6 +52,8 @@ pub fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, UsageError> 
                 shell_dir: None,
                 additional_directories: places.additional,
                 config_dir: places.config_dir,
+                data_dir: places.data_dir,
+                protected_files: places.protected_files,
                 links: &RealLinks,
             };
             let verdict = decide(&asked, &place.settings.rules, mode, &world);

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use super::UsageError;
 use super::args::Args;
+use crate::agent::memory::Standing;
 use crate::config::files::{Files, Owner};
 use crate::config::settings::Trust;
 use crate::config::trust::{Memory, Review, State};
 use crate::config::{Dirs, Settings};
 use crate::executor::Places;
-use crate::hooks::Runner;
+use crate::hooks::{Runner, scripts};
 use crate::permissions::{RuleList, Source, Store};
 use crate::protocol::{Mode, SessionId};
 use crate::tools::DescribeCx;
@@ -115,6 +116,16 @@ impl Place {
         !self.trusted && self.review.state != State::Nothing && said.no != Some(self.review.mark())
     }
 
+    /// Whether the person has vouched for the project: one that wants nothing counts in full, but nobody was asked about it.
+    pub fn standing(&self, args: &Args) -> Standing {
+        let said_yes = self.trusted && self.review.state != State::Nothing;
+        if args.trust || said_yes {
+            Standing::Trusted
+        } else {
+            Standing::Unknown
+        }
+    }
+
     /// What a person should know about the settings and the place, the worst first.
     pub fn notices(&self) -> Vec<String> {
         let errors = self.settings.errors.iter().map(|error| {
@@ -218,11 +229,23 @@ impl Place {
                 .iter()
                 .map(|directory| &directory.value),
         );
+        let additional: Vec<PathBuf> = additional.map(resolve).collect();
+        let around = scripts::Around {
+            project: &self.workspace,
+            home: &self.dirs.home,
+            additional: &additional,
+        };
+        let mut protected_files = scripts::named(&self.settings.hooks, around);
+        // A settings file may be anywhere: named by a flag, or behind a link.
+        let settings = self.files.layers.iter().map(|layer| resolve(&layer.path));
+        protected_files.extend(settings);
         Places {
             workspace: self.workspace.clone(),
             home: self.dirs.home.clone(),
-            additional: additional.map(resolve).collect(),
+            additional,
             config_dir: Some(self.dirs.config.clone()),
+            data_dir: Some(self.dirs.data.clone()),
+            protected_files,
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Calls that need a person's word, with and without a person.
 
+use serde_json::json;
+
 use super::context::Asking;
 use super::driver::Happened;
-use super::rig::{Rig, Setting, safe, secs, unsafe_};
-use crate::permissions::{Cause, Decision, Verdict};
+use super::rig::{Rig, Setting, Tools, safe, secs, unsafe_};
+use crate::permissions::{Cause, Decision, RuleList, Rules, Source, Verdict};
 use crate::protocol::{Answer, Mode, PermissionRequest, Phase};
 
 /// The calls that have asked so far.
@@ -165,4 +167,78 @@ async fn the_mode_of_the_moment_decides() {
     rig.stream_ended();
     assert_eq!(rig.deliver().await.results, ["a", "b"]);
     assert_eq!(asked(&rig), ["a"]);
+}
+
+/// What the model is told about a call of the program's own tools when nobody is there, with this deny rule.
+async fn told(denied: &str, tool: &str, input: serde_json::Value) -> String {
+    let mut rules = Rules::default();
+    let source = Source("test".to_owned());
+    let added = rules.add(RuleList::Deny, denied, &source);
+    assert_eq!(added, Ok(None));
+    let setting = Setting {
+        mode: Mode::Default,
+        asking: Asking::Nobody,
+        tools: Tools::Real,
+        ..Setting::default()
+    };
+    let mut rig = Rig::ruled(setting, rules);
+    rig.call("a", tool, input);
+    rig.stream_ended();
+    rig.deliver().await.results.concat()
+}
+
+#[tokio::test]
+async fn c3_whether_a_file_is_there_is_told_only_to_those_who_may_read_it() {
+    let outside = tempfile::tempdir().expect("a temporary directory");
+    let file = outside.path().join("there");
+    std::fs::write(&file, "x").expect("written");
+    let paths = [
+        file.clone(),
+        outside.path().join("missing"),
+        outside.path().to_owned(),
+    ];
+    for tool in ["Read", "Edit", "Write", "Grep", "Glob"] {
+        let told_about = async |path: &std::path::Path| {
+            let input = match tool {
+                "Read" => json!({ "file_path": path }),
+                "Edit" => json!({ "file_path": path, "old_string": "a", "new_string": "b" }),
+                "Write" => json!({ "file_path": path, "content": "b" }),
+                _ => json!({ "pattern": "x", "path": path }),
+            };
+            let told = told("Read(.env)", tool, input).await;
+            told.replace(&path.display().to_string(), "PATH")
+        };
+        let there = told_about(&paths[0]).await;
+        assert!(there.contains("has been denied"), "{tool}: {there}");
+        for path in &paths[1..] {
+            assert_eq!(told_about(path).await, there, "{tool} {}", path.display());
+        }
+    }
+}
+
+#[tokio::test]
+async fn c3_a_deny_rule_hides_whether_the_file_is_there_and_inside_mistakes_are_told_at_once() {
+    let denied = told("Read(.env)", "Read", json!({ "file_path": ".env" })).await;
+    assert!(denied.contains("has been denied"), "{denied}");
+    let missing = told("Read(.env)", "Read", json!({ "file_path": "missing" })).await;
+    assert!(missing.contains("does not exist"), "{missing}");
+    let edit = json!({ "file_path": "missing", "old_string": "a", "new_string": "b" });
+    let missing = told("Read(.env)", "Edit", edit).await;
+    assert!(missing.contains("does not exist"), "{missing}");
+}
+
+#[tokio::test]
+async fn c3_who_is_allowed_to_look_is_told_that_nothing_is_there() {
+    let outside = tempfile::tempdir().expect("a temporary directory");
+    let mut rig = Rig::real();
+    rig.call(
+        "a",
+        "Read",
+        json!({ "file_path": outside.path().join("missing") }),
+    );
+    rig.request("a").await;
+    rig.answer("a", Answer::Allow);
+    rig.stream_ended();
+    let told = rig.deliver().await.results.concat();
+    assert!(told.contains("does not exist"), "{told}");
 }

@@ -83,6 +83,9 @@ pub struct Places {
     pub home: PathBuf,
     pub additional: Vec<PathBuf>,
     pub config_dir: Option<PathBuf>,
+    pub data_dir: Option<PathBuf>,
+    /// Settings files, and what hooks run.
+    pub protected_files: Vec<PathBuf>,
 }
 
 impl Context {
@@ -306,6 +309,8 @@ impl Context {
             shell_dir: Some(self.cwd()),
             additional_directories: self.places.additional.clone(),
             config_dir: self.places.config_dir.clone(),
+            data_dir: self.places.data_dir.clone(),
+            protected_files: self.places.protected_files.clone(),
             links,
         }
     }

@@ -10,7 +10,7 @@ use super::pipeline::{Failure, Line, Report, denied, denied_text};
 use crate::hooks;
 use crate::permissions::{
     Asked, Cause, Decision, Grant, RuleList, Rules, Source, Verdict, World, conclude, decide,
-    judge, offer, places,
+    judge, may_tell, offer, places,
 };
 use crate::protocol::{Answer, Mode, PermissionRequest, Phase, RuleOffer, ToolCall};
 use crate::tools::any::AnyTool;
@@ -179,6 +179,17 @@ impl Line {
         let world = self.world();
         let judged = judge(&asked(call, tool), &stance.rules, stance.mode, &world);
         self.context.unless_unheld(judged)
+    }
+
+    /// Whether the call may know what the disk has to say against it, before it is decided about.
+    pub(super) fn may_tell(&self, call: &ToolCall, tool: &dyn AnyTool) -> bool {
+        match self.authority {
+            Authority::Model => {}
+            // The person wants it, or has seen it before.
+            Authority::Permitted(_) | Authority::Person | Authority::Typed => return true,
+        }
+        let Stance { mode, rules } = self.context.stance();
+        may_tell(&asked(call, tool), &rules, mode, &self.world())
     }
 
     fn rule_to_offer(

@@ -201,7 +201,8 @@ impl Line {
         }
     }
 
-    /// Holds the input against the schema, and asks the tool what it thinks of it.
+    /// Holds the input against the schema, and asks the tool what it thinks of it. What the tool finds on the disk is told
+    /// only to a call that may know it; another one goes on to be decided about, and finds out itself once it is allowed.
     pub(super) async fn check(
         &self,
         call: &ToolCall,
@@ -212,8 +213,15 @@ impl Line {
         if !violations.is_empty() {
             return Err(refused(call, violation_text(call, &violations)));
         }
-        self.unless_cancelled(call, tool.validate(&call.input, cx))
-            .await
+        let validated = self
+            .unless_cancelled(call, tool.validate(&call.input, cx))
+            .await;
+        match validated {
+            Err(failure) if failure.end == End::Normal && !self.may_tell(call, tool) => {
+                Ok(Validated::Fine)
+            }
+            Ok(_) | Err(_) => validated,
+        }
     }
 
     fn as_permitted<'c>(&self, call: &'c ToolCall) -> Cow<'c, ToolCall> {

@@ -4,6 +4,8 @@ mod lines;
 mod output;
 pub mod signals;
 
+use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
@@ -205,8 +207,8 @@ impl Printer {
             AgentEvent::Opened(opened) => {
                 self.session.clone_from(&opened.session.0);
                 if streams {
-                    self.output
-                        .line(lines::init(&opened, &self.run.cwd, self.run.mode).to_string());
+                    let line = lines::init(&opened, &self.run.cwd, self.run.mode);
+                    self.output.json(&line);
                 }
             }
             // Nobody is there to choose a mode, to take messages back or to run commands beside the turn.
@@ -229,7 +231,7 @@ impl Printer {
             }
             AgentEvent::Turn(_, event) => {
                 if streams && let Some(line) = lines::turn(&event, &self.session) {
-                    self.output.line(line.to_string());
+                    self.output.json(&line);
                 }
             }
         }
@@ -248,8 +250,8 @@ impl Printer {
                 explain(&summary.ending);
             }
             OutputFormat::Json | OutputFormat::StreamJson => {
-                self.output
-                    .line(lines::result(summary, &self.session).to_string());
+                let line = lines::result(summary, &self.session);
+                self.output.json(&line);
             }
         }
         match summary.ending {
@@ -298,6 +300,24 @@ pub fn say(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
+/// JSON with all controls escaped. JSON itself needs that only for those below the blank; a terminal obeys those above the
+/// letters as well.
+pub fn without_controls(json: &str) -> Cow<'_, str> {
+    let is_obeyed = |letter: char| matches!(letter, '\u{7f}'..='\u{9f}');
+    if !json.contains(is_obeyed) {
+        return Cow::Borrowed(json);
+    }
+    let mut escaped = String::with_capacity(json.len() + 16);
+    for letter in json.chars() {
+        if is_obeyed(letter) {
+            let _ = write!(escaped, "\\u{:04x}", u32::from(letter));
+        } else {
+            escaped.push(letter);
+        }
+    }
+    Cow::Owned(escaped)
+}
+
 /// Text with its control characters shown instead of obeyed.
 pub fn clean(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
@@ -313,4 +333,24 @@ pub fn clean(text: &str) -> String {
         }
     }
     clean
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{clean, without_controls};
+
+    #[test]
+    fn c7_json_holds_no_character_that_a_terminal_obeys() {
+        let value = json!({ "result": "a\u{9b}31m\u{7f}\u{1b}[0m\u{85}é" });
+        let text = without_controls(&value.to_string()).into_owned();
+        assert_eq!(text, r#"{"result":"a\u009b31m\u007f\u001b[0m\u0085é"}"#);
+        assert_eq!(serde_json::from_str::<Value>(&text).expect("JSON"), value);
+    }
+
+    #[test]
+    fn c7_text_for_a_terminal_shows_escape_sequences() {
+        assert_eq!(clean("a\u{1b}[2J\u{9b}b\n"), "a\\u{1b}[2J\\u{9b}b\n");
+    }
 }

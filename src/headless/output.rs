@@ -4,7 +4,10 @@ use std::io::{self, Write};
 use std::thread::JoinHandle;
 
 use rustix::event::{PollFd, PollFlags, poll};
+use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
+
+use super::without_controls;
 
 /// How many lines may wait for the reader before the run waits for it, too.
 const LINES: usize = 256;
@@ -37,6 +40,10 @@ impl Output {
             // There is room, or the writer has failed and says so at the end.
             let _ = lines.try_send(crate::config::hidden(text));
         }
+    }
+
+    pub fn json(&mut self, value: &Value) {
+        self.line(without_controls(&value.to_string()).into_owned());
     }
 
     /// Waits until everything is written.

@@ -1,8 +1,9 @@
 //! Hooks: commands of the person that are told what happens, and may have a say in it (SPEC section 7).
 //!
 //! [`config`] is what settings say, [`occasion`] what a hook reads, [`said`] what its exit code and output mean, and
-//! [`answer`] what several of them say together: all pure. [`process`] runs one, [`runner`] all that match. Whether a
-//! hook's word counts is decided in `permissions`: it may tighten what rules say, and never loosen it.
+//! [`answer`] what several of them say together: all pure. [`scripts`] finds the files that they name. [`process`] runs
+//! one, [`runner`] all that match. Whether a hook's word counts is decided in `permissions`: it may tighten what rules say,
+//! and never loosen it.
 
 pub mod answer;
 pub mod config;
@@ -12,6 +13,7 @@ pub mod occasion;
 pub mod process;
 pub mod runner;
 pub mod said;
+pub mod scripts;
 
 #[cfg(test)]
 pub(crate) mod rig;

@@ -111,6 +111,8 @@ fn check(line: &[u8]) -> Result<Verdict, String> {
         shell_dir: None,
         additional_directories: case.additional_directories.unwrap_or_default(),
         config_dir: Some(PathBuf::from(CONFIG)),
+        data_dir: None,
+        protected_files: Vec::new(),
         links: &links,
     };
     let asked = Asked {

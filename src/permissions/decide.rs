@@ -138,6 +138,29 @@ pub fn judge(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>) ->
     Case::new(asked, rules, mode, world).decide()
 }
 
+/// Whether what a call would find on the disk may be told before anybody has allowed the call: that a file is not there, or
+/// is a directory, is for those to know who may read it. A call that names no files finds nothing there.
+pub fn may_tell(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>) -> bool {
+    let case = Case::new(asked, rules, mode, world);
+    let (Subject::Read(files) | Subject::Edit(files)) = &case.subject else {
+        return true;
+    };
+    match case.decide().decision {
+        Decision::Allow => true,
+        Decision::Deny => false,
+        Decision::Ask => files.spots.iter().all(|spot| {
+            let input = serde_json::json!({ "file_path": spot.lexical });
+            let reading = Asked {
+                tool: "Read",
+                input: &input,
+                level: Level::Safe,
+                read_only: true,
+            };
+            judge(&reading, rules, mode, world).decision == Decision::Allow
+        }),
+    }
+}
+
 /// The second part: what becomes of it when hooks have had their say, and nobody is to be asked.
 pub fn conclude(judged: Verdict, word: Option<&HookWord>, mode: Mode) -> Verdict {
     let verdict = match word {

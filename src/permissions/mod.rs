@@ -27,7 +27,9 @@ mod wildcard;
 pub mod world;
 
 pub use call::places;
-pub use decide::{Asked, Cause, Decision, HookWord, Verdict, conclude, decide, judge, tempered};
+pub use decide::{
+    Asked, Cause, Decision, HookWord, Verdict, conclude, decide, judge, may_tell, tempered,
+};
 pub use grant::{Grant, Places};
 pub use offer::{check_rule, offer};
 pub use rule::{Rule, RuleList, Rules, Source, Warning};

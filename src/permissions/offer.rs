@@ -3,9 +3,12 @@
 //! Pure. Candidates are tried on [`decide`] itself, so a rule is offered only if the same call would be allowed with it:
 //! protected paths, ask rules and what nobody can cover with one rule get no offer.
 
-use super::bash::script::{Part, Word};
+use std::path::Path;
+
+use super::bash::files::{Access, Kind, accesses, redirected};
+use super::bash::read;
+use super::bash::script::{Part, Traits, Word};
 use super::bash::wrappers::unwrap;
-use super::bash::{base_name, read};
 use super::call::{Files, Subject};
 use super::decide::{Asked, Decision, decide};
 use super::path::{Ground, Spot, within};
@@ -20,182 +23,62 @@ const LONGEST_RULE: usize = 300;
 /// Each one costs a decision; a line of more commands than this is not covered by one rule anyway.
 const MOST_CANDIDATES: usize = 16;
 
-/// Programs whose first argument is what they do: that belongs to the rule.
-const MULTI_COMMAND: &[&str] = &[
-    "apt",
-    "apt-get",
-    "aws",
-    "az",
-    "bazel",
-    "brew",
-    "bun",
-    "bundle",
-    "cargo",
-    "composer",
-    "conda",
-    "deno",
-    "docker",
-    "dotnet",
-    "gcloud",
-    "gh",
-    "git",
-    "glab",
-    "go",
-    "gradle",
-    "gradlew",
-    "helm",
-    "hg",
-    "jj",
-    "just",
-    "kubectl",
-    "make",
-    "mise",
-    "mix",
-    "mvn",
-    "ninja",
-    "nix",
-    "npm",
-    "nx",
-    "pip",
-    "pip3",
-    "pnpm",
-    "podman",
-    "poetry",
-    "rustup",
-    "swift",
-    "systemctl",
-    "terraform",
-    "uv",
-    "yarn",
-    "zig",
-];
+/// Commands for which a rule may leave the arguments open: none of their flags runs a program, reads a file or says what a
+/// file will hold. Every other command is offered as it stands. A list of bad ones would never end: `cargo test` has
+/// `--config`, `git fetch` `--upload-pack`, `git add` `--pathspec-from-file`, `tar` `--to-command`, `npm test`
+/// `--script-shell`. Who wants more than was asked about edits the rule.
+const OPEN: [&str; 2] = ["mkdir", "touch"];
 
-/// Subcommands that run a script by its name, which belongs to the rule, too.
-const NAMES_A_SCRIPT: [&str; 2] = ["run", "run-script"];
-const SCRIPT_RUNNERS: [&str; 4] = ["npm", "pnpm", "yarn", "bun"];
-
-/// Subcommands that run any program, or change what others run.
-const RUNS_ANYTHING: [&str; 11] = [
-    "api", "config", "dlx", "exec", "execute", "eval", "run", "shell", "ssh", "tool", "x",
-];
-
-/// Programs whose first argument is only a group of what they do.
-const GROUPED: [&str; 4] = ["aws", "az", "gcloud", "gh"];
-
-/// Programs for which a rule with a wildcard would allow anything, or what cannot be taken back: only the exact command.
-const ONLY_EXACT: &[&str] = &[
-    ".",
-    "Rscript",
-    "agent-tui",
-    "ash",
-    "at",
-    "awk",
-    "bash",
-    "batch",
-    "bunx",
-    "busybox",
-    "chgrp",
-    "chmod",
-    "chown",
-    "chroot",
-    "cp",
-    "crontab",
-    "csh",
-    "curl",
-    "dash",
-    "dd",
-    "doas",
-    "ed",
-    "emacs",
-    "env",
-    "eval",
-    "ex",
-    "exec",
-    "expect",
-    "export",
-    "fd",
-    "find",
-    "fish",
-    "flock",
-    "gawk",
-    "gdb",
-    "install",
-    "ionice",
-    "ipython",
-    "java",
-    "julia",
-    "kill",
-    "killall",
-    "ksh",
-    "ln",
-    "lua",
-    "mawk",
-    "mv",
-    "mysql",
-    "nawk",
-    "nc",
-    "ncat",
-    "nix-shell",
-    "node",
-    "nodejs",
-    "npx",
-    "nsenter",
-    "nvim",
-    "osascript",
-    "parallel",
-    "perl",
-    "php",
-    "pkexec",
-    "pkill",
-    "pnpx",
-    "psql",
-    "pwsh",
-    "pypy",
-    "python",
-    "python2",
-    "python3",
-    "rbash",
-    "rm",
-    "rmdir",
-    "rsync",
-    "ruby",
-    "runuser",
-    "scp",
-    "screen",
-    "script",
+/// Readers of files, where what was asked about is the file and not the command. Those that list or search directories are
+/// not here: a rule for a directory would be one for all below it.
+const FILE_READERS: &[&str] = &[
+    "base64",
+    "b2sum",
+    "cat",
+    "cksum",
+    "cmp",
+    "column",
+    "comm",
+    "cut",
+    "diff",
+    "expand",
+    "file",
+    "fmt",
+    "fold",
+    "grep",
+    "egrep",
+    "fgrep",
+    "head",
+    "hexdump",
+    "jq",
+    "md5sum",
+    "nl",
+    "od",
+    "paste",
+    "pr",
+    "rev",
     "sed",
-    "setsid",
-    "sftp",
-    "sh",
-    "shred",
-    "socat",
-    "source",
-    "sqlite3",
-    "ssh",
-    "strace",
-    "su",
-    "sudo",
-    "tcsh",
-    "tee",
-    "tmux",
-    "truncate",
-    "ts-node",
-    "tsx",
-    "unshare",
-    "uvx",
-    "vi",
-    "vim",
-    "watch",
-    "wget",
-    "xargs",
-    "zsh",
+    "sha1sum",
+    "sha224sum",
+    "sha256sum",
+    "sha384sum",
+    "sha512sum",
+    "sort",
+    "stat",
+    "strings",
+    "tac",
+    "tail",
+    "tr",
+    "uniq",
+    "wc",
+    "xxd",
 ];
 
 /// The rule to offer for a call that would be asked about, if there is one.
 pub fn offer(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>) -> Option<String> {
     let ground = Ground::new(world);
     let candidates = match Subject::of(asked.tool, asked.input, &ground) {
-        Subject::Bash(command) => bash(&command),
+        Subject::Bash(command) => bash(&command, &ground),
         Subject::Edit(files) => paths("Edit", &files, &ground),
         Subject::Read(files) => paths("Read", &files, &ground),
         Subject::Web(Some(host)) => vec![format!("WebFetch(domain:{host})")],
@@ -224,14 +107,13 @@ pub fn check_rule(text: &str) -> Result<(), String> {
     }
 }
 
-/// One rule for each command of the line, prefixes first. Which of them covers the whole line, the decision says.
-fn bash(command: &str) -> Vec<String> {
+/// The file that is read, then the commands of the line. Which of these covers the whole line, the decision says.
+fn bash(command: &str, ground: &Ground<'_>) -> Vec<String> {
     let reading = read(command);
     let parts = reading.script.parts.iter();
-    let prefixes = parts.clone().filter_map(prefix);
-    let all = prefixes
-        .map(|prefix| format!("Bash({prefix}:*)"))
-        .chain(parts.filter_map(exact).map(|text| format!("Bash({text})")));
+    let files = parts.clone().flat_map(|part| files_read(part, ground));
+    let open = parts.clone().filter_map(open);
+    let all = files.chain(open).chain(parts.filter_map(exact));
     let mut rules: Vec<String> = Vec::new();
     for rule in all {
         if rules.len() < MOST_CANDIDATES && !rules.contains(&rule) {
@@ -241,56 +123,59 @@ fn bash(command: &str) -> Vec<String> {
     rules
 }
 
-/// The leading words that say what a command does.
-fn prefix(part: &Part) -> Option<String> {
-    let unwrapped = unwrap(&part.words);
-    let (program, arguments) = unwrapped.words.split_first()?;
-    let name = base_name(&program.text);
-    let dangerous = [name, without_version(name)]
-        .iter()
-        .any(|name| ONLY_EXACT.contains(name))
-        || name.starts_with("python")
-        || name.starts_with("mkfs");
-    if dangerous || unwrapped.fed || !is_plain(program) {
-        return None;
+/// A rule for each file outside the working directories that a reader names.
+fn files_read(part: &Part, ground: &Ground<'_>) -> Vec<String> {
+    let Some((program, arguments)) = unwrap(&part.words).words.split_first() else {
+        return Vec::new();
+    };
+    // It goes through directories.
+    let descends = |word: &Word| {
+        let flag = word.text.strip_prefix('-').unwrap_or_default();
+        let long = flag.starts_with('-');
+        (!long && flag.contains(['r', 'R', 'd']))
+            || flag.starts_with("-d")
+            || flag.contains("recursive")
+    };
+    let searches = program.text.ends_with("grep") || program.text == "diff";
+    if !FILE_READERS.contains(&program.text.as_str()) || searches && arguments.iter().any(descends)
+    {
+        return Vec::new();
     }
-    let mut words = vec![program.raw.as_str()];
-    if MULTI_COMMAND.contains(&name) {
-        let subcommand = arguments.first().filter(|word| is_plain(word))?;
-        words.push(&subcommand.raw);
-        if SCRIPT_RUNNERS.contains(&name) && NAMES_A_SCRIPT.contains(&subcommand.raw.as_str()) {
-            let script = arguments.get(1).filter(|word| is_plain(word))?;
-            words.push(&script.raw);
-        } else if name != "cargo" && RUNS_ANYTHING.contains(&subcommand.raw.as_str()) {
-            return None;
-        } else if GROUPED.contains(&name) {
-            let what = arguments.get(1).filter(|word| is_plain(word))?;
-            words.push(&what.raw);
-        }
-    }
-    Some(words.join(" "))
+    let named = accesses(&program.text, arguments);
+    let redirected = part.redirects.iter().filter_map(redirected);
+    let is_file = |access: &Access<'_>| {
+        let text = access.text.as_str();
+        let literal = access.word.is_literal() || access.word.traits == Traits::TILDE;
+        access.kind == Kind::Read && literal && !text.ends_with('/')
+    };
+    let outside = named
+        .into_iter()
+        .chain(redirected)
+        .filter(is_file)
+        .map(|access| ground.spot(&access.text, &ground.shell.lexical))
+        .filter(|spot| !ground.contains(spot) && !is_directory(spot, ground));
+    outside
+        .map(|spot| format!("Read({})", pattern(&spot.lexical, ground)))
+        .collect()
 }
 
-/// `python` for `python3.12`.
-fn without_version(name: &str) -> &str {
-    let bare = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
-    bare.trim_end_matches('-')
+/// The command with its arguments left open, where that covers nothing else.
+fn open(part: &Part) -> Option<String> {
+    let unwrapped = unwrap(&part.words);
+    let program = unwrapped.words.first()?;
+    let is_open = program.is_bare() && OPEN.contains(&program.raw.as_str());
+    (is_open && !unwrapped.fed).then(|| format!("Bash({}:*)", program.raw))
 }
 
 /// The whole command, where no letter of it means more in a rule.
 fn exact(part: &Part) -> Option<String> {
     let words: Vec<&str> = part.words.iter().map(|word| word.raw.as_str()).collect();
     let text = words.join(" ");
-    (!text.is_empty() && !text.contains('*')).then_some(text)
+    (!text.is_empty() && !text.contains('*')).then(|| format!("Bash({text})"))
 }
 
-/// A word that stands for itself, and is no flag.
-fn is_plain(word: &Word) -> bool {
-    let text = &word.raw;
-    word.is_bare() && !text.is_empty() && !text.starts_with('-') && !text.contains([':', '*', '='])
-}
-
-/// The directory of the file, or the file where the directory would be too much; `~` and the project stand for themselves.
+/// The directory of a file that is changed in the working directories; outside of them the file, and where a search starts.
+/// `~` and the project stand for themselves.
 fn paths(tool: &str, files: &Files, ground: &Ground<'_>) -> Vec<String> {
     let outside = files.spots.iter().filter(|spot| !ground.contains(spot));
     let spots: Vec<&Spot> = match tool {
@@ -303,6 +188,7 @@ fn paths(tool: &str, files: &Files, ground: &Ground<'_>) -> Vec<String> {
     };
     let path = spot.lexical.as_str();
     let directory = match files.role {
+        Role::File if !ground.contains(spot) => "",
         Role::File => path.rsplit_once('/').map_or("", |(directory, _)| directory),
         Role::Start => path,
     };
@@ -310,12 +196,18 @@ fn paths(tool: &str, files: &Files, ground: &Ground<'_>) -> Vec<String> {
     let too_much =
         directory.is_empty() || directory == "/" || within(&ground.home.lexical, directory);
     let below = (!whole_project && !too_much).then(|| format!("{}/**", pattern(directory, ground)));
-    let file = (files.role == Role::File).then(|| pattern(path, ground));
+    let is_file = files.role == Role::File && !is_directory(spot, ground);
+    let file = is_file.then(|| pattern(path, ground));
     below
         .into_iter()
         .chain(file)
         .map(|pattern| format!("{tool}({pattern})"))
         .collect()
+}
+
+/// A rule for a directory is one for all below it, which nobody has asked about who named it as a file.
+fn is_directory(spot: &Spot, ground: &Ground<'_>) -> bool {
+    ground.links.is_directory(Path::new(&spot.lexical))
 }
 
 /// A path as a pattern that matches nothing else.
@@ -347,7 +239,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::permissions::NoLinks;
+    use crate::permissions::{NoLinks, RealLinks};
     use crate::protocol::Level;
 
     fn world() -> World<'static> {
@@ -357,6 +249,8 @@ mod tests {
             shell_dir: None,
             additional_directories: Vec::new(),
             config_dir: None,
+            data_dir: None,
+            protected_files: Vec::new(),
             links: &NoLinks,
         }
     }
@@ -380,49 +274,77 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_offered_by_the_words_that_say_what_it_does() {
+    fn b9_a_command_is_offered_as_it_stands() {
+        for command in [
+            "cargo test --lib parser",
+            "npm run build -- --watch",
+            "git push origin main",
+            "git commit -m 'one change'",
+            "git add src/lib.rs",
+            "python3 setup.py test",
+            "bash -c 'make all'",
+            "sudo make install",
+            "rm -r build",
+            "docker exec web ls",
+            "timeout 60 cargo build",
+            // Prefixes of these would run anything, or write any file.
+            "tar xf a.tar",
+            "git fetch origin",
+            "git rebase main",
+            "git bisect start",
+            "git submodule update",
+            "git log --output=x",
+            "rg --pre=cat x",
+            "sort -o x y",
+            "man ls",
+            "split big",
+            "zip -r a.zip a",
+            "gcc -c x.c",
+            "go test ./...",
+            "make test",
+            "docker compose up",
+            "hyperfine ls",
+            "valgrind ./a",
+            "xvfb-run ./a",
+            "elixir x.exs",
+            "R CMD check",
+        ] {
+            assert_eq!(for_command(command), format!("Bash({command})"));
+        }
         for (command, rule) in [
-            ("cargo test --lib parser", "Bash(cargo test:*)"),
-            ("pytest -k slow", "Bash(pytest:*)"),
-            ("gh pr view 12 --json title", "Bash(gh pr view:*)"),
-            ("aws s3 ls s3://bucket", "Bash(aws s3 ls:*)"),
-            ("gcc-12 -c x.c", "Bash(gcc-12:*)"),
-            ("npm run build -- --watch", "Bash(npm run build:*)"),
-            ("git push origin main", "Bash(git push:*)"),
-            ("./gradlew test", "Bash(./gradlew test:*)"),
-            ("timeout 60 cargo build", "Bash(cargo build:*)"),
-            ("RUST_LOG=debug cargo run", "Bash(cargo run:*)"),
-            ("cargo test 2>&1 | tail -5", "Bash(cargo test:*)"),
-            ("cargo test a && cargo test b", "Bash(cargo test:*)"),
+            ("RUST_LOG=debug cargo run", "Bash(cargo run)"),
+            ("cargo test 2>&1 | tail -5", "Bash(cargo test)"),
+            ("cargo test a && cargo test a", "Bash(cargo test a)"),
         ] {
             assert_eq!(for_command(command), rule, "{command}");
         }
     }
 
     #[test]
-    fn what_could_run_or_remove_anything_is_offered_exactly() {
-        for command in [
-            "python3 setup.py test",
-            "bash -c 'make all'",
-            "sudo make install",
-            "rm -r build",
-            "npx jest",
-            "docker exec web ls",
-            "curl https://example.org",
-            "git -C sub push",
-            "make -j4",
-            "gh api user",
-            "gh pr",
-            "nodejs build.js",
-            "perl5.36 -c x.pl",
-            "ruby3.2 x.rb",
-            "lua5.4 x.lua",
-            "php8 x.php",
-            "emacs-29.1 x",
-            "tee out",
-            "sqlite3 app.db",
+    fn b9_arguments_are_left_open_only_where_they_can_do_nothing_else() {
+        assert_eq!(for_command("mkdir -p a/b"), "Bash(mkdir:*)");
+        assert_eq!(for_command("touch a"), "Bash(touch:*)");
+        assert_eq!(for_command("./mkdir a"), "Bash(./mkdir a)");
+    }
+
+    #[test]
+    fn b9_cat_of_one_file_does_not_offer_every_file() {
+        for (command, rule) in [
+            ("cat /etc/hosts", "Read(//etc/hosts)"),
+            ("head -n 3 ~/notes.md", "Read(~/notes.md)"),
+            ("grep x /etc/hosts | wc -l", "Read(//etc/hosts)"),
+            ("wc -l < /etc/hosts", "Read(//etc/hosts)"),
+            ("cat '/etc/a[1]'", "Read(//etc/a\\[1\\])"),
+            // Two files, or all below a directory: only this command.
+            (
+                "cat /etc/hosts /etc/group",
+                "Bash(cat /etc/hosts /etc/group)",
+            ),
+            ("grep -r x /etc", "Bash(grep -r x /etc)"),
+            ("ls /etc", "Bash(ls /etc)"),
+            ("cat /etc/", "Bash(cat /etc/)"),
         ] {
-            assert_eq!(for_command(command), format!("Bash({command})"));
+            assert_eq!(for_command(command), rule, "{command}");
         }
     }
 
@@ -430,6 +352,7 @@ mod tests {
     fn no_rule_is_offered_where_one_would_not_cover_the_call_or_cover_more() {
         for command in [
             "cargo build && npm test",
+            "cargo test a && cargo test b",
             "cargo test > log.txt",
             "rm *.o",
             "for f in a b; do cargo test; done",
@@ -446,22 +369,25 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_offered_for_the_directory_and_in_the_root_for_the_file() {
+    fn a_change_inside_is_offered_for_the_directory_and_elsewhere_for_the_file() {
         let edit = |path: &str| offered("Edit", &file(path)).unwrap_or_else(|| "none".into());
         assert_eq!(edit("src/lib.rs"), "Edit(/src/**)");
         assert_eq!(edit("/repo/src/a[1]/b.rs"), "Edit(/src/a\\[1\\]/**)");
         assert_eq!(edit("Cargo.toml"), "Edit(/Cargo.toml)");
         assert_eq!(edit(".git/config"), "none");
-        assert_eq!(edit("/etc/app/x.conf"), "Edit(//etc/app/**)");
+        assert_eq!(edit("/etc/app/x.conf"), "Edit(//etc/app/x.conf)");
         let write = offered("Write", &json!({"file_path": "src/new.rs", "content": ""}));
         assert_eq!(write.as_deref(), Some("Edit(/src/**)"));
     }
 
     #[test]
-    fn reading_outside_is_offered_for_the_directory_but_not_for_a_home_or_the_root() {
+    fn b9_reading_outside_is_offered_for_the_file_and_a_search_for_its_directory() {
         let read = |path: &str| offered("Read", &file(path)).unwrap_or_else(|| "none".into());
-        assert_eq!(read("/usr/share/dict/words"), "Read(//usr/share/dict/**)");
-        assert_eq!(read("~/notes/todo.md"), "Read(~/notes/**)");
+        assert_eq!(
+            read("/usr/share/dict/words"),
+            "Read(//usr/share/dict/words)"
+        );
+        assert_eq!(read("~/notes/todo.md"), "Read(~/notes/todo.md)");
         assert_eq!(read("~/todo.md"), "Read(~/todo.md)");
         assert_eq!(read("/home/x"), "Read(//home/x)");
         let grep = |path: &str| {
@@ -471,6 +397,31 @@ mod tests {
         assert_eq!(grep("/usr/include"), "Read(//usr/include/**)");
         assert_eq!(grep("~"), "none");
         assert_eq!(grep("/"), "none");
+    }
+
+    #[test]
+    fn b9_a_directory_that_is_named_as_a_file_is_not_offered_with_all_below_it() {
+        let outside = tempfile::tempdir().expect("a temporary directory");
+        let path = outside.path().display().to_string();
+        let world = World {
+            links: &RealLinks,
+            ..world()
+        };
+        let offered = |tool: &str, input: &Value| {
+            let asked = Asked {
+                tool,
+                input,
+                level: Level::Dangerous,
+                read_only: false,
+            };
+            offer(&asked, &Rules::default(), Mode::Default, &world)
+        };
+        assert_eq!(offered("Read", &file(&path)), None);
+        let command = format!("stat {path}");
+        assert_eq!(
+            offered("Bash", &json!({ "command": command })),
+            Some(format!("Bash({command})"))
+        );
     }
 
     #[test]

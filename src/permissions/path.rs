@@ -3,7 +3,8 @@
 //! To allow, both must be allowed; to deny, one is enough. Paths are compared by whole components.
 
 use std::borrow::Cow;
-use std::path::Path;
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
 
 use super::world::{Links, World};
 
@@ -26,8 +27,10 @@ pub struct Ground<'w> {
     pub home: Spot,
     /// Where relative paths of a command start.
     pub shell: Spot,
-    pub config: Option<Spot>,
     additional: Vec<Spot>,
+    /// Protected for what they are, whatever they are called.
+    own: Vec<PathBuf>,
+    protected: OnceCell<Vec<Spot>>,
     pub(super) links: &'w dyn Links,
 }
 
@@ -36,7 +39,7 @@ impl<'w> Ground<'w> {
         let spot = |path: &Path| Spot::new(&path.to_string_lossy(), world.links);
         let cwd = spot(&world.cwd);
         let home = spot(&world.home);
-        let additional = |path: &std::path::PathBuf| {
+        let additional = |path: &PathBuf| {
             let text = path.to_string_lossy();
             let absolute = match text.strip_prefix('~') {
                 Some(rest) if rest.is_empty() || rest.starts_with('/') => {
@@ -58,7 +61,13 @@ impl<'w> Ground<'w> {
                 .map(additional)
                 .collect(),
             shell: world.shell_dir.as_deref().map_or_else(|| cwd.clone(), spot),
-            config: world.config_dir.as_deref().map(spot),
+            own: [&world.config_dir, &world.data_dir]
+                .into_iter()
+                .flatten()
+                .chain(&world.protected_files)
+                .cloned()
+                .collect(),
+            protected: OnceCell::new(),
             cwd,
             home,
             links: world.links,
@@ -94,6 +103,13 @@ impl<'w> Ground<'w> {
         } else {
             Spot::new(&format!("{base}/{text}"), self.links)
         }
+    }
+
+    /// Directories and files that are protected wherever they are. Found when a write is looked at: most calls are none.
+    pub fn protected(&self) -> &[Spot] {
+        let spot = |path: &PathBuf| Spot::new(&path.to_string_lossy(), self.links);
+        self.protected
+            .get_or_init(|| self.own.iter().map(spot).collect())
     }
 
     /// The working directories.

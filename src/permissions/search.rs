@@ -9,7 +9,7 @@ use super::command::CommandPattern;
 use super::mcp::NamePattern;
 use super::path::{Ground, Spot};
 use super::pattern::Role;
-use super::protected::{is_protected, may_be_protected};
+use super::protected::{holds_protected, is_protected, may_be_protected};
 use super::rule::{Matcher, Rule, Rules};
 
 /// The first of each kind that was found.
@@ -149,8 +149,9 @@ impl Search<'_, '_> {
                 .find(|rule| rule.tool == tool && path_matches(rule, spot, ground));
         }
         if kind == Kind::Write && self.findings.protected.is_none() {
-            let protected =
-                is_protected(spot, ground) || (globs && may_be_protected(&spot.lexical));
+            let protected = is_protected(spot, ground)
+                || holds_protected(spot, ground)
+                || (globs && may_be_protected(&spot.lexical, ground));
             self.findings.protected = protected.then(|| spot.lexical.clone());
         }
     }

@@ -19,6 +19,10 @@ pub struct World<'a> {
     pub additional_directories: Vec<PathBuf>,
     /// The application's own configuration directory, which is protected.
     pub config_dir: Option<PathBuf>,
+    /// Its data directory, which says what is trusted and allowed, and so is protected, too.
+    pub data_dir: Option<PathBuf>,
+    /// More that is protected: settings files, and what hooks run.
+    pub protected_files: Vec<PathBuf>,
     pub links: &'a dyn Links,
 }
 
@@ -35,6 +39,11 @@ pub trait Links {
         levels: usize,
         wanted: &dyn Fn(usize, &str) -> bool,
     ) -> Option<Vec<String>>;
+
+    /// Whether there is a directory at `path`, links followed.
+    fn is_directory(&self, _path: &Path) -> bool {
+        false
+    }
 
     /// Why git, run in `directory`, would start a program of the repository there; `None` if it would not.
     fn repository_starts(&self, _directory: &Path) -> Option<String> {
@@ -71,6 +80,10 @@ impl Links for Remembered {
         RealLinks.links_below(directory, levels, wanted)
     }
 
+    fn is_directory(&self, path: &Path) -> bool {
+        path.is_dir()
+    }
+
     fn repository_starts(&self, directory: &Path) -> Option<String> {
         repository::starts(directory)
     }
@@ -94,6 +107,10 @@ impl Links for NoLinks {
 impl Links for RealLinks {
     fn target(&self, path: &Path) -> Option<PathBuf> {
         std::fs::read_link(path).ok()
+    }
+
+    fn is_directory(&self, path: &Path) -> bool {
+        path.is_dir()
     }
 
     fn links_below(

@@ -533,3 +533,52 @@ fn a_data_directory_that_others_can_read_becomes_private() {
         assert_eq!(mode(&file) & 0o077, 0, "{}", file.display());
     }
 }
+
+#[test]
+fn b8_c6_settings_anywhere_the_data_directory_and_scripts_of_hooks_are_not_written_unasked() {
+    let program = Program::new();
+    program.put("dotfiles/own.json", "{}");
+    program.put("named.json", "{}");
+    program.put("tools/guard.sh", "");
+    std::fs::create_dir_all(program.config()).expect("made");
+    let own = program.config().join("settings.json");
+    std::os::unix::fs::symlink(program.path("dotfiles/own.json"), &own).expect("linked");
+    let hook = json!({"type": "command", "command": "bash \"$CLAUDE_PROJECT_DIR\"/tools/guard.sh"});
+    let settings = json!({"hooks": {"PreToolUse": [{"hooks": [hook]}]}});
+    std::fs::write(program.path("named.json"), settings.to_string()).expect("written");
+    let decided = |path: &Path| {
+        let input = json!({"file_path": path, "content": ""}).to_string();
+        let add_dir = program
+            .data()
+            .parent()
+            .expect("a parent")
+            .display()
+            .to_string();
+        let output = program.run(&[
+            "--settings",
+            "named.json",
+            "--add-dir",
+            &add_dir,
+            "permissions",
+            "check",
+            "--mode",
+            "acceptEdits",
+            "Write",
+            &input,
+        ]);
+        let answer: Value = serde_json::from_str(&output.stdout).expect("JSON");
+        answer["decision"].as_str().unwrap_or_default().to_owned()
+    };
+    for path in [
+        program.path("named.json"),
+        program.path("dotfiles/own.json"),
+        program.path("tools/guard.sh"),
+        program.data().join("trusted/00.json"),
+        program.config().join("settings.json"),
+    ] {
+        assert_eq!(decided(&path), "ask", "{}", path.display());
+    }
+    for path in ["dotfiles/other.json", "tools/other.sh"] {
+        assert_eq!(decided(&program.path(path)), "allow", "{path}");
+    }
+}

@@ -11,20 +11,6 @@ use super::super::files::{Content, FOLDERS, Files, Owner, is_missing};
 use super::super::{LONGEST_FILE, read_regular};
 use super::{Item, Kind};
 
-/// Keys of a settings file that harm nobody: what they say counts in every project. Every other key has to be asked for.
-const HARMLESS: &[&str] = &[
-    "contextWindow",
-    "interruptBehavior",
-    "maxToolConcurrency",
-    "onBashError",
-    // A project's is never obeyed.
-    "passProviderKeys",
-    // A project's can only tighten.
-    "sandbox",
-    "stallSeconds",
-    "streamingExecution",
-    "theme",
-];
 /// Keys that are read elsewhere than in the settings.
 const MORE: [&str; 2] = ["hooks", "mcpServers"];
 /// Folders whose texts may run commands or grant rights to themselves.
@@ -123,12 +109,29 @@ fn setting(key: &str, value: &Value, own: &[String], add: &mut impl FnMut(Kind, 
         ("provider" | "model" | "baseUrl", value) => {
             add(Kind::Provider, format!("{key}: {}", words(value)), value);
         }
-        (key, _) if HARMLESS.contains(&key) => {}
+        (key, value) if is_harmless(key, value) => {}
         (key, value) if MORE.contains(&key) || super::super::settings::is_key(key) => {
             add(Kind::Setting, format!("{key}: {value}"), value);
         }
         // What nobody knows nobody obeys.
         _ => {}
+    }
+}
+
+/// Whether a setting harms nobody, so that it counts in every project: it changes only how things look, or is at least as
+/// strict as what counts without it. Every other one has to be asked for.
+fn is_harmless(key: &str, value: &Value) -> bool {
+    match key {
+        // Of a project the second is never obeyed, and the third only where it is stricter.
+        "theme" | "passProviderKeys" | "sandbox" => true,
+        // What lets a call go on that the person wants to stop is not harmless.
+        "interruptBehavior" => value
+            .as_object()
+            .is_some_and(|tools| tools.values().all(|behavior| behavior == "cancel")),
+        "onBashError" => value == "cancel-siblings",
+        "streamingExecution" => value == false,
+        "maxToolConcurrency" => value.as_u64() == Some(1),
+        _ => false,
     }
 }
 

@@ -100,17 +100,7 @@ fn everything_that_runs_code_or_grants_rights_is_listed_in_its_own_words() {
 
 #[test]
 fn no_setting_is_obeyed_without_having_been_asked_for_but_the_harmless_ones() {
-    let harmless = [
-        "contextWindow",
-        "interruptBehavior",
-        "maxToolConcurrency",
-        "onBashError",
-        "passProviderKeys",
-        "sandbox",
-        "stallSeconds",
-        "streamingExecution",
-        "theme",
-    ];
+    let harmless = ["passProviderKeys", "sandbox", "theme"];
     for key in super::super::settings::keys() {
         let desk = Desk::new();
         // Of these only what is in them counts.
@@ -119,13 +109,43 @@ fn no_setting_is_obeyed_without_having_been_asked_for_but_the_harmless_ones() {
             "env" => json!({"X": "1"}),
             "hooks" => json!({"Stop": [{"hooks": [{"type": "command", "command": "x"}]}]}),
             "mcpServers" => json!({"x": {"command": "x"}}),
-            _ => json!(1),
+            _ => json!(2),
         };
         desk.put(
             ".agent-tui/settings.json",
             json!({ *key: value }).to_string(),
         );
         assert_eq!(desk.wants().is_empty(), harmless.contains(key), "{key}");
+    }
+}
+
+#[test]
+fn c2_a_project_that_keeps_a_command_from_being_stopped_is_asked_about() {
+    for (settings, state) in [
+        (
+            json!({"interruptBehavior": {"Bash": "block"}}),
+            State::Unknown,
+        ),
+        (
+            json!({"interruptBehavior": {"Write": "cancel", "Bash": "block"}}),
+            State::Unknown,
+        ),
+        (
+            json!({"interruptBehavior": {"Write": "cancel"}}),
+            State::Nothing,
+        ),
+        (json!({"onBashError": "continue"}), State::Unknown),
+        (json!({"onBashError": "cancel-siblings"}), State::Nothing),
+        (json!({"streamingExecution": true}), State::Unknown),
+        (json!({"streamingExecution": false}), State::Nothing),
+        (json!({"maxToolConcurrency": 1000}), State::Unknown),
+        (json!({"maxToolConcurrency": 1}), State::Nothing),
+        (json!({"stallSeconds": 1}), State::Unknown),
+        (json!({"contextWindow": 1000}), State::Unknown),
+    ] {
+        let desk = Desk::new();
+        desk.put(".agent-tui/settings.json", settings.to_string());
+        assert_eq!(desk.look(&[]).state, state, "{settings}");
     }
 }
 

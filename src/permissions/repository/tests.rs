@@ -250,6 +250,8 @@ fn a_hostile_repository_starts_nothing_through_a_git_command_that_is_auto_allowe
                 shell_dir: None,
                 additional_directories: Vec::new(),
                 config_dir: None,
+                data_dir: None,
+                protected_files: Vec::new(),
                 links: &RealLinks,
             };
             let input = serde_json::json!({ "command": command });

@@ -207,6 +207,8 @@ fn levels_decide_for_tools_without_rules_of_their_own() {
         shell_dir: None,
         additional_directories: Vec::new(),
         config_dir: Some("/home/u/.config/agent-tui".into()),
+        data_dir: None,
+        protected_files: Vec::new(),
         links: &NoLinks,
     };
     let input = json!({});
@@ -248,6 +250,8 @@ fn relative_paths_start_where_the_shell_stands() {
         shell_dir: Some("/repo/src".into()),
         additional_directories: Vec::new(),
         config_dir: None,
+        data_dir: None,
+        protected_files: Vec::new(),
         links: &NoLinks,
     };
     let decided = |command: &str| {

@@ -274,6 +274,8 @@ fn a_link_whose_target_is_no_text_is_never_inside() {
         shell_dir: None,
         additional_directories: Vec::new(),
         config_dir: None,
+        data_dir: None,
+        protected_files: Vec::new(),
         links: &Odd,
     };
     let input = serde_json::json!({"file_path": "/repo/a/passwd"});

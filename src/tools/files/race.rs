@@ -47,6 +47,8 @@ impl Ground {
             shell_dir: None,
             additional_directories: Vec::new(),
             config_dir: None,
+            data_dir: None,
+            protected_files: Vec::new(),
             links: &links,
         };
         let asked = Asked {

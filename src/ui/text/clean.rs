@@ -10,7 +10,8 @@ use unicode_width::UnicodeWidthChar;
 
 use crate::theme::{Role, Theme};
 
-use super::visible::{is_hidden, is_joiner_between, is_odd_space, is_rightful, picture};
+use super::alike::{Alike, alike};
+use super::visible::{is_hidden, is_joiner_between, is_odd_space, is_rightful, number, picture};
 use super::width::{graphemes, width};
 
 /// Tab stops are this far apart where nothing else is known.
@@ -36,9 +37,22 @@ pub fn clean_line(line: &str, tab: usize) -> Cow<'_, str> {
     Cow::Owned(cleaned.replace('\n', &picture('\n')))
 }
 
-/// One line of a command that somebody is asked to allow: everything that is not what it looks like stands out, tabs
-/// and unusual spaces included.
+/// One line of a command that somebody is asked to allow: everything that is not what it looks like stands out, tabs,
+/// unusual spaces and letters that pass for others included.
 pub fn reveal(line: &str, theme: &Theme) -> Line<'static> {
+    let mut spans = Vec::new();
+    let mut shown = 0;
+    for Alike { at, letter, .. } in alike(line) {
+        spans.extend(reveal_hidden(&line[shown..at], theme).spans);
+        spans.push(Span::styled(number(letter), theme.style(Role::Escaped)));
+        shown = at + letter.len_utf8();
+    }
+    spans.extend(reveal_hidden(&line[shown..], theme).spans);
+    Line::from(spans)
+}
+
+/// The same for what somebody types, whose letters are known: each cluster looks the same whatever stands beside it.
+pub fn reveal_hidden(line: &str, theme: &Theme) -> Line<'static> {
     let mut spans = Vec::new();
     let (text, escaped) = (theme.style(Role::Text), theme.style(Role::Escaped));
     pieces(line, Eye::Wary, |piece| {

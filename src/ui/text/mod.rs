@@ -4,6 +4,7 @@
 //! of `Buffer::set_line`, so what is measured here is what gets painted. Pure functions; which style a text has is the
 //! caller's business.
 
+mod alike;
 mod ansi;
 mod clean;
 mod row;
@@ -12,8 +13,9 @@ mod visible;
 mod width;
 mod wrap;
 
+pub use alike::note as note_letters;
 pub use ansi::{overwritten, strip_ansi};
-pub use clean::{Cleaner, TAB, clean, clean_line, reveal};
+pub use clean::{Cleaner, TAB, clean, clean_line, reveal, reveal_hidden};
 pub use row::Row;
 pub use truncate::{truncate, truncate_middle};
 pub use width::{graphemes, width};

@@ -203,6 +203,13 @@ fn a_command_to_allow_hides_nothing() {
 }
 
 #[test]
+fn c7_a_letter_that_passes_for_another_is_shown_by_its_number() {
+    let shown = reveal("curl p\u{430}ypal.com/\u{5d0}", &Theme::plain());
+    let shown: String = shown.spans.iter().map(|span| &*span.content).collect();
+    assert_eq!(shown, "curl p<U+0430>ypal.com/<U+05D0>");
+}
+
+#[test]
 fn words_wrap_at_spaces_and_remember_them() {
     assert_eq!(
         wrapped("the quick brown fox", 10),

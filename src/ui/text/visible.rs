@@ -31,7 +31,8 @@ pub fn picture(character: char) -> String {
     }
 }
 
-fn number(character: char) -> String {
+/// Its number, for a character that is not painted itself.
+pub fn number(character: char) -> String {
     format!("<U+{:04X}>", u32::from(character))
 }
 

@@ -14,7 +14,7 @@ use crate::protocol::PermissionRequest;
 use crate::theme::{Role, Theme};
 use crate::ui::diff::{self, Style};
 use crate::ui::highlight::CodeColours;
-use crate::ui::text::{Indent, Row, chop, reveal, width, wrap};
+use crate::ui::text::{Indent, Row, chop, note_letters, reveal, width, wrap};
 
 pub struct Writer<'a> {
     settings: &'a Settings,
@@ -63,6 +63,7 @@ impl<'a> Writer<'a> {
                 self.rows.extend(rows);
             }
         }
+        self.letters(request, diff);
         self.blank();
         if self.is_compact {
             self.prose("why", &request.reason);
@@ -138,6 +139,18 @@ impl<'a> Writer<'a> {
                 (_, Value::String(text)) => self.fact(name, text),
                 (_, value) => self.fact(name, &value.to_string()),
             }
+        }
+    }
+
+    /// Says which letters pass for others. What a file will hold is left to those who read it.
+    fn letters(&mut self, request: &PermissionRequest, diff: Option<&Diff>) {
+        let mut texts = Vec::new();
+        match diff {
+            Some(diff) => texts.push(diff.path()),
+            None => json::texts(&request.input, &mut texts),
+        }
+        if let Some(note) = note_letters(texts.into_iter()) {
+            self.prose("letters", &note);
         }
     }
 

@@ -6,7 +6,7 @@ use ratatui::text::Line;
 use tui_textarea::{DataCursor, TextArea};
 
 use crate::theme::{Role, Theme};
-use crate::ui::text::{graphemes, reveal, width};
+use crate::ui::text::{graphemes, reveal_hidden, width};
 
 pub type Field = TextArea<'static>;
 
@@ -41,7 +41,7 @@ pub fn draw(field: &Field, theme: &Theme, area: Rect, buf: &mut Buffer) -> Optio
         .min(area.width - 1);
     let (x, columns) = (area.x + indent, area.width - indent);
     for (place, text) in area.rows().zip(wrapped.rows.iter().skip(first)) {
-        buf.set_line(x, place.y, &reveal(text, theme), columns);
+        buf.set_line(x, place.y, &reveal_hidden(text, theme), columns);
     }
     let column = u16::try_from(column).unwrap_or(u16::MAX).min(columns - 1);
     let below = u16::try_from(row - first).unwrap_or(0);
@@ -126,6 +126,6 @@ impl Wrapped {
 
 /// The width of a cluster once it is made visible.
 fn shown_width(cluster: &str) -> usize {
-    let line: Line<'_> = reveal(cluster, &Theme::plain());
+    let line: Line<'_> = reveal_hidden(cluster, &Theme::plain());
     line.spans.iter().map(|span| width(&span.content)).sum()
 }

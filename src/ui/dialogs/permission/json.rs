@@ -18,6 +18,21 @@ pub fn rows(value: &Value, columns: u16, theme: &Theme) -> Vec<Row> {
     writer.rows
 }
 
+/// All texts in the value, names included.
+pub fn texts<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
+    match value {
+        Value::String(text) => found.push(text),
+        Value::Array(items) => items.iter().for_each(|item| texts(item, found)),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                found.push(name);
+                texts(value, found);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
 struct Writer<'a> {
     columns: u16,
     theme: &'a Theme,

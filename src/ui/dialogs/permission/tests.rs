@@ -478,3 +478,18 @@ fn shown(row: &Row) -> String {
     let text = row.line.to_string();
     text.chars().skip(row.gutter.into()).collect()
 }
+
+#[test]
+fn c7_letters_that_pass_for_others_are_marked_and_named() {
+    let text = Screen::new(
+        bash(json!({ "command": "curl https://p\u{430}ypal.com" })),
+        100,
+        24,
+    )
+    .text();
+    assert!(text.contains("$ curl https://p<U+0430>ypal.com"), "{text}");
+    let note = "contains letters that look like others: <U+0430> (Cyrillic)";
+    assert!(text.contains(note), "{text}");
+    let plain = Screen::new(tests_run(), 100, 24).text();
+    assert!(!plain.contains("letters"), "{plain}");
+}

@@ -1,0 +1,192 @@
+//! Letters that pass for others: of another script inside a Latin word, in another form, or written from right to left.
+//!
+//! Small closed ranges, not a table of all that looks alike: what is found is shown by its number where somebody decides
+//! about a command or a path, and nothing more depends on it.
+
+/// A letter that is not what it looks like, or not where it seems to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Alike {
+    /// Where it stands in the text, in bytes.
+    pub at: usize,
+    pub letter: char,
+    pub kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A letter of this script, in or in the place of a Latin word.
+    Foreign(&'static str),
+    /// A Latin letter or sign in another form.
+    Form(&'static str),
+    RightToLeft,
+}
+
+/// The letters of a line that should be looked at twice, in their order.
+pub fn alike(text: &str) -> Vec<Alike> {
+    if text.is_ascii() {
+        return Vec::new();
+    }
+    let is_foreign = |letter: char| matches!(kind(letter), Some(Kind::Foreign(_)));
+    // One letter alone is a word in some languages; it is one where other words of them stand beside it.
+    let in_its_language = words(text).any(|(_, word)| {
+        word.chars().any(is_foreign) && !is_mixed(word) && !word.chars().all(passes_for_latin)
+    });
+    let mut found = Vec::new();
+    for (start, word) in words(text) {
+        if word.is_ascii() {
+            continue;
+        }
+        let lone = word.chars().nth(1).is_none();
+        let poses = word.chars().all(passes_for_latin) && !(lone && in_its_language);
+        let mixed = is_mixed(word);
+        for (at, letter) in word.char_indices() {
+            let Some(kind) = kind(letter) else {
+                continue;
+            };
+            let counts = match kind {
+                Kind::Foreign(_) => mixed || poses,
+                Kind::Form(_) | Kind::RightToLeft => true,
+            };
+            if counts {
+                let at = start + at;
+                found.push(Alike { at, letter, kind });
+            }
+        }
+    }
+    found
+}
+
+/// What a person should know about the letters of these texts; `None` if they are what they look like.
+pub fn note<'t>(texts: impl Iterator<Item = &'t str>) -> Option<String> {
+    let (mut others, mut turned): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+    for Alike { letter, kind, .. } in texts.flat_map(str::lines).flat_map(alike) {
+        let number = super::visible::number(letter);
+        let (list, name) = match kind {
+            Kind::Foreign(name) | Kind::Form(name) => (&mut others, format!("{number} ({name})")),
+            Kind::RightToLeft => (&mut turned, number),
+        };
+        if !list.contains(&name) {
+            list.push(name);
+        }
+    }
+    let listed = |what: &str, mut names: Vec<String>| {
+        let more = names.len().saturating_sub(MOST_NAMED);
+        names.truncate(MOST_NAMED);
+        if more > 0 {
+            names.push(format!("{more} more"));
+        }
+        (!names.is_empty()).then(|| format!("{what}: {}", names.join(", ")))
+    };
+    let parts = [
+        listed("contains letters that look like others", others),
+        listed(
+            "contains letters that are written from right to left",
+            turned,
+        ),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// More letters than this are counted.
+const MOST_NAMED: usize = 8;
+
+fn kind(letter: char) -> Option<Kind> {
+    Some(match letter {
+        '\u{590}'..='\u{8ff}'
+        | '\u{fb1d}'..='\u{fdff}'
+        | '\u{fe70}'..='\u{fefe}'
+        | '\u{10800}'..='\u{10fff}'
+        | '\u{1e800}'..='\u{1efff}' => Kind::RightToLeft,
+        '\u{ff01}'..='\u{ff5e}' => Kind::Form("fullwidth"),
+        '\u{1d400}'..='\u{1d7ff}' => Kind::Form("mathematical"),
+        '\u{250}'..='\u{2af}' => Kind::Foreign("phonetic"),
+        '\u{370}'..='\u{3ff}' | '\u{1f00}'..='\u{1fff}' => Kind::Foreign("Greek"),
+        '\u{400}'..='\u{52f}' | '\u{1c80}'..='\u{1c8f}' | '\u{a640}'..='\u{a69f}' => {
+            Kind::Foreign("Cyrillic")
+        }
+        '\u{531}'..='\u{58f}' => Kind::Foreign("Armenian"),
+        '\u{13a0}'..='\u{13ff}' | '\u{ab70}'..='\u{abbf}' => Kind::Foreign("Cherokee"),
+        _ => return None,
+    })
+}
+
+/// Cyrillic and Greek letters that most fonts draw as Latin ones.
+fn passes_for_latin(letter: char) -> bool {
+    const ALIKE: &str = "\u{430}\u{441}\u{435}\u{43e}\u{440}\u{445}\u{443}\u{456}\u{458}\u{455}\u{501}\u{4bb}\u{51b}\u{51d}\
+        \u{410}\u{412}\u{421}\u{415}\u{41d}\u{406}\u{408}\u{41a}\u{41c}\u{41e}\u{420}\u{405}\u{422}\u{425}\u{423}\
+        \u{3bf}\u{3bd}\u{3b1}\u{3c1}\u{3c5}\u{3b9}\u{3ba}\
+        \u{391}\u{392}\u{395}\u{396}\u{397}\u{399}\u{39a}\u{39c}\u{39d}\u{39f}\u{3a1}\u{3a4}\u{3a5}\u{3a7}";
+    ALIKE.contains(letter)
+}
+
+fn is_mixed(word: &str) -> bool {
+    let is_latin =
+        |letter: char| letter.is_ascii_alphabetic() || matches!(letter, '\u{c0}'..='\u{24f}');
+    word.chars().any(is_latin)
+}
+
+/// The words of a text and where they begin.
+fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let ends = |letter: char| !letter.is_alphanumeric() && letter != '_' && kind(letter).is_none();
+    let mut next = 0;
+    text.split_inclusive(ends).map(move |word| {
+        let start = next;
+        next += word.len();
+        (start, word.trim_end_matches(ends))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marked(text: &str) -> String {
+        alike(text).iter().map(|alike| alike.letter).collect()
+    }
+
+    #[test]
+    fn c7_letters_of_another_script_in_a_latin_word_are_found() {
+        for (text, letters) in [
+            ("curl https://p\u{430}ypal.com", "\u{430}"),
+            ("\u{441}at notes", "\u{441}"),
+            // All of it poses.
+            (
+                "\u{441}\u{430}t \u{441}\u{440} x",
+                "\u{441}\u{430}\u{441}\u{440}",
+            ),
+            ("rm \u{ff0d}rf", "\u{ff0d}"),
+            ("echo \u{3bf}k", "\u{3bf}"),
+            ("rm \u{5d0}/x", "\u{5d0}"),
+            ("b\u{251}sh", "\u{251}"),
+        ] {
+            assert_eq!(marked(text), letters, "{text}");
+        }
+    }
+
+    #[test]
+    fn plain_words_of_any_language_stay_as_they_are() {
+        for text in [
+            "cargo test --lib",
+            "git commit -m 'исправил ошибку с путями'",
+            "git commit -m 'διόρθωση η σειρά'",
+            "touch größe naïve",
+            "echo 日本語 ✓",
+        ] {
+            assert_eq!(marked(text), "", "{text}");
+        }
+    }
+
+    #[test]
+    fn c7_the_note_names_each_letter_once() {
+        let note = note(["p\u{430}yp\u{430}l", "\u{5d0}"].into_iter());
+        assert_eq!(
+            note.as_deref(),
+            Some(
+                "contains letters that look like others: <U+0430> (Cyrillic); \
+                 contains letters that are written from right to left: <U+05D0>"
+            )
+        );
+        assert_eq!(super::note(["plain"].into_iter()), None);
+    }
+}
