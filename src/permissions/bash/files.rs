@@ -134,7 +134,9 @@ pub fn is_plain_edit(name: &str, arguments: &[Word]) -> bool {
             // Behind these the targets are not those that the sources' names tell.
             let odd = read.has(&["T", "no-target-directory", "parents"])
                 // The names of backups are put together.
-                || read.has(&["b", "S", "backup", "suffix"]);
+                || read.has(&["b", "S", "backup", "suffix"])
+                // Everything below the sources would get a second name.
+                || (read.has(&["l", "link"]) && writes_trees(name, arguments));
             let sources = read.operands.len() - usize::from(!into && !read.operands.is_empty());
             !matches!(name, "mv" | "cp")
                 || (read.operands.len() > 1 || into)
@@ -215,8 +217,8 @@ fn access(kind: Kind, path: Named<'_>) -> Access<'_> {
     }
 }
 
-/// Sources are read; `mv` also removes them, and `ln` gives them a second name to be written through. The destination
-/// may be a directory, so the file that would appear in it counts, too.
+/// Sources are read; `mv` also removes them, and `ln` and `cp -l` give them a second name to be written through. The
+/// destination may be a directory, so the file that would appear in it counts, too.
 fn copies<'w>(name: &str, arguments: &'w [Word]) -> Vec<Access<'w>> {
     let Ok(Arguments {
         mut operands,
@@ -240,10 +242,11 @@ fn copies<'w>(name: &str, arguments: &'w [Word]) -> Vec<Access<'w>> {
         None if operands.len() > 1 => operands.pop(),
         None => None,
     };
+    let linked = given.iter().any(|flag| matches!(*flag, "l" | "link"));
     let mut found = Vec::new();
     for source in &operands {
         found.push(access(Kind::Read, *source));
-        if name != "cp" && name != "install" {
+        if linked || !matches!(name, "cp" | "install") {
             found.push(access(Kind::Write, *source));
         }
         let (text, word) = destination.map_or((".", source.word), |destination| {

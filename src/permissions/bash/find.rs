@@ -1,6 +1,7 @@
 //! find: a closed list of tests and printing actions.
 
 use super::flags::Named;
+use super::programs::pads;
 use super::script::Word;
 
 /// Tests, operators and printing actions without an argument.
@@ -72,11 +73,6 @@ const WITH_DATA: [&str; 33] = [
     "-context",
 ];
 
-/// Actions that run, remove or write. A rule with a wildcard never covers them.
-const ACTIONS: [&str; 8] = [
-    "-exec", "-execdir", "-ok", "-okdir", "-delete", "-fls", "-fprint", "-fprintf",
-];
-
 /// The paths that a find with tests and printing only names; the error says what is not accepted.
 pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
     let mut paths = Vec::new();
@@ -95,6 +91,9 @@ pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
         if BARE.contains(&text) {
             continue;
         }
+        if let Some(does) = action(text) {
+            return Err(format!("`find` with `{text}` {does}"));
+        }
         let Some(argument) = rest.next() else {
             return Err(format!("`find` has `{text}` without its argument"));
         };
@@ -108,6 +107,8 @@ pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
                 text: &argument.text,
                 word: argument,
             });
+        } else if text == "-printf" && pads(&argument.text) {
+            return Err("`find` is told to print very much".to_owned());
         } else if !WITH_DATA.contains(&text) {
             return Err(format!("`find` is not known to only read with `{text}`"));
         }
@@ -115,11 +116,19 @@ pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
     Ok(paths)
 }
 
+/// What an action does that is more than printing. A rule with a wildcard never covers these.
+fn action(text: &str) -> Option<&'static str> {
+    match text {
+        "-delete" => Some("removes files"),
+        "-exec" | "-execdir" | "-ok" | "-okdir" => Some("runs a command"),
+        "-fls" => Some("writes a file"),
+        _ => text.starts_with("-fprint").then_some("writes a file"),
+    }
+}
+
 /// Whether a find runs, removes or writes something.
 pub fn acts(words: &[Word]) -> bool {
-    words
-        .iter()
-        .any(|word| ACTIONS.contains(&word.text.as_str()) || word.text.starts_with("-fprint"))
+    words.iter().any(|word| action(&word.text).is_some())
 }
 
 fn begins_expression(text: &str) -> bool {

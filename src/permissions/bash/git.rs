@@ -4,6 +4,7 @@
 //! a command line makes it run is refused here. Auto-allowed git is run with optional locks off and no pager.
 
 use super::flags::{Arguments, Flags, Named};
+use super::programs::pads;
 use super::script::Word;
 
 const FORMATS: [&str; 9] = [
@@ -16,6 +17,20 @@ const FORMATS: [&str; 9] = [
     "email",
     "mboxrd",
     "raw",
+];
+
+/// Ways to show a merge that compare what is there. Not `remerge`, which merges again, with the drivers of the
+/// configuration; nor `on` and `m`, which stand for whatever the configuration says.
+const DIFF_MERGES: [&str; 9] = [
+    "off",
+    "none",
+    "first-parent",
+    "1",
+    "separate",
+    "combined",
+    "c",
+    "dense-combined",
+    "cc",
 ];
 
 /// Flags of everything that prints differences.
@@ -93,9 +108,10 @@ const BLAME: Flags = Flags::new(
     "root show-stats date= porcelain line-porcelain incremental show-name show-number show-email since= abbrev= first-parent \
      ignore-rev= ignore-revs-file/ color-lines color-by-age minimal encoding= reverse=",
 );
+/// Without --dirty and --broken, which rewrite the index whatever locks are asked for.
 const DESCRIBE: Flags = Flags::new(
     "",
-    "tags all contains long always dirty? abbrev= exact-match match= exclude= candidates= first-parent debug",
+    "tags all contains long always abbrev= exact-match match= exclude= candidates= first-parent debug",
 );
 const MERGE_BASE: Flags = Flags::new("a", "all octopus independent is-ancestor fork-point");
 const GREP: Flags = Flags::with_numbers(
@@ -258,6 +274,9 @@ pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
         _ => return Err(format!("`git {name}` is not known to only look")),
     };
     for (flag, value) in &arguments.values {
+        if matches!(*flag, "format" | "pretty") && value.contains('%') && pads(value) {
+            return Err("git is told to print very much".to_owned());
+        }
         if matches!(*flag, "format" | "pretty") && !is_harmless_format(name, value) {
             return Err(format!("the format `{value}` may start a program"));
         }
@@ -265,6 +284,9 @@ pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
             || (*flag == "group" && !is_plain_group(value))
         {
             return Err(format!("the key `{value}` may start a program"));
+        }
+        if *flag == "diff-merges" && !DIFF_MERGES.contains(value) {
+            return Err(format!("`--diff-merges={value}` may merge for real"));
         }
     }
     Ok(arguments

@@ -116,7 +116,9 @@ impl<'p> Command<'_, 'p> {
             }
             Operands::Data => {
                 let fine = match name {
-                    "date" => paths.iter().all(|operand| operand.text.starts_with('+')),
+                    "date" => paths
+                        .iter()
+                        .all(|operand| operand.text.starts_with('+') && !pads(operand.text)),
                     "seq" => ends_soon(&paths),
                     _ => true,
                 };
@@ -142,6 +144,9 @@ impl<'p> Command<'_, 'p> {
                 }
             }
             Operands::None | Operands::OnePath | Operands::Paths => {}
+        }
+        if is_padded(name, &arguments) {
+            return Err(format!("`{name}` is told to print very much"));
         }
         // Options may come from a file that is named so.
         if name == "strings" && paths.iter().any(|path| path.text.starts_with('@')) {
@@ -170,6 +175,11 @@ impl<'p> Command<'_, 'p> {
             return Err("the format of `printf` is expanded by the shell".to_owned());
         }
         let format = format.map_or_else(String::new, |format| format.text.replace("%%", ""));
+        if pads(&format)
+            || format.contains('*') && self.arguments.iter().any(|word| pads(&word.text))
+        {
+            return Err("`printf` is told to print very much".to_owned());
+        }
         let assigns = format.split('%').skip(1).any(|conversion| {
             let flags = |flag: char| flag.is_ascii_digit() || "-+ #.*'hlLjtz".contains(flag);
             conversion.trim_start_matches(flags).starts_with('n')
@@ -308,6 +318,25 @@ pub fn is_special(path: &Named<'_>) -> bool {
     }
 }
 
+/// Whether a flag makes the output many times larger than what is read.
+fn is_padded(name: &str, arguments: &Arguments<'_>) -> bool {
+    let widths: &[&str] = match name {
+        "nl" => &["w", "number-width", "l", "join-blank-lines"],
+        "stat" => &["c", "format", "printf"],
+        "seq" => &["f", "format"],
+        "od" => &["w", "width"],
+        "column" => &["c", "columns", "output-width"],
+        "ls" => &["T", "tabsize", "w", "width"],
+        "diff" => &["W", "width", "tabsize"],
+        _ => &[],
+    };
+    let long = |value: &str| name == "seq" && value.len() > 100;
+    arguments
+        .values
+        .iter()
+        .any(|(flag, value)| long(value) || widths.contains(flag) && pads(value))
+}
+
 /// A search below `/` or in `/proc` reads the environment of processes.
 fn reaches_processes(text: &str) -> bool {
     let mut components = text
@@ -316,9 +345,15 @@ fn reaches_processes(text: &str) -> bool {
     text.starts_with('/') && matches!(components.next(), None | Some("proc" | ".."))
 }
 
+/// Whether a format or a width may ask for more blanks or digits than anybody reads.
+pub fn pads(text: &str) -> bool {
+    text.split(|other: char| !other.is_ascii_digit())
+        .any(|digits| digits.len() > 4)
+}
+
 /// Whether `seq` has few enough steps to end soon.
 fn ends_soon(operands: &[Named<'_>]) -> bool {
-    const MOST: f64 = 10_000_000.0;
+    const MOST: f64 = 1_000_000.0;
     let number = |operand: &Named<'_>| {
         let digits = operand.text.strip_prefix('-').unwrap_or(operand.text);
         let plain = |byte: u8| byte.is_ascii_digit() || byte == b'.';

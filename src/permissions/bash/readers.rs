@@ -309,11 +309,9 @@ pub fn reader_named(name: &str) -> Option<Reader> {
             ),
             Paths,
         ),
+        // Without -c: it opens whatever a list names.
         "md5sum" | "sha1sum" | "sha224sum" | "sha256sum" | "sha384sum" | "sha512sum" => reader(
-            Flags::new(
-                "bctwz",
-                "binary check tag text zero ignore-missing quiet status strict warn help version",
-            ),
+            Flags::new("btz", "binary tag text zero help version"),
             Paths,
         ),
         // Without -o and -R, which writes 00Tree.html.
