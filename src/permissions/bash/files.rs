@@ -6,6 +6,7 @@
 use std::sync::LazyLock;
 
 use super::flags::{Arguments, Flags, Named};
+use super::lists::Lists;
 use super::programs::named_paths;
 use super::script::{Descriptor, Operator, Redirect, Word};
 
@@ -363,7 +364,7 @@ fn dd(arguments: &[Word]) -> Vec<Access<'_>> {
 
 /// `git show HEAD:path` reads `path`.
 fn revisions(arguments: &[Word]) -> Vec<Access<'_>> {
-    let mut found = match super::git::check(arguments) {
+    let mut found = match super::git::check(arguments, Lists::Everyday) {
         Ok(paths) => paths
             .into_iter()
             .map(|path| access(Kind::Read, path))

@@ -4,6 +4,7 @@
 //! a command line makes it run is refused here. Auto-allowed git is run with optional locks off and no pager.
 
 use super::flags::{Arguments, Flags, Named};
+use super::lists::Lists;
 use super::programs::pads;
 use super::script::Word;
 
@@ -61,6 +62,11 @@ macro_rules! log_flags {
          mailmap no-mailmap use-mailmap root full-diff "
     };
 }
+
+mod contents;
+mod everyday;
+
+pub use contents::{Shown, shown};
 
 const DIFF_SHORT: &str = "pusRaWbwzqU?S:G:l:I:M?B?D";
 const DIFF: Flags = Flags::with_numbers(
@@ -200,12 +206,22 @@ const SORT_FIELDS: [&str; 22] = [
 ];
 
 /// The paths and revisions that a git command which only looks names; the error says what is not accepted.
-pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
+pub fn check(words: &[Word], lists: Lists) -> Result<Vec<Named<'_>>, String> {
     let rest = skip(words, &["--no-pager", "--no-optional-locks"]);
     let Some((subcommand, rest)) = rest.split_first() else {
         return Err("git has no subcommand".to_owned());
     };
     let name = subcommand.text.as_str();
+    if lists == Lists::Everyday
+        && let Some(arguments) = everyday::read(subcommand, rest)?
+    {
+        check_values(name, &arguments)?;
+        return Ok(arguments
+            .operands
+            .into_iter()
+            .chain(arguments.paths)
+            .collect());
+    }
     if !subcommand.is_bare() || name.starts_with('-') {
         return Err(format!(
             "`git {}` is not known to only look",
@@ -273,6 +289,16 @@ pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
         }
         _ => return Err(format!("`git {name}` is not known to only look")),
     };
+    check_values(name, &arguments)?;
+    Ok(arguments
+        .operands
+        .into_iter()
+        .chain(arguments.paths)
+        .collect())
+}
+
+/// Formats and keys that make git start something, or print without end.
+fn check_values(name: &str, arguments: &Arguments<'_>) -> Result<(), String> {
     for (flag, value) in &arguments.values {
         if matches!(*flag, "format" | "pretty") && value.contains('%') && pads(value) {
             return Err("git is told to print very much".to_owned());
@@ -289,11 +315,7 @@ pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
             return Err(format!("`--diff-merges={value}` may merge for real"));
         }
     }
-    Ok(arguments
-        .operands
-        .into_iter()
-        .chain(arguments.paths)
-        .collect())
+    Ok(())
 }
 
 /// The words from the subcommand on, past all global options. For deny rules: it looks past more than is permitted. Behind
@@ -381,7 +403,10 @@ fn is_plain_group(key: &str) -> bool {
 
 /// `%G` verifies a signature with a configured program. A name that is not built in may stand for such a format.
 fn is_harmless_format(subcommand: &str, value: &str) -> bool {
-    let by_fields = matches!(subcommand, "branch" | "tag" | "ls-files" | "ls-tree");
+    let by_fields = matches!(
+        subcommand,
+        "branch" | "tag" | "ls-files" | "ls-tree" | "for-each-ref"
+    );
     let verifies = value.split('%').skip(1).any(|placeholder| {
         // `%+G?` and its kin print the same with a blank or a newline.
         placeholder

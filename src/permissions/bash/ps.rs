@@ -81,7 +81,7 @@ pub fn check(words: &[Word]) -> Result<(), String> {
                 literal => literal == *text,
             })
     };
-    if plain_tail && FORMS.iter().any(|known| fits(&known)) {
+    if plain_tail && FORMS.iter().any(fits) {
         Ok(())
     } else {
         Err(format!(
