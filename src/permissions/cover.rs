@@ -2,14 +2,20 @@
 //!
 //! Strict where [`search`](super::search) is generous: what is not understood is not covered.
 
+mod feeding;
+mod writing;
+
 use super::bash::Reading;
 use super::bash::base_name;
-use super::bash::classify::{cd_target, classify_part, is_git, moves};
-use super::bash::files::{Kind, accesses, is_plain_edit, redirected, writes_trees};
+use super::bash::classify::{LONGEST_SLEEP, cd_target, classify_part, is_git, moves, seconds};
+use super::bash::feeding::Feed;
+use super::bash::files::{Kind, redirected};
 use super::bash::find;
 use super::bash::flags::Named;
-use super::bash::reach::{Descent, descent, followed, lists_files, lists_links, only_chooses};
-use super::bash::script::{Descriptor, Joint, Part, Redirect, Script, Traits, Word};
+use super::bash::lists::Lists;
+use super::bash::programs::is_special_path;
+use super::bash::reach::{Descent, descent, followed};
+use super::bash::script::{Joint, Part, Redirect, Script, Traits, Word};
 use super::bash::wrappers::{is_known_safe, unwrap};
 use super::command::CommandPattern;
 use super::linked::{Met, before_glob};
@@ -22,6 +28,8 @@ use crate::protocol::Mode;
 
 /// Programs that run others in a way of their own: a rule with a wildcard does not cover them.
 const EXEC_ONLY_EXACT: [&str; 4] = ["watch", "setsid", "ionice", "flock"];
+
+const LINKS_STRAY: &str = "links that it may follow may lead elsewhere";
 
 /// More changes of the directory are not followed.
 const MOST_STEPS: usize = 16;
@@ -55,6 +63,7 @@ impl<'r> Cover<'r, '_> {
             elsewhere: false,
             git: false,
             writes: false,
+            seconds: 0.0,
         };
         walk.elsewhere = walk.directory != self.ground.cwd.lexical;
         self.script(&reading.script, &mut walk, &mut bases)?;
@@ -76,7 +85,7 @@ impl<'r> Cover<'r, '_> {
         walk: &mut Walk,
         bases: &mut Vec<Basis<'r>>,
     ) -> Result<(), String> {
-        let mut fed = Fed::default();
+        let mut feed = Feed::default();
         let mut before = Joint::Sequence;
         for part in &script.parts {
             for nested in &part.nested {
@@ -85,21 +94,22 @@ impl<'r> Cover<'r, '_> {
                 walk.git |= inner.git;
                 walk.writes |= inner.writes;
                 walk.elsewhere |= inner.elsewhere;
+                walk.seconds = inner.seconds;
             }
             walk.git |= is_git(part);
             self.redirects(part, walk)?;
             if moves(part) {
                 self.step(part, before, walk)?;
             }
-            bases.push(self.part(script, part, fed, walk)?);
-            fed = match part.joint {
-                Joint::Pipe if lists_files(part) => Fed {
-                    names: true,
-                    links: lists_links(part),
-                },
-                Joint::Pipe if only_chooses(part) => fed,
-                _ => Fed::default(),
-            };
+            let covered = self.part(script, part, &feed, walk)?;
+            if covered == Basis::Classifier {
+                walk.seconds += seconds(part);
+            }
+            if walk.seconds > LONGEST_SLEEP {
+                return Err("it waits longer than a minute".to_owned());
+            }
+            bases.push(covered);
+            feed = feed.after(part);
             before = part.joint;
             match part.joint {
                 Joint::And | Joint::Pipe => {}
@@ -116,21 +126,29 @@ impl<'r> Cover<'r, '_> {
         &self,
         script: &Script,
         part: &Part,
-        fed: Fed,
+        feed: &Feed<'_>,
         walk: &Walk,
     ) -> Result<Basis<'r>, String> {
         if let Some(structure) = script.structure {
             return match self.rules.allow.iter().find(|rule| is_whole_bash(rule)) {
-                Some(rule)
-                    if rule_covers(rule, part)
-                        || part.words.is_empty() && part.assignments.is_empty() =>
-                {
+                Some(rule) if rule_covers(rule, part) => {
+                    self.stays_inside(part, walk)?;
                     Ok(Basis::Rule(rule))
                 }
                 Some(_) | None => Err(format!("it contains {structure}")),
             };
         }
-        if let Some(rule) = self.rules.allow.iter().find(|rule| rule_covers(rule, part)) {
+        let covering = || {
+            self.rules
+                .allow
+                .iter()
+                .filter(|rule| rule_covers(rule, part))
+        };
+        if let Some(rule) = covering().find(|rule| !is_whole_bash(rule)) {
+            return Ok(Basis::Rule(rule));
+        }
+        if let Some(rule) = covering().next() {
+            self.stays_inside(part, walk)?;
             return Ok(Basis::Rule(rule));
         }
         if self.mode == Mode::AcceptEdits && self.edits_inside(part, walk) {
@@ -158,27 +176,32 @@ impl<'r> Cover<'r, '_> {
         } else {
             part
         };
-        let classified = classify_part(reader).map_err(uncovered)?;
+        let classified = classify_part(reader, Lists::Everyday).map_err(uncovered)?;
         if is_git(part)
             && let Some(why) = self.ground.repository_starts()
         {
             return Err(format!("git may start a program: {why}"));
         }
-        if classified.fed && !fed.names {
-            return Err("`xargs` would read files that the command does not name".to_owned());
+        self.check_globs(reader, walk)?;
+        if let Some(separator) = classified.fed {
+            self.check_fed(feed, part, separator, walk)?;
         }
+        self.check_executed(reader, &classified.paths, walk)?;
         if self.rules.restrict_reading()
-            && (classified.fed || self.reads_below(reader, &classified.paths, walk))
+            && (classified.fed.is_some() || self.reads_below(reader, &classified.paths, walk))
         {
             return Err(
                 "it reads whatever is there, and rules keep some files from being read".to_owned(),
             );
         }
-        let strays = classified.fed && fed.links && !self.links_stay(&self.ground.directories())
-            || followed(reader, &classified.paths)
-                .is_some_and(|descent| !self.links_stay(&self.starts(&descent, walk)));
+        let descends = descent(reader, &classified.paths);
+        if descends.is_some_and(|descent| self.holds_special(&descent, walk)) {
+            return Err("there are devices and environments of processes below".to_owned());
+        }
+        let strays = followed(reader, &classified.paths)
+            .is_some_and(|descent| !self.links_stay(&self.starts(&descent, walk)));
         if strays {
-            return Err("links that it may follow may lead elsewhere".to_owned());
+            return Err(LINKS_STRAY.to_owned());
         }
         match classified
             .paths
@@ -191,59 +214,6 @@ impl<'r> Cover<'r, '_> {
             )),
             None => Ok(Basis::Classifier),
         }
-    }
-
-    /// `mkdir`, `touch`, `mv` and `cp` with literal words, all of whose paths lie inside.
-    fn edits_inside(&self, part: &Part, walk: &Walk) -> bool {
-        let unwrapped = unwrap(&part.words);
-        let Some((name, arguments)) = unwrapped.words.split_first() else {
-            return false;
-        };
-        // What `xargs` adds to the paths nobody has seen.
-        !unwrapped.fed
-            && part.assignments.iter().all(is_known_safe)
-            && part.nested.is_empty()
-            && part.joint != Joint::Background
-            && name.is_bare()
-            && is_plain_edit(&name.text, arguments)
-            && accesses(&name.text, arguments).iter().all(|access| {
-                let trees = name.text == "mv" || writes_trees(&name.text, arguments);
-                self.everywhere(&access.text, walk, |spot| {
-                    // A tree may be written through links in it, or bring links along.
-                    self.ground.contains(spot)
-                        && (!trees || self.ground.links_below(spot).is_some_and(|l| l.is_empty()))
-                })
-            })
-    }
-
-    fn redirects(&self, part: &Part, walk: &mut Walk) -> Result<(), String> {
-        for redirect in &part.redirects {
-            let Some(access) = redirected(redirect) else {
-                continue;
-            };
-            let target = &redirect.target;
-            if redirect.descriptor == Descriptor::Named || !target.is_literal() {
-                return Err(format!(
-                    "where the redirection `{}` leads is not certain",
-                    target.raw
-                ));
-            }
-            match access.kind {
-                Kind::Read if self.everywhere(&target.text, walk, |spot| self.may_read(spot)) => {}
-                Kind::Read => return Err(format!("it reads `{}`", target.raw)),
-                Kind::Write => {
-                    walk.writes = true;
-                    let accepted = |spot: &Spot| {
-                        self.mode == Mode::AcceptEdits && self.ground.contains(spot)
-                            || self.allowed("Edit", spot, Role::File)
-                    };
-                    if !self.everywhere(&target.text, walk, accepted) {
-                        return Err(format!("it writes `{}`", target.raw));
-                    }
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Follows a `cd`, which has to stay inside. Unless it is certain to have run and to have worked where the next
@@ -398,6 +368,9 @@ impl<'r> Cover<'r, '_> {
     }
 
     fn may_read(&self, spot: &Spot) -> bool {
+        if spot.spellings().any(is_special_path) {
+            return false;
+        }
         // There is nothing to be read from it.
         let nothing = spot.spellings().all(|path| path == "/dev/null");
         nothing || self.ground.contains(spot) || self.allowed("Read", spot, Role::Start)
@@ -418,15 +391,6 @@ impl<'r> Cover<'r, '_> {
     }
 }
 
-/// What `xargs` is fed by the command before it.
-#[derive(Debug, Clone, Copy, Default)]
-struct Fed {
-    /// Names of files below directories that it names.
-    names: bool,
-    /// Links may be among them.
-    links: bool,
-}
-
 /// What is known on the way through a script.
 #[derive(Clone)]
 struct Walk {
@@ -439,6 +403,8 @@ struct Walk {
     elsewhere: bool,
     git: bool,
     writes: bool,
+    /// How long it waits.
+    seconds: f64,
 }
 
 /// Whether an allow rule covers the words of a part.
@@ -454,13 +420,20 @@ fn rule_covers(rule: &Rule, part: &Part) -> bool {
             return false;
         }
     };
-    if part.words.is_empty() || !part.assignments.iter().all(is_known_safe) {
+    // Who allows everything allows what is set before it, too.
+    let whole = is_whole_bash(rule);
+    if part.words.is_empty() {
+        return whole;
+    }
+    if !whole && !part.assignments.iter().all(is_known_safe) {
         return false;
     }
-    let words = unwrap(&part.words).words;
+    let unwrapped = unwrap(&part.words);
+    let words = unwrapped.words;
     let text = join(words);
     if pattern.is_exact() {
-        return pattern.matches(&text)
+        // `xargs` adds operands, so what runs is another command.
+        return (!unwrapped.fed && pattern.matches(&text))
             || (part.assignments.is_empty() && pattern.matches(&join(&part.words)));
     }
     let name = base_name(&words[0].text);

@@ -67,6 +67,25 @@ impl Ground<'_> {
         Some(met)
     }
 
+    /// Whether a name below `start`, at most `levels` deep, is `odd`. `None` if that cannot be told.
+    pub fn any_name_below(
+        &self,
+        start: &Spot,
+        levels: usize,
+        odd: &dyn Fn(&str) -> bool,
+    ) -> Option<bool> {
+        let place = start.physical.as_ref()?;
+        self.links.any_name_below(Path::new(place), levels, odd)
+    }
+
+    /// Whether the shell, standing in `base`, finds a name for `glob` that begins with a dash.
+    pub fn glob_finds_flag(&self, glob: &str, base: &str) -> Option<bool> {
+        let pattern = glob.split('/').next().unwrap_or(glob);
+        let flag = |name: &str| name.starts_with('-') && may_find(pattern, name);
+        let directory = physical(base, self.links)?;
+        self.links.any_name_below(Path::new(&directory), 1, &flag)
+    }
+
     /// The links below `start`, and below those directories inside that such links lead to. `None` if that cannot be
     /// told.
     pub fn links_below(&self, start: &Spot) -> Option<Vec<Spot>> {

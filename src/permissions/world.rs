@@ -1,6 +1,7 @@
 //! What a decision may know of the machine: directories, and where symbolic links point.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fs::ReadDir;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -45,6 +46,17 @@ pub trait Links {
         false
     }
 
+    /// Whether a name below `directory`, at most `levels` deep, is `odd`. Links are not followed. `None` if there is too
+    /// much to look at.
+    fn any_name_below(
+        &self,
+        _directory: &Path,
+        _levels: usize,
+        _odd: &dyn Fn(&str) -> bool,
+    ) -> Option<bool> {
+        Some(false)
+    }
+
     /// Why git, run in `directory`, would start a program of the repository there; `None` if it would not.
     fn repository_starts(&self, _directory: &Path) -> Option<String> {
         None
@@ -82,6 +94,15 @@ impl Links for Remembered {
 
     fn is_directory(&self, path: &Path) -> bool {
         path.is_dir()
+    }
+
+    fn any_name_below(
+        &self,
+        directory: &Path,
+        levels: usize,
+        odd: &dyn Fn(&str) -> bool,
+    ) -> Option<bool> {
+        RealLinks.any_name_below(directory, levels, odd)
     }
 
     fn repository_starts(&self, directory: &Path) -> Option<String> {
@@ -123,20 +144,8 @@ impl Links for RealLinks {
         let mut left = MOST_ENTRIES;
         let mut waiting = vec![(0, String::new())];
         while let Some((level, below)) = waiting.pop() {
-            let entries = match std::fs::read_dir(directory.join(&below)) {
-                Ok(entries) => entries,
-                // What is no directory, or may not be looked into, leads nowhere.
-                Err(error)
-                    if matches!(
-                        error.kind(),
-                        ErrorKind::NotFound
-                            | ErrorKind::NotADirectory
-                            | ErrorKind::PermissionDenied
-                    ) =>
-                {
-                    continue;
-                }
-                Err(_) => return None,
+            let Some(entries) = entries(&directory.join(&below))? else {
+                continue;
             };
             for entry in entries {
                 left = usize::checked_sub(left, 1)?;
@@ -164,8 +173,54 @@ impl Links for RealLinks {
         Some(found)
     }
 
+    fn any_name_below(
+        &self,
+        directory: &Path,
+        levels: usize,
+        odd: &dyn Fn(&str) -> bool,
+    ) -> Option<bool> {
+        let mut left = MOST_ENTRIES;
+        let mut waiting = vec![(0, directory.to_owned())];
+        while let Some((level, below)) = waiting.pop() {
+            let Some(entries) = entries(&below)? else {
+                continue;
+            };
+            for entry in entries {
+                left = usize::checked_sub(left, 1)?;
+                let entry = entry.ok()?;
+                if odd(&entry.file_name().to_string_lossy()) {
+                    return Some(true);
+                }
+                if level + 1 < levels && entry.file_type().ok()?.is_dir() {
+                    waiting.push((level + 1, entry.path()));
+                }
+            }
+        }
+        Some(false)
+    }
+
     fn repository_starts(&self, directory: &Path) -> Option<String> {
         repository::starts(directory)
+    }
+}
+
+/// What lies in a directory; nothing for what is none, or may not be looked into. `None` if that cannot be told.
+#[expect(
+    clippy::option_option,
+    reason = "nothing there and nothing known are different things"
+)]
+fn entries(directory: &Path) -> Option<Option<ReadDir>> {
+    match std::fs::read_dir(directory) {
+        Ok(entries) => Some(Some(entries)),
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied
+            ) =>
+        {
+            Some(None)
+        }
+        Err(_) => None,
     }
 }
 

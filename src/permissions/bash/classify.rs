@@ -5,7 +5,11 @@
 
 use std::path::{Component, Path, PathBuf};
 
+pub use super::everyday::LONGEST_SLEEP;
+use super::everyday::sleep_seconds;
+use super::feeding::{Feed, Separator, past_xargs};
 use super::flags::Named;
+use super::lists::Lists;
 use super::programs::{Command, is_special};
 use super::script::{Descriptor, Joint, Operator, Part, Redirect, Script, Word};
 use super::wrappers::{is_known_safe, unwrap};
@@ -40,18 +44,23 @@ pub fn classify_in(command: &str, cwd: &Path) -> Classification {
 /// Whether a command may run beside others: it only reads or sleeps, and does not move the working directory.
 pub fn is_concurrency_safe(command: &str) -> bool {
     let reading = read(command);
+    let waits = |part: &Part| part.joint != Joint::Background && sleeps(part);
+    let plain =
+        |part: &Part| waits(part) || (!moves(part) && classify_part(part, Lists::Everyday).is_ok());
     reading.refused.is_none()
         && reading.script.structure.is_none()
         && !reading.script.parts.is_empty()
-        && reading
-            .script
-            .parts
-            .iter()
-            .all(|part| sleeps(part) || (!moves(part) && classify_part(part).is_ok()))
+        && reading.script.parts.iter().all(plain)
+        && check_feeding(&reading.script, Lists::Everyday).is_ok()
 }
 
-/// Whether the whole of a reading only reads. The error says what does not.
+/// Whether the whole of a reading only reads, by the agreed list. The error says what does not.
 pub fn classify_reading(reading: &Reading, cwd: &Path) -> Result<(), String> {
+    classify_by(reading, cwd, Lists::Agreed)
+}
+
+/// The same by the lists that are named.
+pub fn classify_by(reading: &Reading, cwd: &Path, lists: Lists) -> Result<(), String> {
     if let Some(refused) = &reading.refused {
         return Err(refused.clone());
     }
@@ -61,22 +70,44 @@ pub fn classify_reading(reading: &Reading, cwd: &Path) -> Result<(), String> {
     if reading.script.parts.is_empty() {
         return Err("it contains no command".to_owned());
     }
+    let mut waits = 0.0;
     for part in &reading.script.parts {
-        classify_part(part)?;
+        classify_part(part, lists)?;
+        waits += seconds(part);
     }
+    if waits > LONGEST_SLEEP {
+        return Err("it waits longer than a minute".to_owned());
+    }
+    check_feeding(&reading.script, lists)?;
     follow_directories(&reading.script, cwd)
+}
+
+/// Whether every `xargs` reads a list that names nothing but files below the paths that the command names.
+fn check_feeding(script: &Script, lists: Lists) -> Result<(), String> {
+    let mut feed = Feed::default();
+    for part in &script.parts {
+        if let Ok(Classified {
+            fed: Some(separator),
+            ..
+        }) = classify_part(part, lists)
+        {
+            feed.reaches(part, separator)?;
+        }
+        feed = feed.after(part);
+    }
+    Ok(())
 }
 
 /// What a part that only reads names and does.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Classified<'p> {
     pub paths: Vec<Named<'p>>,
-    /// It gets further operands from `xargs`.
-    pub fed: bool,
+    /// It gets further operands from `xargs`, taken apart so.
+    pub fed: Option<Separator>,
 }
 
 /// Whether one part only reads. A `cd` counts as reading; where it leads is checked by the caller.
-pub fn classify_part(part: &Part) -> Result<Classified<'_>, String> {
+pub fn classify_part(part: &Part, lists: Lists) -> Result<Classified<'_>, String> {
     if part.joint == Joint::Background {
         return Err("a background job outlives the call".to_owned());
     }
@@ -107,8 +138,8 @@ pub fn classify_part(part: &Part) -> Result<Classified<'_>, String> {
             Err("`command -v` is asked something odd".to_owned())
         };
     }
-    let unwrapped = unwrap(&part.words);
-    let Some((name, arguments)) = unwrapped.words.split_first() else {
+    let behind = past_xargs(&part.words);
+    let Some((name, arguments)) = behind.words.split_first() else {
         return Err("it has no command".to_owned());
     };
     if !name.is_bare() {
@@ -117,11 +148,13 @@ pub fn classify_part(part: &Part) -> Result<Classified<'_>, String> {
     let command = Command {
         name: &name.text,
         arguments,
-        fed: unwrapped.fed,
+        fed: behind.fed.is_some(),
+        lists,
     };
-    classified.fed = unwrapped.fed;
-    let before = part.words.len() - unwrapped.words.len();
-    if unwrapped.fed && part.words[before - 1].text != "xargs" {
+    classified.fed = behind.fed;
+    let before = part.words.len() - behind.words.len();
+    let directly = behind.fed != Some(Separator::Blank) || part.words[before - 1].text == "xargs";
+    if !directly || (behind.flags && lists == Lists::Agreed) {
         return Err("`xargs` is accepted only directly before a command that reads".to_owned());
     }
     classified.paths.extend(command.check()?);
@@ -237,19 +270,23 @@ fn lexically_below(path: &Path) -> Option<PathBuf> {
     Some(below)
 }
 
-fn sleeps(part: &Part) -> bool {
-    let plain =
-        part.assignments.is_empty() && part.redirects.is_empty() && part.joint != Joint::Background;
-    match part.words.as_slice() {
-        [name, durations @ ..] if plain && name.raw == "sleep" && !durations.is_empty() => {
-            durations.iter().all(|word| {
-                let number = word.raw.strip_suffix(['s', 'm', 'h']).unwrap_or(&word.raw);
-                !number.is_empty()
-                    && number
-                        .bytes()
-                        .all(|byte| byte.is_ascii_digit() || byte == b'.')
-            })
+/// How long a part waits.
+pub fn seconds(part: &Part) -> f64 {
+    match past_xargs(&part.words).words.split_first() {
+        Some((name, durations)) if name.text == "sleep" => {
+            sleep_seconds(durations).unwrap_or_default()
         }
-        _ => false,
+        Some(_) | None => 0.0,
+    }
+}
+
+/// However long it takes, it stands in nobody's way.
+fn sleeps(part: &Part) -> bool {
+    let plain = part.assignments.is_empty() && part.redirects.is_empty();
+    match part.words.as_slice() {
+        [name, durations @ ..] => {
+            plain && name.raw == "sleep" && sleep_seconds(durations).is_some()
+        }
+        [] => false,
     }
 }

@@ -1,7 +1,7 @@
 //! A script while it is read: parts so far, the part at hand, open compound commands.
 
 use super::reader::Broken;
-use super::script::{Joint, Part, Script, Traits, Word};
+use super::script::{Descriptor, Joint, Operator, Part, Redirect, Script, Traits, Word};
 
 /// An open compound command.
 pub(super) struct Frame {
@@ -89,6 +89,17 @@ impl Draft {
     }
 
     /// Ends a part at an operator, which must have something before it.
+    /// `|&` is `2>&1 |`.
+    pub fn pass_errors_on(&mut self) {
+        if self.part != Part::default() {
+            self.part.redirects.push(Redirect {
+                descriptor: Descriptor::Number,
+                operator: Operator::DuplicateOutput,
+                target: Word::plain("1"),
+            });
+        }
+    }
+
     pub fn separate(&mut self, joint: Joint, nested: &mut Vec<Script>) -> Result<(), Broken> {
         if !self.closed && self.part == Part::default() {
             return Err(Broken("an operator has no command before it"));

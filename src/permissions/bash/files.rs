@@ -6,6 +6,7 @@
 use std::sync::LazyLock;
 
 use super::flags::{Arguments, Flags, Named};
+use super::lists::Lists;
 use super::programs::named_paths;
 use super::script::{Descriptor, Operator, Redirect, Word};
 
@@ -134,7 +135,9 @@ pub fn is_plain_edit(name: &str, arguments: &[Word]) -> bool {
             // Behind these the targets are not those that the sources' names tell.
             let odd = read.has(&["T", "no-target-directory", "parents"])
                 // The names of backups are put together.
-                || read.has(&["b", "S", "backup", "suffix"]);
+                || read.has(&["b", "S", "backup", "suffix"])
+                // Everything below the sources would get a second name.
+                || (read.has(&["l", "link"]) && writes_trees(name, arguments));
             let sources = read.operands.len() - usize::from(!into && !read.operands.is_empty());
             !matches!(name, "mv" | "cp")
                 || (read.operands.len() > 1 || into)
@@ -215,8 +218,8 @@ fn access(kind: Kind, path: Named<'_>) -> Access<'_> {
     }
 }
 
-/// Sources are read; `mv` also removes them, and `ln` gives them a second name to be written through. The destination
-/// may be a directory, so the file that would appear in it counts, too.
+/// Sources are read; `mv` also removes them, and `ln` and `cp -l` give them a second name to be written through. The
+/// destination may be a directory, so the file that would appear in it counts, too.
 fn copies<'w>(name: &str, arguments: &'w [Word]) -> Vec<Access<'w>> {
     let Ok(Arguments {
         mut operands,
@@ -240,10 +243,11 @@ fn copies<'w>(name: &str, arguments: &'w [Word]) -> Vec<Access<'w>> {
         None if operands.len() > 1 => operands.pop(),
         None => None,
     };
+    let linked = given.iter().any(|flag| matches!(*flag, "l" | "link"));
     let mut found = Vec::new();
     for source in &operands {
         found.push(access(Kind::Read, *source));
-        if name != "cp" && name != "install" {
+        if linked || !matches!(name, "cp" | "install") {
             found.push(access(Kind::Write, *source));
         }
         let (text, word) = destination.map_or((".", source.word), |destination| {
@@ -360,7 +364,7 @@ fn dd(arguments: &[Word]) -> Vec<Access<'_>> {
 
 /// `git show HEAD:path` reads `path`.
 fn revisions(arguments: &[Word]) -> Vec<Access<'_>> {
-    let mut found = match super::git::check(arguments) {
+    let mut found = match super::git::check(arguments, Lists::Everyday) {
         Ok(paths) => paths
             .into_iter()
             .map(|path| access(Kind::Read, path))

@@ -1,6 +1,8 @@
 //! find: a closed list of tests and printing actions.
 
 use super::flags::Named;
+use super::lists::Lists;
+use super::programs::{Command, pads};
 use super::script::Word;
 
 /// Tests, operators and printing actions without an argument.
@@ -72,42 +74,45 @@ const WITH_DATA: [&str; 33] = [
     "-context",
 ];
 
-/// Actions that run, remove or write. A rule with a wildcard never covers them.
-const ACTIONS: [&str; 8] = [
-    "-exec", "-execdir", "-ok", "-okdir", "-delete", "-fls", "-fprint", "-fprintf",
-];
-
-/// The paths that a find with tests and printing only names; the error says what is not accepted.
-pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
-    let mut paths = Vec::new();
-    let mut rest = words
+/// The paths that a find with tests and printing only names; the error says what is not accepted. With the longer list it
+/// may also run a reader on what it finds.
+pub fn check(words: &[Word], lists: Lists) -> Result<Vec<Named<'_>>, String> {
+    let option = |word: &Word| matches!(word.text.as_str(), "-H" | "-L" | "-P");
+    let start = words.iter().take_while(|word| option(word)).count();
+    let starts = words[start..]
         .iter()
-        .skip_while(|word| matches!(word.text.as_str(), "-H" | "-L" | "-P"))
-        .peekable();
-    while let Some(word) = rest.next_if(|word| !begins_expression(&word.text)) {
-        paths.push(Named {
-            text: &word.text,
-            word,
-        });
-    }
-    while let Some(word) = rest.next() {
+        .take_while(|word| !begins_expression(&word.text))
+        .count();
+    let mut paths: Vec<Named<'_>> = words[start..start + starts].iter().map(path).collect();
+    let mut rest = &words[start + starts..];
+    while let Some((word, behind)) = rest.split_first() {
+        rest = behind;
         let text = word.text.as_str();
         if BARE.contains(&text) {
             continue;
         }
-        let Some(argument) = rest.next() else {
+        if text == "-exec" && lists == Lists::Everyday {
+            let (more, behind) = runs_reader(rest)?;
+            paths.extend(more);
+            rest = behind;
+            continue;
+        }
+        if let Some(does) = action(text) {
+            return Err(format!("`find` with `{text}` {does}"));
+        }
+        let Some((argument, behind)) = rest.split_first() else {
             return Err(format!("`find` has `{text}` without its argument"));
         };
+        rest = behind;
         if text == "-samefile"
             || text == "-anewer"
             || text == "-cnewer"
             || text.starts_with("-newer")
         {
             // `-newerXt` takes a time; that it is looked at as a path costs nothing.
-            paths.push(Named {
-                text: &argument.text,
-                word: argument,
-            });
+            paths.push(path(argument));
+        } else if text == "-printf" && pads(&argument.text) {
+            return Err("`find` is told to print very much".to_owned());
         } else if !WITH_DATA.contains(&text) {
             return Err(format!("`find` is not known to only read with `{text}`"));
         }
@@ -115,11 +120,50 @@ pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
     Ok(paths)
 }
 
+/// The paths that a reader behind `-exec` names beside `{}`, and the words behind its `;` or `+`. What find found begins
+/// with a path that it started at, so it is never a flag.
+fn runs_reader(words: &[Word]) -> Result<(Vec<Named<'_>>, &[Word]), String> {
+    let refused = || "`find` with `-exec` runs a command".to_owned();
+    let ends = |at: usize| {
+        words[at].text == ";" || (words[at].text == "+" && at > 0 && words[at - 1].text == "{}")
+    };
+    let end = (0..words.len()).find(|at| ends(*at)).ok_or_else(refused)?;
+    let (name, arguments) = words[..end].split_first().ok_or_else(refused)?;
+    let whole = |word: &Word| word.is_literal() && (word.text == "{}" || !word.text.contains("{}"));
+    if !name.is_bare() || !arguments.iter().all(whole) {
+        return Err(refused());
+    }
+    let command = Command {
+        name: &name.text,
+        arguments,
+        fed: true,
+        lists: Lists::Agreed,
+    };
+    let mut paths = command.check()?;
+    paths.retain(|path| path.text != "{}");
+    Ok((paths, &words[end + 1..]))
+}
+
+fn path(word: &Word) -> Named<'_> {
+    Named {
+        text: &word.text,
+        word,
+    }
+}
+
+/// What an action does that is more than printing. A rule with a wildcard never covers these.
+fn action(text: &str) -> Option<&'static str> {
+    match text {
+        "-delete" => Some("removes files"),
+        "-exec" | "-execdir" | "-ok" | "-okdir" => Some("runs a command"),
+        "-fls" => Some("writes a file"),
+        _ => text.starts_with("-fprint").then_some("writes a file"),
+    }
+}
+
 /// Whether a find runs, removes or writes something.
 pub fn acts(words: &[Word]) -> bool {
-    words
-        .iter()
-        .any(|word| ACTIONS.contains(&word.text.as_str()) || word.text.starts_with("-fprint"))
+    words.iter().any(|word| action(&word.text).is_some())
 }
 
 fn begins_expression(text: &str) -> bool {

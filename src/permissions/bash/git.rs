@@ -4,6 +4,8 @@
 //! a command line makes it run is refused here. Auto-allowed git is run with optional locks off and no pager.
 
 use super::flags::{Arguments, Flags, Named};
+use super::lists::Lists;
+use super::programs::pads;
 use super::script::Word;
 
 const FORMATS: [&str; 9] = [
@@ -16,6 +18,20 @@ const FORMATS: [&str; 9] = [
     "email",
     "mboxrd",
     "raw",
+];
+
+/// Ways to show a merge that compare what is there. Not `remerge`, which merges again, with the drivers of the
+/// configuration; nor `on` and `m`, which stand for whatever the configuration says.
+const DIFF_MERGES: [&str; 9] = [
+    "off",
+    "none",
+    "first-parent",
+    "1",
+    "separate",
+    "combined",
+    "c",
+    "dense-combined",
+    "cc",
 ];
 
 /// Flags of everything that prints differences.
@@ -46,6 +62,11 @@ macro_rules! log_flags {
          mailmap no-mailmap use-mailmap root full-diff "
     };
 }
+
+mod contents;
+mod everyday;
+
+pub use contents::{Shown, shown};
 
 const DIFF_SHORT: &str = "pusRaWbwzqU?S:G:l:I:M?B?D";
 const DIFF: Flags = Flags::with_numbers(
@@ -93,9 +114,10 @@ const BLAME: Flags = Flags::new(
     "root show-stats date= porcelain line-porcelain incremental show-name show-number show-email since= abbrev= first-parent \
      ignore-rev= ignore-revs-file/ color-lines color-by-age minimal encoding= reverse=",
 );
+/// Without --dirty and --broken, which rewrite the index whatever locks are asked for.
 const DESCRIBE: Flags = Flags::new(
     "",
-    "tags all contains long always dirty? abbrev= exact-match match= exclude= candidates= first-parent debug",
+    "tags all contains long always abbrev= exact-match match= exclude= candidates= first-parent debug",
 );
 const MERGE_BASE: Flags = Flags::new("a", "all octopus independent is-ancestor fork-point");
 const GREP: Flags = Flags::with_numbers(
@@ -184,12 +206,22 @@ const SORT_FIELDS: [&str; 22] = [
 ];
 
 /// The paths and revisions that a git command which only looks names; the error says what is not accepted.
-pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
+pub fn check(words: &[Word], lists: Lists) -> Result<Vec<Named<'_>>, String> {
     let rest = skip(words, &["--no-pager", "--no-optional-locks"]);
     let Some((subcommand, rest)) = rest.split_first() else {
         return Err("git has no subcommand".to_owned());
     };
     let name = subcommand.text.as_str();
+    if lists == Lists::Everyday
+        && let Some(arguments) = everyday::read(subcommand, rest)?
+    {
+        check_values(name, &arguments)?;
+        return Ok(arguments
+            .operands
+            .into_iter()
+            .chain(arguments.paths)
+            .collect());
+    }
     if !subcommand.is_bare() || name.starts_with('-') {
         return Err(format!(
             "`git {}` is not known to only look",
@@ -257,7 +289,20 @@ pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
         }
         _ => return Err(format!("`git {name}` is not known to only look")),
     };
+    check_values(name, &arguments)?;
+    Ok(arguments
+        .operands
+        .into_iter()
+        .chain(arguments.paths)
+        .collect())
+}
+
+/// Formats and keys that make git start something, or print without end.
+fn check_values(name: &str, arguments: &Arguments<'_>) -> Result<(), String> {
     for (flag, value) in &arguments.values {
+        if matches!(*flag, "format" | "pretty") && value.contains('%') && pads(value) {
+            return Err("git is told to print very much".to_owned());
+        }
         if matches!(*flag, "format" | "pretty") && !is_harmless_format(name, value) {
             return Err(format!("the format `{value}` may start a program"));
         }
@@ -266,12 +311,11 @@ pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
         {
             return Err(format!("the key `{value}` may start a program"));
         }
+        if *flag == "diff-merges" && !DIFF_MERGES.contains(value) {
+            return Err(format!("`--diff-merges={value}` may merge for real"));
+        }
     }
-    Ok(arguments
-        .operands
-        .into_iter()
-        .chain(arguments.paths)
-        .collect())
+    Ok(())
 }
 
 /// The words from the subcommand on, past all global options. For deny rules: it looks past more than is permitted. Behind
@@ -359,7 +403,10 @@ fn is_plain_group(key: &str) -> bool {
 
 /// `%G` verifies a signature with a configured program. A name that is not built in may stand for such a format.
 fn is_harmless_format(subcommand: &str, value: &str) -> bool {
-    let by_fields = matches!(subcommand, "branch" | "tag" | "ls-files" | "ls-tree");
+    let by_fields = matches!(
+        subcommand,
+        "branch" | "tag" | "ls-files" | "ls-tree" | "for-each-ref"
+    );
     let verifies = value.split('%').skip(1).any(|placeholder| {
         // `%+G?` and its kin print the same with a blank or a newline.
         placeholder

@@ -1,4 +1,4 @@
-//! jq: flags, and filters that neither look at the environment, nor load code, nor loop for ever.
+//! jq: flags, and filters that neither look at the environment, nor load code, nor grow or run without end.
 
 use super::flags::{Flags, Named};
 use super::script::Word;
@@ -9,19 +9,24 @@ const FLAGS: Flags = Flags::new(
      join-output tab indent= unbuffered seq stream raw-input help version",
 );
 
-/// Functions and keywords that read the environment, load files or may not end.
-const REFUSED: [&str; 10] = [
-    "env",
-    "ENV",
-    "import",
-    "include",
-    "modulemeta",
-    "def",
-    "repeat",
-    "while",
-    "until",
-    "get_search_list",
+/// Keywords and functions that end, and whose results are not much larger than their input. Left out on purpose: what
+/// loops (`while`, `repeat`, `reduce`), multiplies (`combinations`, `walk`), makes an array as long as a number says
+/// (`setpath`, `getpath`, `nth`, `pick`), reads the environment or loads code.
+const KNOWN: &str = "if then elif else end and or not as try catch true false null empty error length utf8bytelength \
+     keys keys_unsorted values has in map map_values path paths leaf_paths del to_entries from_entries with_entries select \
+     add any all flatten floor ceil round sqrt fabs abs tostring tonumber type infinite nan isinfinite isnan isnormal \
+     isvalid sort sort_by group_by min max min_by max_by unique unique_by reverse contains inside index rindex indices \
+     startswith endswith ltrimstr rtrimstr trim ltrim rtrim explode implode split splits join ascii ascii_downcase \
+     ascii_upcase recurse recurse_down transpose first last limit isempty input inputs input_filename input_line_number \
+     arrays objects iterables booleans numbers strings nulls scalars tojson fromjson todate fromdate todateiso8601 \
+     fromdateiso8601 now gmtime localtime mktime strftime strptime date test match capture scan sub tostream toarray \
+     INDEX IN";
+const FORMATS: [&str; 10] = [
+    "text", "json", "html", "uri", "csv", "tsv", "sh", "base64", "base64d", "base32",
 ];
+/// Each may multiply the work by what a file holds.
+const MOST_ITERATIONS: usize = 4;
+const LONGEST: usize = 1_000;
 
 /// The files that jq reads; the error says what is not accepted.
 pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
@@ -66,69 +71,189 @@ pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
     }
 }
 
-/// Looks at every name in the filter, also at those inside strings that are code: `"\(env)"`. A field `.env` is no
-/// function.
+/// Looks at every name in the filter, also at those inside strings that are code: `"\(env)"`. A field `.env` and a key
+/// `{env}` are no functions.
 fn is_plain(filter: &str) -> bool {
-    // For each string that code is nested in, how many parentheses were open there.
-    let mut strings: Vec<usize> = Vec::new();
-    let mut open = 0_usize;
-    let mut in_string = false;
-    let mut at = 0;
-    while let Some(character) = filter[at..].chars().next() {
-        let rest = &filter[at..];
-        let mut step = character.len_utf8();
-        match character {
-            '\\' if in_string && rest.starts_with("\\(") => {
-                strings.push(open);
-                (open, in_string, step) = (0, false, 2);
-            }
-            '\\' if in_string => step += rest[1..].chars().next().map_or(0, char::len_utf8),
-            '"' => in_string = !in_string,
-            _ if in_string => {}
-            // Where a comment ends differs between versions.
-            '#' => return false,
-            '(' => open += 1,
-            ')' if open > 0 => open -= 1,
-            ')' => match strings.pop() {
-                Some(before) => (open, in_string) = (before, true),
-                None => return false,
-            },
-            'a'..='z' | 'A'..='Z' | '_' => {
-                step = rest
-                    .find(|other: char| !other.is_ascii_alphanumeric() && other != '_')
-                    .unwrap_or(rest.len());
-                let before = &filter[..at];
-                let field = before.ends_with('.') && !before.ends_with("..");
-                if !field && !is_harmless(&rest[..step], &rest[step..]) {
-                    return false;
-                }
-            }
-            _ => {}
-        }
-        at += step;
-    }
-    !in_string
+    let mut scan = Scan {
+        filter,
+        at: 0,
+        open: Vec::new(),
+        in_string: false,
+        iterations: 0,
+        ranges: 0,
+        products: 0,
+        assigns: false,
+        indexes: false,
+    };
+    filter.len() <= LONGEST
+        && scan.run().is_some()
+        && !scan.in_string
+        && scan.open.is_empty()
+        && scan.iterations <= MOST_ITERATIONS
+        && scan.ranges <= 1
+        && scan.products <= 1
+        // An array becomes as long as the index that is assigned.
+        && !(scan.assigns && scan.indexes)
 }
 
-/// Whether a name, with what follows it, neither looks around nor goes on for ever.
-fn is_harmless(name: &str, behind: &str) -> bool {
-    let arguments = behind.trim_start().strip_prefix('(');
-    match name {
-        "recurse" => arguments.is_none(),
-        // Only a few numbers: what a file holds may be any number.
-        "range" => arguments
-            .and_then(|behind| behind.split_once(')'))
-            .is_some_and(|(numbers, _)| {
+struct Scan<'f> {
+    filter: &'f str,
+    at: usize,
+    /// What is open: brackets, and `"` for code inside a string.
+    open: Vec<char>,
+    in_string: bool,
+    iterations: usize,
+    ranges: usize,
+    products: usize,
+    assigns: bool,
+    /// There are brackets with more in them than one string.
+    indexes: bool,
+}
+
+impl<'f> Scan<'f> {
+    fn run(&mut self) -> Option<()> {
+        while let Some(character) = self.filter[self.at..].chars().next() {
+            let rest = &self.filter[self.at..];
+            let mut step = character.len_utf8();
+            match character {
+                '\\' if self.in_string && rest.starts_with("\\(") => {
+                    self.open.push('"');
+                    self.in_string = false;
+                    step = 2;
+                }
+                '\\' if self.in_string => {
+                    step += rest[1..].chars().next().map_or(0, char::len_utf8);
+                }
+                '"' => self.in_string = !self.in_string,
+                _ if self.in_string => {}
+                // Where a comment ends differs between versions.
+                '#' => return None,
+                '[' => {
+                    self.open.push('[');
+                    self.bracket(rest);
+                }
+                '(' | '{' => self.open.push(character),
+                ')' => match self.open.pop()? {
+                    '(' => {}
+                    '"' => self.in_string = true,
+                    _ => return None,
+                },
+                ']' => (self.open.pop()? == '[').then_some(())?,
+                '}' => (self.open.pop()? == '{').then_some(())?,
+                '=' => step = self.equals(rest),
+                '*' => self.product(rest)?,
+                '.' if rest.starts_with("..") => {
+                    self.iterations += 1;
+                    step = 2;
+                }
+                'a'..='z' | 'A'..='Z' | '_' => {
+                    let length = rest
+                        .find(|other: char| !other.is_ascii_alphanumeric() && other != '_')
+                        .unwrap_or(rest.len());
+                    self.name(&rest[..length], &rest[length..])?;
+                    step = length;
+                }
+                '0'..='9' => {
+                    // The `e` of an exponent is no name.
+                    step = rest
+                        .find(|other: char| !other.is_ascii_alphanumeric() && other != '.')
+                        .unwrap_or(rest.len());
+                }
+                _ => {}
+            }
+            self.at += step;
+        }
+        Some(())
+    }
+
+    fn bracket(&mut self, rest: &str) {
+        let inside = rest[1..].trim_start();
+        if inside.starts_with(']') {
+            self.iterations += 1;
+        } else if !inside.starts_with('"') {
+            self.indexes = true;
+        }
+    }
+
+    /// `==` and what compares is no assignment.
+    fn equals(&mut self, rest: &str) -> usize {
+        if rest.starts_with("==") {
+            return 2;
+        }
+        self.assigns |= !self.filter[..self.at].ends_with(['!', '<', '>']);
+        1
+    }
+
+    /// A string times a number is as long as the number says, so it has to be written out and small.
+    fn product(&mut self, rest: &str) -> Option<()> {
+        self.products += 1;
+        let digits = rest[1..].trim_start();
+        let length = digits
+            .find(|other: char| !other.is_ascii_digit())
+            .unwrap_or(digits.len());
+        let whole = !digits[length..].starts_with(|next: char| next.is_ascii_alphanumeric());
+        ((1..=4).contains(&length) && whole).then_some(())
+    }
+
+    fn name(&mut self, name: &'f str, behind: &'f str) -> Option<()> {
+        let before = &self.filter[..self.at];
+        let field = before.ends_with('.') && !before.ends_with("..");
+        let key = self.open.last() == Some(&'{') && before.trim_end().ends_with(['{', ',']);
+        if field || key {
+            return Some(());
+        }
+        if before.ends_with('$') {
+            return (name != "ENV" && !name.starts_with("__")).then_some(());
+        }
+        if before.ends_with('@') {
+            return FORMATS.contains(&name).then_some(());
+        }
+        let arguments = behind.trim_start().strip_prefix('(');
+        match name {
+            "range" => {
+                self.ranges += 1;
+                let (numbers, _) = arguments?.split_once(')')?;
                 let small = |number: &str| {
                     let number = number.trim();
-                    number == "length"
-                        || (1..=7).contains(&number.len())
-                            && number.bytes().all(|byte| byte.is_ascii_digit())
+                    (1..=6).contains(&number.len())
+                        && number.bytes().all(|byte| byte.is_ascii_digit())
                 };
-                numbers.split(';').count() <= 2 && numbers.split(';').all(small)
-            }),
-        _ => !REFUSED.contains(&name) && !name.starts_with("__"),
+                (numbers.split(';').count() <= 2 && numbers.split(';').all(small)).then_some(())
+            }
+            "recurse" => {
+                self.iterations += 1;
+                arguments.is_none().then_some(())
+            }
+            "gsub" => finds_something(arguments?).then_some(()),
+            _ => KNOWN
+                .split_ascii_whitespace()
+                .any(|known| known == name)
+                .then_some(()),
+        }
     }
+}
+
+/// Whether a pattern cannot match the empty string, for which jq 1.6 replaces without end: a literal, or a class.
+fn finds_something(arguments: &str) -> bool {
+    let Some(pattern) = arguments.trim_start().strip_prefix('"') else {
+        return false;
+    };
+    let mut characters = pattern.chars();
+    let mut found = false;
+    while let Some(character) = characters.next() {
+        match character {
+            '"' => return found,
+            '*' | '?' | '^' | '$' | '|' | '(' | ')' | '{' | '}' => return false,
+            '\\' => match characters.next() {
+                Some('n' | 't') => {}
+                Some('\\') if characters.next().is_some_and(|next| ".-/s".contains(next)) => {}
+                Some(_) | None => return false,
+            },
+            _ => {}
+        }
+        found = true;
+    }
+    false
 }
 
 #[cfg(test)]
@@ -146,8 +271,16 @@ mod tests {
             "map(.name) | sort",
             ".[\"env\"]",
             "\"env: \\(.a | length) def\"",
-            "[range(3)], [range(1; length)]",
+            "[range(3)]",
             "[recurse | numbers]",
+            "{env, name: .a, (.b): 1}",
+            "[.[] | {name, version}]",
+            ".a * 100 | floor",
+            ".a = 1 | .b |= length | .c += 1",
+            "gsub(\"\\n\"; \" \") | sub(\"^x\"; \"\")",
+            ".[] | @base64d, @csv",
+            ".dependencies | to_entries[] | \"\\(.key)@\\(.value)\"",
+            ".a >= 1e3 and .b != null",
         ] {
             assert!(is_plain(filter), "{filter}");
         }
@@ -162,17 +295,55 @@ mod tests {
             "\"\\(env)\"",
             "..env",
             "[env]",
+            "{a: env}",
+            "{(env): 1}",
             "import \"a\" as a; .",
-            "range(1e9)",
-            "range(.n)",
-            "range(0; 9; 0)",
-            "recurse(.)",
             "\"\\(\"\\(env)\")\"",
             "# \"\nenv",
             "\"a\" | env",
+            "$__prog_args",
             "\"",
             ")",
             "def f: f; f",
+        ] {
+            assert!(!is_plain(filter), "{filter}");
+        }
+    }
+
+    #[test]
+    fn c5_filters_that_may_not_end_or_grow_are_not() {
+        for filter in [
+            "range(1e9)",
+            "range(.n)",
+            "range(length)",
+            "range(0; 9; 0)",
+            "range(9999999)|range(9999999)",
+            "range(99)|range(99)",
+            "[range(9999999)]|combinations(9)",
+            "combinations",
+            "recurse(.)",
+            "repeat(1)",
+            "input|until(false;.)",
+            "while(true; .)",
+            "reduce .[] as $x (\"x\"; . + .)",
+            "foreach .[] as $x (0; 1)",
+            "walk([., .])",
+            "[.[500000000]=1]",
+            "[.[.n] = 1]",
+            "[.[$n] |= 1]",
+            "setpath([500000000]; 1)",
+            "getpath($p) = 1",
+            "nth(500000000) = 1",
+            "pick(.[500000000])",
+            "\"x\" * 1000000000",
+            "\"x\" * .n",
+            "\"x\" * 1e9",
+            "\"x\" * 9999 * 9999",
+            "[.[] + .[] + .[] + .[] + .[]]",
+            "gsub(\"\"; \"a\")",
+            "gsub(\"x*\"; \"a\")",
+            "gsub(\"^\"; \"a\")",
+            "gsub($x; \"a\")",
         ] {
             assert!(!is_plain(filter), "{filter}");
         }

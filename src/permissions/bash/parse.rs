@@ -151,7 +151,10 @@ impl Reader<'_> {
             (b'&', _) => {
                 return draft.separate(Joint::Background, &mut self.nested);
             }
-            (_, Some(b'&')) => Joint::Pipe,
+            (_, Some(b'&')) => {
+                draft.pass_errors_on();
+                Joint::Pipe
+            }
             (..) => {
                 draft.separate(Joint::Pipe, &mut self.nested)?;
                 draft.wanting = true;

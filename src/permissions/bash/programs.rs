@@ -1,6 +1,8 @@
 //! What each program is known to do with its arguments.
 
+use super::everyday::{LONGEST_SLEEP, only_tells_its_version, sleep_seconds};
 use super::flags::{Arguments, Named};
+use super::lists::Lists;
 use super::readers::{Globs, Operands, Reader, reader_named};
 use super::script::{Traits, Word};
 use super::{find, git, jq, ps, sed};
@@ -11,12 +13,13 @@ pub struct Command<'n, 'p> {
     pub arguments: &'p [Word],
     /// It stands behind `xargs`.
     pub fed: bool,
+    pub lists: Lists,
 }
 
 impl<'p> Command<'_, 'p> {
     /// The paths that it names, if it is certain to only read; the error says why it is not.
     pub fn check(&self) -> Result<Vec<Named<'p>>, String> {
-        let reader = reader_named(self.name);
+        let reader = reader_named(self.name, self.lists);
         let globs =
             self.name == "echo" || reader.is_some_and(|reader| reader.globs == Globs::Harmless);
         if self.fed && !globs {
@@ -46,9 +49,9 @@ impl<'p> Command<'_, 'p> {
         match self.name {
             "echo" => Ok(Vec::new()),
             "printf" => self.printf(),
-            "find" => find::check(self.arguments),
-            "sed" => sed::check(self.arguments),
-            "git" => git::check(self.arguments),
+            "find" => find::check(self.arguments, self.lists),
+            "sed" => sed::check(self.arguments, self.lists),
+            "git" => git::check(self.arguments, self.lists),
             "jq" => jq::check(self.arguments),
             "ps" => ps::check(self.arguments).map(|()| Vec::new()),
             "xxd" => self.xxd(),
@@ -71,11 +74,31 @@ impl<'p> Command<'_, 'p> {
                 }
                 _ => Err("`cd` is accepted with one literal directory".to_owned()),
             },
+            name if self.lists == Lists::Everyday && self.is_everyday(name)? => Ok(Vec::new()),
             name => match reader {
                 Some(reader) => self.reader(reader.flags.read(self.arguments), reader.operands),
                 None => Err(format!("`{name}` is not known to only read")),
             },
         }
+    }
+
+    /// Whether it is a command without paths that only the longer list knows.
+    fn is_everyday(&self, name: &str) -> Result<bool, String> {
+        Ok(match name {
+            "sleep" => match sleep_seconds(self.arguments) {
+                Some(seconds) if seconds <= LONGEST_SLEEP => true,
+                Some(_) => return Err("it waits longer than a minute".to_owned()),
+                None => return Err("how long it waits is not certain".to_owned()),
+            },
+            // Whatever the words are, they are evaluated and the result is printed.
+            "expr" => !matches!(self.arguments, [only] if only.text.starts_with("--")),
+            // A day in words, without a time zone, which may name a file.
+            "date" => matches!(self.arguments, [flag, day, rest @ ..]
+                if matches!(flag.text.as_str(), "-d" | "--date")
+                    && !day.text.contains("TZ")
+                    && rest.iter().all(|word| word.text == "-u" || word.text.starts_with('+') && !pads(&word.text))),
+            name => only_tells_its_version(name, self.arguments),
+        })
     }
 
     fn check_word(&self, word: &Word, globs: bool) -> Result<(), String> {
@@ -116,7 +139,9 @@ impl<'p> Command<'_, 'p> {
             }
             Operands::Data => {
                 let fine = match name {
-                    "date" => paths.iter().all(|operand| operand.text.starts_with('+')),
+                    "date" => paths
+                        .iter()
+                        .all(|operand| operand.text.starts_with('+') && !pads(operand.text)),
                     "seq" => ends_soon(&paths),
                     _ => true,
                 };
@@ -142,6 +167,9 @@ impl<'p> Command<'_, 'p> {
                 }
             }
             Operands::None | Operands::OnePath | Operands::Paths => {}
+        }
+        if is_padded(name, &arguments) {
+            return Err(format!("`{name}` is told to print very much"));
         }
         // Options may come from a file that is named so.
         if name == "strings" && paths.iter().any(|path| path.text.starts_with('@')) {
@@ -170,6 +198,11 @@ impl<'p> Command<'_, 'p> {
             return Err("the format of `printf` is expanded by the shell".to_owned());
         }
         let format = format.map_or_else(String::new, |format| format.text.replace("%%", ""));
+        if pads(&format)
+            || format.contains('*') && self.arguments.iter().any(|word| pads(&word.text))
+        {
+            return Err("`printf` is told to print very much".to_owned());
+        }
         let assigns = format.split('%').skip(1).any(|conversion| {
             let flags = |flag: char| flag.is_ascii_digit() || "-+ #.*'hlLjtz".contains(flag);
             conversion.trim_start_matches(flags).starts_with('n')
@@ -259,12 +292,13 @@ pub fn named_paths<'p>(
     name: &str,
     arguments: &'p [Word],
 ) -> Option<Result<Vec<Named<'p>>, String>> {
-    let reader = reader_named(name);
+    let reader = reader_named(name, Lists::Everyday);
     let special = matches!(name, "find" | "sed" | "jq" | "xxd" | "test" | "[");
     let command = Command {
         name,
         arguments,
         fed: false,
+        lists: Lists::Everyday,
     };
     (reader.is_some() || special).then(|| command.paths(reader))
 }
@@ -272,6 +306,56 @@ pub fn named_paths<'p>(
 /// Whether an operand is a device other than /dev/null, or a file of /proc that holds the environment or memory, or could
 /// be one once the shell has expanded it. Relative paths are taken from a directory of unknown depth.
 pub fn is_special(path: &Named<'_>) -> bool {
+    let Some(components) = from_root(path) else {
+        return false;
+    };
+    let Some((first, rest)) = components.split_first() else {
+        return false;
+    };
+    let globs = path.word.traits.has(Traits::GLOB);
+    let is_glob = |component: &str| globs && component.contains(['*', '?', '[']);
+    is_special_below(first, rest, &is_glob) || is_glob(first)
+}
+
+/// Whether an absolute path without `.` and `..` is a device other than /dev/null, or shows the environment or memory of a
+/// process.
+pub fn is_special_path(absolute: &str) -> bool {
+    let components: Vec<&str> = absolute
+        .split('/')
+        .filter(|name| !name.is_empty())
+        .collect();
+    components
+        .split_first()
+        .is_some_and(|(first, rest)| is_special_below(first, rest, &|_| false))
+}
+
+fn is_special_below(first: &str, rest: &[&str], is_glob: &dyn Fn(&str) -> bool) -> bool {
+    match first {
+        "dev" => rest != ["null"],
+        "proc" => rest.iter().any(|name| {
+            is_glob(name)
+                || matches!(
+                    *name,
+                    "environ" | "mem" | "kcore" | "kmsg" | "root" | "cwd" | "fd" | "map_files"
+                )
+        }),
+        _ => false,
+    }
+}
+
+/// Whether there may be such paths below this one.
+pub fn holds_special(path: &Named<'_>) -> bool {
+    from_root(path).is_some_and(|components| match components.first() {
+        None => true,
+        Some(first) => {
+            matches!(*first, "proc" | "dev")
+                || path.word.traits.has(Traits::GLOB) && first.contains(['*', '?', '['])
+        }
+    })
+}
+
+/// The components of a path that may start at the root; `None` for one that surely starts elsewhere.
+fn from_root<'p>(path: &Named<'p>) -> Option<Vec<&'p str>> {
     let mut components: Vec<&str> = Vec::new();
     let text = path.text;
     let mut rooted = text.starts_with('/');
@@ -287,25 +371,42 @@ pub fn is_special(path: &Named<'_>) -> bool {
             rooted = true;
         }
     }
-    if !rooted {
-        return false;
-    }
-    let (Some(first), rest) = (components.first(), components.get(1..).unwrap_or_default()) else {
-        return false;
+    rooted.then_some(components)
+}
+
+/// Whether a flag makes the output many times larger than what is read.
+fn is_padded(name: &str, arguments: &Arguments<'_>) -> bool {
+    let widths: &[&str] = match name {
+        "nl" => &["w", "number-width", "l", "join-blank-lines"],
+        "stat" => &["c", "format", "printf"],
+        "seq" => &["f", "format"],
+        "od" => &["w", "width"],
+        "column" => &["c", "columns", "output-width"],
+        "ls" => &["T", "tabsize", "w", "width"],
+        "diff" => &["W", "width", "tabsize"],
+        "expand" | "unexpand" => &["t", "tabs"],
+        "pr" => &[
+            "e",
+            "i",
+            "indent",
+            "l",
+            "length",
+            "n",
+            "N",
+            "o",
+            "w",
+            "W",
+            "width",
+            "page-width",
+        ],
+        "numfmt" => &["format", "padding", "from-unit", "to-unit"],
+        _ => &[],
     };
-    let globs = path.word.traits.has(Traits::GLOB);
-    let is_glob = |component: &str| globs && component.contains(['*', '?', '[']);
-    match *first {
-        "dev" => rest != ["null"],
-        "proc" => rest.iter().any(|name| {
-            is_glob(name)
-                || matches!(
-                    *name,
-                    "environ" | "mem" | "kcore" | "kmsg" | "root" | "cwd" | "fd" | "map_files"
-                )
-        }),
-        first => is_glob(first),
-    }
+    let long = |value: &str| name == "seq" && value.len() > 100;
+    arguments
+        .values
+        .iter()
+        .any(|(flag, value)| long(value) || widths.contains(flag) && pads(value))
 }
 
 /// A search below `/` or in `/proc` reads the environment of processes.
@@ -316,9 +417,15 @@ fn reaches_processes(text: &str) -> bool {
     text.starts_with('/') && matches!(components.next(), None | Some("proc" | ".."))
 }
 
+/// Whether a format or a width may ask for more blanks or digits than anybody reads.
+pub fn pads(text: &str) -> bool {
+    text.split(|other: char| !other.is_ascii_digit())
+        .any(|digits| digits.len() > 4)
+}
+
 /// Whether `seq` has few enough steps to end soon.
 fn ends_soon(operands: &[Named<'_>]) -> bool {
-    const MOST: f64 = 10_000_000.0;
+    const MOST: f64 = 1_000_000.0;
     let number = |operand: &Named<'_>| {
         let digits = operand.text.strip_prefix('-').unwrap_or(operand.text);
         let plain = |byte: u8| byte.is_ascii_digit() || byte == b'.';

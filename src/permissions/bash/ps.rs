@@ -1,97 +1,171 @@
-//! ps: without the BSD `e`, which shows the environment of processes.
+//! ps: whole forms that are known to show no environment.
+//!
+//! Not a list of letters: when procps finds its options in conflict it reads all of them again as BSD ones, and the `e` of
+//! `-e` then shows the environment of every process.
 
 use super::script::Word;
 
-/// Dash options without a value.
-const DASHED: &str = "AadfFlLjHTwyMZcNe";
-/// Dash options with a value.
-const DASHED_VALUE: &str = "opCuUgGtsOq";
-/// BSD options, without a dash and without `e`.
-const BSD: &str = "axujlvfrhTSwmLX";
-const BSD_VALUE: &str = "opUk";
-const LONG: [&str; 6] = [
-    "--forest",
-    "--no-headers",
-    "--no-heading",
-    "--headers",
-    "--help",
-    "--version",
+/// What may stand first. `LIST` is a list of columns, `NUMBERS` of processes, `NAME` of users or commands.
+const FORMS: [&str; 42] = [
+    "",
+    "aux",
+    "-aux",
+    "auxf",
+    "auxw",
+    "auxww",
+    "ax",
+    "axu",
+    "axf",
+    "a",
+    "x",
+    "u",
+    "-e",
+    "-A",
+    "-ef",
+    "-efww",
+    "-eF",
+    "-ely",
+    "-eLf",
+    "-efH",
+    "-ejH",
+    "-f",
+    "-l",
+    "-F",
+    "-eo LIST",
+    "-e -o LIST",
+    "-Ao LIST",
+    "-A -o LIST",
+    "axo LIST",
+    "ax -o LIST",
+    "-o LIST",
+    "-p NUMBERS",
+    "-fp NUMBERS",
+    "-f -p NUMBERS",
+    "-p NUMBERS -f",
+    "-p NUMBERS -o LIST",
+    "-o LIST -p NUMBERS",
+    "-u NAME",
+    "-fu NAME",
+    "-u NAME -o LIST",
+    "-C NAME",
+    "-C NAME -o LIST",
 ];
-const LONG_VALUE: [&str; 9] = [
-    "--sort=",
-    "--pid=",
-    "--ppid=",
-    "--cols=",
-    "--columns=",
-    "--width=",
-    "--format=",
-    "--user=",
-    "--lines=",
-];
+/// What may stand behind every form, once each.
+const TAIL: [&str; 3] = ["--sort=", "--no-headers", "--no-heading"];
 
 /// The error says what is not accepted.
 pub fn check(words: &[Word]) -> Result<(), String> {
-    let refused = |text: &str| format!("`ps` is not known to only list processes with `{text}`");
-    let mut every = false;
-    let mut doubtful = false;
-    let mut rest = words.iter();
-    while let Some(word) = rest.next() {
-        let text = word.text.as_str();
-        if LONG.contains(&text) {
-            continue;
-        }
-        if LONG_VALUE.iter().any(|flag| text.starts_with(flag)) {
-            if text.contains("env") {
-                return Err(refused(text));
-            }
-            continue;
-        }
-        let (letters, plain, valued) = match text.strip_prefix('-') {
-            // Not a `-u` with the value `x`: ps reads it as `aux`, with a warning.
-            Some("aux") => ("aux", BSD, BSD_VALUE),
-            Some(letters) => (letters, DASHED, DASHED_VALUE),
-            None if !text.is_empty()
-                && text
-                    .bytes()
-                    .all(|byte| byte.is_ascii_digit() || byte == b',') =>
-            {
-                continue;
-            }
-            None => (text, BSD, BSD_VALUE),
-        };
-        every |= text.starts_with('-') && letters.contains('e');
-        doubtful |= plain == BSD || letters.contains(['C', 'u', 'U', 'g', 'G', 't', 's', 'O', 'q']);
-        let Some(last) = letters.chars().next_back() else {
-            return Err(refused(text));
-        };
-        let takes_value = valued.contains(last);
-        let before = if takes_value {
-            &letters[..letters.len() - 1]
-        } else {
-            letters
-        };
-        if !before.chars().all(|letter| plain.contains(letter)) {
-            return Err(refused(text));
-        }
-        if takes_value {
-            match rest.next() {
-                Some(value) if is_list(&value.text) => {}
-                _ => return Err(refused(text)),
-            }
-        }
+    let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    if matches!(texts.as_slice(), ["--version" | "-V" | "--help"]) {
+        return Ok(());
     }
-    // ps reads its options again as BSD ones when the first reading fails; `-e` would then be that `e`.
-    if every && doubtful {
-        Err(refused("-e beside these options"))
-    } else {
+    let in_tail = |text: &str| TAIL.iter().any(|flag| text.starts_with(flag));
+    let (form, tail) = texts.split_at(
+        texts
+            .iter()
+            .position(|text| in_tail(text))
+            .unwrap_or(texts.len()),
+    );
+    let plain_tail = tail.len() <= 2
+        && tail.iter().all(|text| match text.strip_prefix("--sort=") {
+            Some(keys) => is_list(keys.trim_start_matches(['-', '+'])),
+            None => TAIL.contains(text),
+        });
+    let fits = |known: &&str| {
+        let known: Vec<&str> = known.split_ascii_whitespace().collect();
+        known.len() == form.len()
+            && known.iter().zip(form).all(|(known, text)| match *known {
+                "LIST" => is_list(text),
+                "NUMBERS" => is_numbers(text),
+                "NAME" => is_name(text),
+                literal => literal == *text,
+            })
+    };
+    if plain_tail && FORMS.iter().any(fits) {
         Ok(())
+    } else {
+        Err(format!(
+            "`ps {}` is not a form that is known to show no environment",
+            texts.join(" ")
+        ))
     }
 }
 
+/// Columns, each perhaps with `=` and a heading.
 fn is_list(text: &str) -> bool {
-    !text.contains("env")
+    !text.is_empty()
+        && !text.contains("env")
         && text
             .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"_,%=:.-+".contains(&byte))
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_,%=:+-".contains(&byte))
         && !text.starts_with('-')
+}
+
+fn is_numbers(text: &str) -> bool {
+    !text.is_empty()
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b',')
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty()
+        && !text.starts_with('-')
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Word, check};
+
+    fn is_accepted(form: &str) -> bool {
+        let words: Vec<Word> = form.split_ascii_whitespace().map(Word::plain).collect();
+        check(&words).is_ok()
+    }
+
+    #[test]
+    fn a7_whole_forms_are_accepted() {
+        for form in [
+            "",
+            "aux",
+            "-ef",
+            "-eo pid,args",
+            "axo pid,comm",
+            "-p 1 -o pid,cmd",
+            "-p 1,2",
+            "aux --sort=-%mem",
+            "-eo pid,args --sort=-pid --no-headers",
+            "-u root",
+        ] {
+            assert!(is_accepted(form), "{form}");
+        }
+    }
+
+    #[test]
+    fn a7_mixtures_that_procps_reads_again_are_not() {
+        for form in [
+            "-eT --forest",
+            "-H -eT",
+            "-eH -T",
+            "-eo args -ec --user=root",
+            "-eT --pid=1 -eH",
+            "-ef --forest",
+            "-ef --sort=pid -T",
+            "--sort=pid -eT",
+            "e",
+            "auxe",
+            "-ef e",
+            "eww",
+            "-o environ",
+            "-eo pid,environ",
+            "--sort=environ",
+            "-p 1 e",
+            "-p 1e",
+            "-u -e",
+        ] {
+            assert!(!is_accepted(form), "{form}");
+        }
+    }
 }

@@ -1,6 +1,8 @@
 //! The commands that only read and print, with their permitted flags.
 
+use super::everyday::everyday_reader;
 use super::flags::Flags;
+use super::lists::Lists;
 
 /// A command that reads, whatever permitted flags and operands it is given.
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +31,7 @@ pub enum Globs {
     Refused,
 }
 
-const fn reader(flags: Flags, operands: Operands) -> Reader {
+pub(super) const fn reader(flags: Flags, operands: Operands) -> Reader {
     Reader {
         flags,
         operands,
@@ -38,7 +40,7 @@ const fn reader(flags: Flags, operands: Operands) -> Reader {
 }
 
 /// For programs with a flag that writes or runs something.
-const fn strict(flags: Flags, operands: Operands) -> Reader {
+pub(super) const fn strict(flags: Flags, operands: Operands) -> Reader {
     Reader {
         flags,
         operands,
@@ -47,8 +49,15 @@ const fn strict(flags: Flags, operands: Operands) -> Reader {
 }
 
 /// The reader of this name. Commands with a grammar of their own (find, sed, git, jq, ps, xxd, test) are not here.
+pub fn reader_named(name: &str, lists: Lists) -> Option<Reader> {
+    agreed_reader(name).or_else(|| match lists {
+        Lists::Agreed => None,
+        Lists::Everyday => everyday_reader(name),
+    })
+}
+
 #[expect(clippy::too_many_lines, reason = "it is one table")]
-pub fn reader_named(name: &str) -> Option<Reader> {
+fn agreed_reader(name: &str) -> Option<Reader> {
     use Operands::{Data, None, OnePath, Paths, PatternThenPaths};
     Some(match name {
         "ls" => reader(
@@ -309,11 +318,9 @@ pub fn reader_named(name: &str) -> Option<Reader> {
             ),
             Paths,
         ),
+        // Without -c: it opens whatever a list names.
         "md5sum" | "sha1sum" | "sha224sum" | "sha256sum" | "sha384sum" | "sha512sum" => reader(
-            Flags::new(
-                "bctwz",
-                "binary check tag text zero ignore-missing quiet status strict warn help version",
-            ),
+            Flags::new("btz", "binary tag text zero help version"),
             Paths,
         ),
         // Without -o and -R, which writes 00Tree.html.

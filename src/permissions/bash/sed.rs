@@ -1,10 +1,14 @@
 //! A small sed grammar: what it accepts prints and nothing else.
 
 use super::flags::Named;
+use super::lists::Lists;
 use super::script::Word;
 
+/// Groups in groups, at most.
+const DEEPEST: usize = 4;
+
 /// The files that a print-only sed reads; the error says what is not accepted.
-pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
+pub fn check(words: &[Word], lists: Lists) -> Result<Vec<Named<'_>>, String> {
     let mut scripts: Vec<&Word> = Vec::new();
     let mut attached: Vec<&str> = Vec::new();
     let mut operands: Vec<Named<'_>> = Vec::new();
@@ -53,39 +57,56 @@ pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
     }
     attached.extend(scripts.iter().map(|script| script.text.as_str()));
     for script in attached {
-        if !prints_only(script) {
+        if !prints_only(script, lists) {
             return Err(format!("the sed script `{script}` may do more than print"));
         }
     }
     Ok(operands)
 }
 
-/// `[addr[,addr]][!]` with p, d, =, q, or s with the flags g p i I and digits.
-fn prints_only(script: &str) -> bool {
-    let mut rest = script;
+/// `[addr[,addr]][!]` with p, d, =, q, or s with the flags g p i I and digits. With the longer list also groups of these,
+/// and GNU's addresses.
+fn prints_only(script: &str, lists: Lists) -> bool {
+    commands(script, lists, 0).is_some_and(str::is_empty)
+}
+
+/// Reads commands up to the end, or to the `}` of the group that they stand in, and returns what follows.
+fn commands(text: &str, lists: Lists, depth: usize) -> Option<&str> {
+    let mut rest = text;
     loop {
         rest = rest.trim_start_matches([' ', '\t', '\n', ';']);
         if rest.is_empty() {
-            return true;
+            return (depth == 0).then_some(rest);
         }
-        match command(rest) {
-            Some(after) => rest = after,
-            None => return false,
+        if depth > 0
+            && let Some(after) = rest.strip_prefix('}')
+        {
+            return Some(after);
         }
-        let after = rest.trim_start_matches([' ', '\t']);
-        if !after.is_empty() && !after.starts_with([';', '\n']) {
-            return false;
+        rest = command(rest, lists, depth)?.trim_start_matches([' ', '\t']);
+        let ends = rest.is_empty()
+            || rest.starts_with([';', '\n'])
+            || (depth > 0 && rest.starts_with('}'));
+        if !ends {
+            return None;
         }
     }
 }
 
 /// Reads one command and returns what follows it.
-fn command(text: &str) -> Option<&str> {
+fn command(text: &str, lists: Lists, depth: usize) -> Option<&str> {
+    let gnu = lists == Lists::Everyday;
     let mut rest = text;
-    if let Some(after) = address(rest)? {
+    if let Some(after) = address(rest, gnu)? {
         rest = after.trim_start_matches(' ');
         if let Some(after) = rest.strip_prefix(',') {
-            rest = address(after.trim_start_matches(' '))??.trim_start_matches(' ');
+            let second = after.trim_start_matches(' ');
+            let counted = second.strip_prefix(['+', '~']).filter(|_| gnu);
+            let after = match counted {
+                Some(number) => digits(number)?,
+                None => address(second, gnu)??,
+            };
+            rest = after.trim_start_matches(' ');
         }
     }
     rest = rest
@@ -95,6 +116,7 @@ fn command(text: &str) -> Option<&str> {
     let mut characters = rest.chars();
     match characters.next()? {
         'p' | 'd' | '=' | 'q' => Some(characters.as_str()),
+        '{' if gnu && depth < DEEPEST => commands(characters.as_str(), lists, depth + 1),
         's' => {
             let delimiter = characters.next()?;
             if !delimiter.is_ascii_punctuation() || delimiter == '\\' {
@@ -110,20 +132,33 @@ fn command(text: &str) -> Option<&str> {
     }
 }
 
-/// A number, `$` or `/re/`. `Some(None)`: there is no address here.
+/// What follows a number.
+fn digits(text: &str) -> Option<&str> {
+    let after = text.trim_start_matches(|digit: char| digit.is_ascii_digit());
+    (after.len() < text.len()).then_some(after)
+}
+
+/// A number, `$` or `/re/`; GNU's also `first~step` and `/re/I`. `Some(None)`: there is no address here.
 #[expect(
     clippy::option_option,
     reason = "no address and a bad address are different things"
 )]
-fn address(text: &str) -> Option<Option<&str>> {
+fn address(text: &str, gnu: bool) -> Option<Option<&str>> {
     if let Some(after) = text.strip_prefix('$') {
         return Some(Some(after));
     }
     if let Some(regex) = text.strip_prefix('/') {
-        return delimited(regex, '/').map(Some);
+        let after = delimited(regex, '/')?;
+        let ignoring_case = after.strip_prefix('I').filter(|_| gnu);
+        return Some(Some(ignoring_case.unwrap_or(after)));
     }
-    let after = text.trim_start_matches(|digit: char| digit.is_ascii_digit());
-    Some((after.len() < text.len()).then_some(after))
+    let Some(after) = digits(text) else {
+        return Some(None);
+    };
+    match after.strip_prefix('~') {
+        Some(step) if gnu => digits(step).map(Some),
+        Some(_) | None => Some(Some(after)),
+    }
 }
 
 /// What follows the next delimiter that is not escaped. Brackets do not protect it: sed does not look at them either.
@@ -145,7 +180,7 @@ fn delimited(text: &str, delimiter: char) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::prints_only;
+    use super::{Lists, prints_only};
 
     #[test]
     fn scripts_that_print_are_accepted() {
@@ -166,7 +201,7 @@ mod tests {
             "/a/ , $ p",
             "s,x,y,gI;p",
         ] {
-            assert!(prints_only(script), "{script}");
+            assert!(prints_only(script, Lists::Agreed), "{script}");
         }
     }
 
@@ -211,7 +246,39 @@ mod tests {
             "p;w out",
             "s/[/]/w x/",
         ] {
-            assert!(!prints_only(script), "{script}");
+            assert!(!prints_only(script, Lists::Agreed), "{script}");
+        }
+    }
+
+    #[test]
+    fn the_longer_list_knows_what_else_only_prints() {
+        for script in [
+            "10,+5p",
+            "1~2p",
+            "/x/Ip",
+            "/x/,~4p",
+            "{p}",
+            "/a/{p;q}",
+            "1{ /b/ {=;p} }",
+        ] {
+            assert!(prints_only(script, Lists::Everyday), "{script}");
+            assert!(!prints_only(script, Lists::Agreed), "{script}");
+        }
+        for script in [
+            "{w out}",
+            "{p",
+            "p}",
+            "{p}}",
+            "1~p",
+            "1,+p",
+            "/x/Mp",
+            "{e id}",
+            "{{{{{p}}}}}",
+            "{p}w out",
+            "/x/Iw out",
+            "{r f}",
+        ] {
+            assert!(!prints_only(script, Lists::Everyday), "{script}");
         }
     }
 }

@@ -3,10 +3,7 @@
 use super::script::{Assignment, Word};
 
 /// Variables that change how output looks, not what runs.
-const KNOWN_SAFE: [&str; 18] = [
-    "LANG",
-    "LANGUAGE",
-    "TZ",
+const KNOWN_SAFE: [&str; 15] = [
     "NO_COLOR",
     "FORCE_COLOR",
     "CLICOLOR",
@@ -26,9 +23,17 @@ const KNOWN_SAFE: [&str; 18] = [
 
 /// Whether this assignment may stand before an approved command.
 pub fn is_known_safe(assignment: &Assignment) -> bool {
+    let name = assignment.name.as_str();
+    let locale = matches!(name, "LANG" | "LANGUAGE" | "TZ") || name.starts_with("LC_");
     assignment.simple
         && assignment.value.is_literal()
-        && (KNOWN_SAFE.contains(&assignment.name.as_str()) || assignment.name.starts_with("LC_"))
+        && (KNOWN_SAFE.contains(&name) || locale)
+        // A path would load message catalogues or time zones from there; their texts are formats that programs obey.
+        && (!locale || assignment.value.text.bytes().all(is_locale))
+}
+
+fn is_locale(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_.@:-".contains(&byte)
 }
 
 /// A command with its wrappers removed.

@@ -7,6 +7,7 @@ mod lessons;
 mod more_lessons;
 mod path_lessons;
 mod properties;
+mod reading;
 mod semantics;
 
 use serde_json::{Value, json};

@@ -53,7 +53,7 @@ fn claude_code_2_1_145_bare_assignments_are_no_readers() {
         "a=(1)",
         "a[0]=1",
     ]);
-    assert_eq!(Call::bash("FOO=bar").allow("Bash").decision(), "ask");
+    assert_eq!(Call::bash("FOO=bar").allow("Bash(ls)").decision(), "ask");
 }
 
 #[test]

@@ -1,0 +1,128 @@
+//! More programs that neither write, nor run others, nor go on for long: they run without a question, though they are not
+//! on the agreed list of what is read-only.
+
+use super::flags::Flags;
+use super::readers::{Operands, Reader, reader, strict};
+use super::script::Word;
+
+/// Longer pauses, all of a command line together, are asked about.
+pub const LONGEST_SLEEP: f64 = 60.0;
+
+/// The reader of this name, with its permitted flags.
+pub fn everyday_reader(name: &str) -> Option<Reader> {
+    use Operands::{Data, None, Paths, PatternThenPaths};
+    const HELP: Flags = Flags::new("", "help version");
+    Some(match name {
+        // Without -o and -i, which take files elsewhere than on GNU.
+        "base64" => reader(Flags::new("dw:", "decode wrap= help version"), Paths),
+        "numfmt" => strict(
+            Flags::new(
+                "d:z",
+                "delimiter= field= format= from= from-unit= grouping header? invalid= padding= round= suffix= to= to-unit= \
+                 zero-terminated debug help version",
+            ),
+            Data,
+        ),
+        // Without -v, which runs another getconf. Behind the name of a value stands a path.
+        "getconf" => strict(Flags::new("a", "version"), PatternThenPaths),
+        "tsort" => reader(HELP, Paths),
+        "fmt" => reader(
+            Flags::with_numbers(
+                "cstuw:g:p:",
+                "crown-margin prefix= split-only tagged-paragraph uniform-spacing width= goal= help version",
+            ),
+            Paths,
+        ),
+        "pr" => reader(
+            Flags::with_numbers(
+                "acde?Ffh:i?Jl:mn?N:o:rs?S?tTvw:W:",
+                "across show-control-chars double-space form-feed header= length= merge indent= no-file-warnings \
+                 omit-header omit-pagination show-nonprinting width= page-width= help version",
+            ),
+            Paths,
+        ),
+        "expand" => reader(Flags::new("it:", "initial tabs= help version"), Paths),
+        "unexpand" => reader(
+            Flags::new("at:", "all first-only tabs= help version"),
+            Paths,
+        ),
+        "cal" => strict(
+            Flags::new("13jmsy", "one three julian monday sunday year help version"),
+            Data,
+        ),
+        "groups" => strict(HELP, Data),
+        // Without -s and -c, which go on.
+        "free" => strict(
+            Flags::new(
+                "bkmghtlwv",
+                "bytes kibi mebi gibi kilo mega giga human total wide lohi si help version",
+            ),
+            None,
+        ),
+        // Without -s, which looks into another directory.
+        "lscpu" => strict(
+            Flags::new(
+                "abcBe?Jp?xyhV",
+                "all online offline bytes extended? json parse? hex physical help version",
+            ),
+            None,
+        ),
+        // Without -F, which reads a file, and without --env.
+        "pgrep" => strict(
+            Flags::new(
+                "acd:fg:G:ilnoP:s:t:u:U:vwxr:",
+                "list-full list-name count delimiter= full pgroup= group= ignore-case newest oldest parent= session= \
+                 terminal= euid= uid= inverse lightweight exact runstates= help version",
+            ),
+            Data,
+        ),
+        // Without -B, -M and -S, which name directories to look into.
+        "whereis" => strict(Flags::new("bmsul", "help version"), Data),
+        // Without --check, which opens whatever a list names.
+        "cksum" => reader(
+            Flags::new(
+                "a:l:z",
+                "algorithm= base64 length= raw tag untagged zero debug help version",
+            ),
+            Paths,
+        ),
+        "b2sum" => reader(
+            Flags::new("bl:tz", "binary length= tag text zero help version"),
+            Paths,
+        ),
+        _ => return Option::None,
+    })
+}
+
+/// How long a `sleep` with these arguments takes.
+pub fn sleep_seconds(arguments: &[Word]) -> Option<f64> {
+    if arguments.is_empty() {
+        return None;
+    }
+    arguments.iter().map(duration).sum()
+}
+
+fn duration(word: &Word) -> Option<f64> {
+    let text = word.raw.as_str();
+    let (number, unit) = match text.strip_suffix(['s', 'm', 'h']) {
+        Some(number) if text.ends_with('m') => (number, 60.0),
+        Some(number) if text.ends_with('h') => (number, 3_600.0),
+        Some(number) => (number, 1.0),
+        None => (text, 1.0),
+    };
+    let plain = word.is_bare()
+        && number.starts_with(|first: char| first.is_ascii_digit())
+        && number
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'.');
+    plain
+        .then(|| number.parse::<f64>().ok())
+        .flatten()
+        .map(|number| number * unit)
+}
+
+/// Programs that do nothing but print their version with `--version`. Not those that obey a file of the project first.
+pub fn only_tells_its_version(name: &str, arguments: &[Word]) -> bool {
+    matches!(name, "node" | "python3" | "gcc" | "g++" | "clang")
+        && matches!(arguments, [only] if only.raw == "--version")
+}

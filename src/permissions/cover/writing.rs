@@ -1,0 +1,111 @@
+//! What a command writes, as far as it is written out: redirections, and the targets of file commands.
+
+use super::super::bash::base_name;
+use super::super::bash::files::{Kind, accesses, is_plain_edit, redirected, writes_trees};
+use super::super::bash::script::{Descriptor, Joint, Part, Traits};
+use super::super::bash::wrappers::{is_known_safe, unwrap};
+use super::super::linked::before_glob;
+use super::super::path::Spot;
+use super::super::pattern::Role;
+use super::super::search::place;
+use super::{Cover, Walk, is_whole_bash};
+use crate::protocol::Mode;
+
+impl Cover<'_, '_> {
+    /// `mkdir`, `touch`, `mv` and `cp` with literal words, all of whose paths lie inside.
+    pub(super) fn edits_inside(&self, part: &Part, walk: &Walk) -> bool {
+        let unwrapped = unwrap(&part.words);
+        let Some((name, arguments)) = unwrapped.words.split_first() else {
+            return false;
+        };
+        // What `xargs` adds to the paths nobody has seen.
+        !unwrapped.fed
+            && part.assignments.iter().all(is_known_safe)
+            && part.nested.is_empty()
+            && part.joint != Joint::Background
+            && name.is_bare()
+            && is_plain_edit(&name.text, arguments)
+            && accesses(&name.text, arguments).iter().all(|access| {
+                let trees = name.text == "mv" || writes_trees(&name.text, arguments);
+                self.everywhere(&access.text, walk, |spot| {
+                    // A tree may be written through links in it, or bring links along.
+                    self.ground.contains(spot)
+                        && (!trees || self.ground.links_below(spot).is_some_and(|l| l.is_empty()))
+                })
+            })
+    }
+
+    pub(super) fn redirects(&self, part: &Part, walk: &mut Walk) -> Result<(), String> {
+        let edits = self.mode == Mode::AcceptEdits;
+        // A question would protect nothing that `tee` does not do.
+        let everything = self.rules.allow.iter().any(is_whole_bash);
+        for redirect in &part.redirects {
+            let Some(access) = redirected(redirect) else {
+                continue;
+            };
+            let target = &redirect.target;
+            if redirect.descriptor == Descriptor::Named || !target.is_literal() {
+                return Err(format!(
+                    "where the redirection `{}` leads is not certain",
+                    target.raw
+                ));
+            }
+            match access.kind {
+                Kind::Read if self.everywhere(&target.text, walk, |spot| self.may_read(spot)) => {}
+                Kind::Read => return Err(format!("it reads `{}`", target.raw)),
+                Kind::Write => {
+                    walk.writes = true;
+                    let accepted = |spot: &Spot| {
+                        (edits || everything) && self.ground.contains(spot)
+                            || self.allowed("Edit", spot, Role::File)
+                    };
+                    if !self.everywhere(&target.text, walk, accepted) {
+                        return Err(format!("it writes `{}`", target.raw));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A bare `Bash` rule covers no file command that writes outside the working directories, as it covers no redirection
+    /// there. Where the shell puts the path together, nothing can be said.
+    pub(super) fn stays_inside(&self, part: &Part, walk: &Walk) -> Result<(), String> {
+        let Some((name, arguments)) = unwrap(&part.words).words.split_first() else {
+            return Ok(());
+        };
+        for access in accesses(base_name(&name.text), arguments) {
+            let traits = access.word.traits;
+            if access.kind == Kind::Read || traits.has(Traits::BRACE) {
+                continue;
+            }
+            let Some(text) = place(&access.text, traits, self.ground) else {
+                continue;
+            };
+            let text = if traits.has(Traits::TILDE) {
+                self.ground.expand(&text)
+            } else {
+                text
+            };
+            let text = if traits.has(Traits::GLOB) {
+                before_glob(&text)
+            } else {
+                text
+            };
+            let accepted = |spot: &Spot| {
+                matches!(
+                    spot.lexical.as_str(),
+                    "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty"
+                ) || self.ground.contains(spot)
+                    || self.allowed("Edit", spot, Role::File)
+            };
+            if !self.everywhere(&text, walk, accepted) {
+                return Err(format!(
+                    "it writes `{}`, outside the working directories",
+                    access.text
+                ));
+            }
+        }
+        Ok(())
+    }
+}
