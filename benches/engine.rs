@@ -22,7 +22,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use agent_tui::agent::{self, limits::Limits};
 use agent_tui::executor::{Asking, Context, Places, Policy};
+use agent_tui::git::Git;
 use agent_tui::permissions::Rules;
+use agent_tui::process::Programs;
 use agent_tui::protocol::{AgentEvent, Block, Command as Ask, Mode, SessionId, TurnEvent};
 use agent_tui::provider::script::Script;
 use agent_tui::provider::{Decoder, anthropic, retry, sse};
@@ -184,6 +186,7 @@ fn cost_of_a_turn() -> Figure {
 }
 
 async fn run_script(home: &Path, script: &Path) -> Duration {
+    let programs = Arc::new(Programs::find([home]));
     let env = Environment {
         workspace: home.to_owned(),
         additional: Vec::new(),
@@ -192,6 +195,8 @@ async fn run_script(home: &Path, script: &Path) -> Duration {
         checkpoints: Checkpoints::new(home.join("checkpoints")),
         groups: Groups::default(),
         variables: agent_tui::tools::Variables::default(),
+        git: Git::new(programs.clone()),
+        programs,
     };
     let registry = Registry::built_in();
     let tools = registry.definitions(&DescribeCx::default());

@@ -18,6 +18,10 @@ pub mod protocol;
 
 pub mod config;
 pub mod permissions;
+pub mod process;
+
+pub mod git;
+
 pub mod provider;
 pub mod session;
 pub mod tools;

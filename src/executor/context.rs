@@ -10,7 +10,8 @@ use tokio::sync::watch;
 use crate::config::files::Files;
 use crate::hooks::{Runner, Scene};
 use crate::permissions::{
-    Asked, Links, RealLinks, Rule, RuleList, Rules, Source, Store, Verdict, Warning, World, decide,
+    Asked, Links, RealLinks, Remembered, Rule, RuleList, Rules, Source, Store, Verdict, Warning,
+    World, decide,
 };
 use crate::protocol::{InterruptBehavior, KnownRule, Mode};
 use crate::tools::Environment;
@@ -177,7 +178,7 @@ impl Context {
     }
 
     /// What would be decided about a call; `None` if there is no such tool.
-    pub fn judge(&self, tool: &str, input: &Value) -> Option<Verdict> {
+    pub async fn judge(&self, tool: &str, input: &Value) -> Option<Verdict> {
         let found = self.registry.find(tool)?;
         let asked = Asked {
             tool,
@@ -186,7 +187,9 @@ impl Context {
             read_only: found.facts(input).read_only,
         };
         let Stance { mode, rules } = self.stance();
-        Some(decide(&asked, &rules, mode, &self.world()))
+        let links = Remembered::default();
+        let deciding = || decide(&asked, &rules, mode, &self.world_with(&links));
+        Some(self.env.git.deciding(&links, deciding).await)
     }
 
     /// The file that rules of the person go to, as it is called in the workspace.

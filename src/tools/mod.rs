@@ -29,7 +29,9 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use self::off_limits::OffLimits;
+use crate::git::Git;
 use crate::permissions::Grant;
+use crate::process::Programs;
 use crate::protocol::{CallId, FileDiff, InterruptBehavior, Level, ResultBlock};
 
 /// What is fixed about a tool.
@@ -187,6 +189,9 @@ pub struct Environment {
     pub groups: bash::groups::Groups,
     /// What the commands of tools find in their environment.
     pub variables: Variables,
+    /// Where the programs are that are started.
+    pub programs: Arc<Programs>,
+    pub git: Git,
 }
 
 /// The environment of the commands that tools run: the program's own, but for the keys of providers, which are no business

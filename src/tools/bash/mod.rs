@@ -98,13 +98,7 @@ impl Tool for Bash {
             Cause::Classifier => Asked::Nobody,
             _ => Asked::Somebody,
         };
-        let started = Shell::start(
-            &input.command,
-            &cx.cwd,
-            &cx.env.variables,
-            follows_cd,
-            asked,
-        );
+        let started = Shell::start(&input.command, &cx.cwd, &cx.env, follows_cd, asked);
         let mut shell = started.map_err(|error| {
             ToolError::new(format!("The command could not be started: {error}"))
         })?;

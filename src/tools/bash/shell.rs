@@ -17,7 +17,8 @@ use super::capture::Capture;
 use super::group::Group;
 use super::groups::Groups;
 use super::stragglers;
-use crate::tools::{Progress, ToolCx, Variables};
+use crate::git::environment::{harmless, steers};
+use crate::tools::{Environment, Progress, ToolCx};
 
 /// How long a command has to end by itself once it was told to.
 const TERM_GRACE: Duration = Duration::from_secs(2);
@@ -31,19 +32,6 @@ const PACE: Duration = Duration::from_millis(50);
 const REPORT: usize = 4 * 1024;
 /// Linux takes no single argument over 128 KiB; a longer command goes through a file.
 const LONGEST_ARGUMENT: usize = 100_000;
-
-/// What git must not do when nobody was asked: take locks, or run what a repository's configuration names.
-const HARMLESS_GIT: [(&str, &str); 9] = [
-    ("GIT_OPTIONAL_LOCKS", "0"),
-    ("GIT_NO_LAZY_FETCH", "1"),
-    ("GIT_CONFIG_COUNT", "3"),
-    ("GIT_CONFIG_KEY_0", "core.fsmonitor"),
-    ("GIT_CONFIG_VALUE_0", "false"),
-    ("GIT_CONFIG_KEY_1", "core.hooksPath"),
-    ("GIT_CONFIG_VALUE_1", "/dev/null"),
-    ("GIT_CONFIG_KEY_2", "log.showSignature"),
-    ("GIT_CONFIG_VALUE_2", "false"),
-];
 
 /// What makes bash read a command in another way than it was decided about: other files first, other directories for
 /// `cd`, other matches of a pattern.
@@ -107,7 +95,7 @@ impl Shell {
     pub fn start(
         command: &str,
         cwd: &Path,
-        variables: &Variables,
+        env: &Environment,
         follow_cd: bool,
         asked: Asked,
     ) -> io::Result<Self> {
@@ -120,7 +108,9 @@ impl Shell {
         let directory = directory.map(NamedTempFile::into_temp_path);
         let text = with_trap(command, directory.as_deref());
         let (reader, writer) = io::pipe()?;
-        let mut process = tokio::process::Command::new("bash");
+        let mut process = tokio::process::Command::new(env.programs.bash()?);
+        // Its messages begin with its name.
+        process.arg0("bash");
         let script = if text.len() > LONGEST_ARGUMENT {
             let file = NamedTempFile::new()?;
             std::fs::write(file.path(), &text)?;
@@ -136,10 +126,10 @@ impl Shell {
             .stdin(Stdio::null())
             .stdout(writer.try_clone()?)
             .stderr(writer);
-        variables.apply(&mut process);
+        env.variables.apply(&mut process);
         // Behind those of the settings: what nobody was asked about must be harmless whatever they say.
         if asked == Asked::Nobody {
-            process.envs(HARMLESS_GIT);
+            make_harmless(&mut process, env);
         }
         let (child, group) = spawn(process, cwd)?;
         let output = pipe::Receiver::from_owned_fd(reader.into())?;
@@ -294,6 +284,17 @@ impl Shell {
     }
 }
 
+/// Leaves nothing to a command that makes it start what is in the workspace, or that leads git to another repository or
+/// configuration than was looked at.
+fn make_harmless(process: &mut tokio::process::Command, env: &Environment) {
+    let own = std::env::vars_os().map(|(name, _)| name);
+    let more = env.variables.more.keys().map(Into::into);
+    for name in own.chain(more).filter(|name| steers(name)) {
+        process.env_remove(name);
+    }
+    process.envs(harmless()).env("PATH", env.programs.path());
+}
+
 /// Starts a process in a session of its own: without a terminal, and so that it can be ended with all that it starts. Its
 /// [`Variables`] it has been given before.
 pub fn spawn(
@@ -410,7 +411,7 @@ fn explained(error: io::Error, cwd: &Path) -> io::Error {
         return error;
     }
     let what = if cwd.is_dir() {
-        "bash is not installed or not in PATH".to_owned()
+        "bash is gone".to_owned()
     } else {
         format!("the working directory `{}` is gone", cwd.display())
     };

@@ -15,9 +15,7 @@ use super::{Bash, DEFAULT_TIMEOUT, Input, LONGEST_TIMEOUT, timeout};
 use crate::protocol::{Image, ResultBlock};
 use crate::tools::files::image::tests::png;
 use crate::tools::files::scratch::{Scratch, text};
-use crate::tools::{
-    ContextChange, Progress, Tool, ToolError, ToolErrorKind, ToolOutput, Variables,
-};
+use crate::tools::{ContextChange, Progress, Tool, ToolError, ToolErrorKind, ToolOutput};
 
 async fn run_in(scratch: &Scratch, command: &str) -> Result<ToolOutput, ToolError> {
     scratch.run(&Bash, json!({"command": command})).await
@@ -63,21 +61,60 @@ async fn stdout_and_stderr_come_in_their_order() {
 
 #[tokio::test]
 async fn settings_add_variables_and_do_not_take_back_what_makes_git_harmless() {
-    let scratch = Scratch::new();
-    let more = [("GIT_OPTIONAL_LOCKS", "1"), ("MINE", "x")];
-    let variables = Variables {
-        more: more.map(|(name, value)| (name.into(), value.into())).into(),
-        pass_keys: false,
-    };
-    let command = "echo $GIT_OPTIONAL_LOCKS $MINE";
-    for (asked, expected) in [(Asked::Nobody, "0 x"), (Asked::Somebody, "1 x")] {
-        let cx = &scratch.cx;
-        let started = Shell::start(command, &cx.cwd, &variables, false, asked);
-        let mut capture = Capture::new(&cx.env.results_dir, &cx.call);
-        let mut shell = started.expect("bash is there");
-        shell.run(&mut capture, Duration::from_secs(10), cx).await;
-        assert_eq!(capture.finish(1_000), expected, "{asked:?}");
+    let more = [
+        ("GIT_OPTIONAL_LOCKS", "1"),
+        ("GIT_DIR", "/x"),
+        ("MINE", "x"),
+    ];
+    let scratch = with_variables(&more);
+    let command = "echo $GIT_OPTIONAL_LOCKS $GIT_DIR $MINE";
+    for (asked, expected) in [(Asked::Nobody, "0 x"), (Asked::Somebody, "1 /x x")] {
+        assert_eq!(
+            started(&scratch, command, asked).await,
+            expected,
+            "{asked:?}"
+        );
     }
+}
+
+#[tokio::test]
+async fn b2_only_what_somebody_was_asked_about_finds_programs_of_the_workspace() {
+    let path = "./bin:.::/usr/bin:/bin";
+    let scratch = with_variables(&[("PATH", path)]);
+    let bin = scratch.root.join("bin");
+    std::fs::create_dir(&bin).expect("mkdir");
+    for name in ["ls", "bash"] {
+        std::fs::write(bin.join(name), "#!/bin/sh\necho canary\n").expect("write");
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(bin.join(name), mode).expect("chmod");
+        std::fs::copy(bin.join(name), scratch.root.join(name)).expect("copied");
+    }
+    let found = started(&scratch, "ls; echo $PATH", Asked::Nobody).await;
+    assert!(
+        !found.contains("canary") && !found.contains(":."),
+        "{found}"
+    );
+    let found = started(&scratch, "ls; echo $PATH", Asked::Somebody).await;
+    assert_eq!(found, format!("canary\n{path}"));
+}
+
+fn with_variables(more: &[(&str, &str)]) -> Scratch {
+    let mut scratch = Scratch::new();
+    let env = std::sync::Arc::get_mut(&mut scratch.cx.env).expect("nobody else has it");
+    let more = more
+        .iter()
+        .map(|(name, value)| ((*name).into(), (*value).into()));
+    env.variables.more = more.collect();
+    scratch
+}
+
+async fn started(scratch: &Scratch, command: &str, asked: Asked) -> String {
+    let cx = &scratch.cx;
+    let started = Shell::start(command, &cx.cwd, &cx.env, false, asked);
+    let mut capture = Capture::new(&cx.env.results_dir, &cx.call);
+    let mut shell = started.expect("bash is there");
+    shell.run(&mut capture, Duration::from_secs(10), cx).await;
+    capture.finish(1_000)
 }
 
 #[tokio::test]

@@ -7,7 +7,9 @@ use std::time::SystemTime;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use crate::git::Git;
 use crate::permissions::Grant;
+use crate::process::Programs;
 use crate::protocol::{CallId, ResultBlock};
 use crate::tools::bash::groups::Groups;
 use crate::tools::edit::Edit;
@@ -35,6 +37,7 @@ impl Scratch {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let root = dir.path().canonicalize().expect("it exists").join("work");
         std::fs::create_dir(&root).expect("mkdir");
+        let programs = Arc::new(Programs::find([root.as_path()]));
         let env = Environment {
             workspace: root.clone(),
             additional: Vec::new(),
@@ -43,6 +46,8 @@ impl Scratch {
             checkpoints: Checkpoints::new(dir.path().join("checkpoints")),
             groups: Groups::default(),
             variables: Variables::default(),
+            git: Git::new(programs.clone()),
+            programs,
         };
         let announced = Arc::new(Mutex::new(Vec::new()));
         let cx = ToolCx {

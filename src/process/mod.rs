@@ -1,0 +1,5 @@
+//! How programs are found and started, for tools, hooks, git and the program's own checks alike.
+
+pub mod programs;
+
+pub use programs::Programs;
