@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// Variables that steer git: where it finds a repository, which configuration it reads, what it starts.
 const STEERING: &str = "GIT_";
@@ -38,6 +39,12 @@ const SETTINGS: [(&str, &str); 13] = [
 /// the program has looked.
 pub fn steers(name: &OsStr) -> bool {
     name.as_bytes().starts_with(STEERING.as_bytes())
+}
+
+/// Whether a variable leads git from directory to directory to another configuration of the person: one of whoever wrote
+/// the repository.
+pub fn misleads(name: &OsStr, value: &OsStr) -> bool {
+    (name == "HOME" || name == "XDG_CONFIG_HOME") && !Path::new(value).is_absolute()
 }
 
 /// What makes a git that only looks harmless, where the look at the repository had no objection.

@@ -2,7 +2,8 @@
 //! work tree or read another file.
 //!
 //! A closed list: what is not on it is asked about, also what a later git invents. Keys that `environment` overrides are
-//! on it only if they are everyday ones.
+//! on it only if they are everyday ones. `core.bare` is: whether there is a work tree, git says itself, and those of a
+//! repository that is kept apart from its work trees have it set.
 
 /// A key without its subsection, and the values that are harmless.
 type Entry = (&'static str, &'static str, Values);
@@ -24,10 +25,10 @@ const PLAIN: &[Entry] = &[
         "repositoryformatversion filemode logallrefupdates ignorecase symlinks precomposeunicode protecthfs protectntfs \
          autocrlf eol safecrlf quotepath abbrev sharedrepository compression loosecompression bigfilethreshold \
          packedgitlimit packedgitwindowsize deltabasecachelimit preloadindex untrackedcache commitgraph multipackindex \
-         longpaths fscache trustctime checkstat whitespace sparsecheckout sparsecheckoutcone hookspath",
+         longpaths fscache trustctime checkstat whitespace sparsecheckout sparsecheckoutcone hookspath bare",
         Any,
     ),
-    ("core", "bare fsmonitor", False),
+    ("core", "fsmonitor", False),
     (
         "extensions",
         "worktreeconfig noop preciousobjects relativeworktrees",
@@ -166,7 +167,6 @@ mod tests {
             ("core.fsmonitor", Some("true")),
             ("core.fsmonitor", Some("")),
             ("core.fsmonitor", None),
-            ("core.bare", None),
             ("core.worktree", Some("/")),
             ("core.pager", Some("less")),
             ("core.editor", Some("vi")),

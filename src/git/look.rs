@@ -14,7 +14,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use super::environment::harmless;
+use super::environment::{harmless, misleads};
 use super::keys::is_harmless;
 use super::{Look, Repository};
 use crate::process::Programs;
@@ -83,7 +83,9 @@ pub fn command(git: &Path, programs: &Programs, directory: &Path) -> Command {
         let value = std::env::var_os(name)?;
         Some((name, value))
     });
-    command.envs(passed_on).envs(harmless());
+    command
+        .envs(passed_on.filter(|(name, value)| !misleads(OsStr::new(name), value)))
+        .envs(harmless());
     command
 }
 
@@ -121,7 +123,8 @@ async fn configuration(git: &Path, programs: &Programs, directory: &Path) -> Loo
         return Look::objecting("where its files are is not certain");
     };
     let here = directory.canonicalize().unwrap_or_default();
-    let objection = match Setting::read_all(&list.stdout) {
+    let own = |file: &Path| programs.is_own(file) || file.starts_with(&repository.toplevel);
+    let objection = match Setting::read_all(&list.stdout, own) {
         None => Some("its configuration cannot be read".to_owned()),
         Some(_) if !here.starts_with(&repository.toplevel) => {
             Some("its work tree is elsewhere".to_owned())
@@ -162,14 +165,16 @@ impl Repository {
 
 /// One line of `git config --list`.
 struct Setting<'o> {
-    scope: &'o [u8],
+    /// Whoever wrote the repository, or the model, may have set it.
+    of_repository: bool,
     origin: &'o [u8],
     key: &'o [u8],
     value: Option<&'o [u8]>,
 }
 
 impl<'o> Setting<'o> {
-    fn read_all(printed: &'o [u8]) -> Option<Vec<Self>> {
+    /// `own` says whether a file is in the workspace.
+    fn read_all(printed: &'o [u8], own: impl Fn(&Path) -> bool) -> Option<Vec<Self>> {
         if printed.is_empty() {
             return Some(Vec::new());
         }
@@ -182,8 +187,10 @@ impl<'o> Setting<'o> {
                 return None;
             };
             let end = setting.iter().position(|byte| *byte == b'\n');
+            // What the person, the system and this program say is not held against the repository.
+            let of_others = matches!(scope, b"system" | b"global" | b"command");
             Some(Self {
-                scope,
+                of_repository: !of_others || is_included(origin, &own),
                 origin,
                 key: end.map_or(setting, |end| &setting[..end]),
                 value: end.map(|end| &setting[end + 1..]),
@@ -192,13 +199,8 @@ impl<'o> Setting<'o> {
         settings.collect()
     }
 
-    /// What the person, the system and this program say is not held against the repository.
-    fn is_of_repository(&self) -> bool {
-        !matches!(self.scope, b"system" | b"global" | b"command")
-    }
-
     fn objection(&self) -> Option<String> {
-        if !self.is_of_repository() {
+        if !self.of_repository {
             return None;
         }
         let key = String::from_utf8_lossy(self.key);
@@ -208,6 +210,18 @@ impl<'o> Setting<'o> {
             format!("the repository's configuration sets `{key}`")
         })
     }
+}
+
+/// Whether the person's configuration takes in a file of the workspace, which others can write. Its own file is protected,
+/// and counts as the person's wherever it is.
+fn is_included(origin: &[u8], own: impl Fn(&Path) -> bool) -> bool {
+    let Some(path) = origin.strip_prefix(b"file:") else {
+        return false;
+    };
+    let path = Path::new(OsStr::from_bytes(path));
+    let protected = path.ends_with(".gitconfig") || path.ends_with(".config/git/config");
+    let real = path.canonicalize();
+    !protected && real.map_or(true, |real| own(&real))
 }
 
 /// The files outside of the repository that git reads.
@@ -220,10 +234,7 @@ fn reads(settings: &[Setting<'_>]) -> Vec<PathBuf> {
         .iter()
         .flat_map(|own| ["ignore", "attributes"].map(|name| own.join("git").join(name)))
         .collect();
-    for setting in settings
-        .iter()
-        .filter(|setting| !setting.is_of_repository())
-    {
+    for setting in settings.iter().filter(|setting| !setting.of_repository) {
         let origin = setting.origin.strip_prefix(b"file:");
         files.extend(origin.map(|path| PathBuf::from(OsStr::from_bytes(path))));
         if matches!(

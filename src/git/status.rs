@@ -83,15 +83,13 @@ impl Asked {
                 return Said::without_branch(&format!("- Git: not asked, because {why}"));
             }
         };
-        let status = match looked.objection {
-            Some(why) => format!("not asked for, because {why}"),
-            None => match timeout_at(until, &mut changes).await {
-                Ok(Ok(Some(changes))) => changes,
-                Ok(_) | Err(_) => {
-                    changes.abort();
-                    "not known yet".to_owned()
-                }
-            },
+        let status = if let Some(why) = looked.objection {
+            format!("not asked for, because {why}")
+        } else if let Ok(Ok(Some(known))) = timeout_at(until, &mut changes).await {
+            known
+        } else {
+            changes.abort();
+            "not known yet".to_owned()
         };
         Said {
             lines: format!("- Git branch: {branch}\n- Git status: {status}"),

@@ -80,6 +80,11 @@ impl Programs {
         self.git.get_or_init(|| self.named("git")).as_deref()
     }
 
+    /// Whether a path without links lies in the workspace or an additional directory.
+    pub fn is_own(&self, path: &Path) -> bool {
+        is_in(path, &self.own)
+    }
+
     /// Where a program is.
     pub fn named(&self, name: &str) -> Option<PathBuf> {
         std::env::split_paths(&self.path).find_map(|directory| {
@@ -87,7 +92,7 @@ impl Programs {
             let runs = access(&file, Access::EXEC_OK).is_ok() && file.is_file();
             // It may be a link to what the workspace has built.
             let real = file.canonicalize().ok().filter(|_| runs)?;
-            (!is_in(&real, &self.own)).then_some(file)
+            (!self.is_own(&real)).then_some(file)
         })
     }
 }

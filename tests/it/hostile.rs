@@ -98,7 +98,7 @@ fn submodule(program: &Program, evil: &Path) {
 fn opens_harmlessly(
     program: &Program,
     directory: &Path,
-    path: Option<&str>,
+    variables: &[(&str, &str)],
     canary: &Path,
 ) -> String {
     let calls: Vec<_> = LOOKING
@@ -120,10 +120,8 @@ fn opens_harmlessly(
     ]);
     command
         .current_dir(directory)
-        .env("ANTHROPIC_API_KEY", "sk-secret-a");
-    if let Some(path) = path {
-        command.env("PATH", path);
-    }
+        .env("ANTHROPIC_API_KEY", "sk-secret-a")
+        .envs(variables.iter().copied());
     let output = finish(command.spawn().expect("the program starts"));
     assert_eq!(output.code, Some(0), "{output:?}");
     assert!(!canary.exists(), "{output:?}");
@@ -139,7 +137,7 @@ fn repository_is_harmless(below: &str, prepare: impl FnOnce(&Program, &Path)) ->
     let (evil, canary) = evil(&program);
     prepare(&program, &evil);
     let _ = std::fs::remove_file(&canary);
-    opens_harmlessly(&program, &program.path(below), None, &canary)
+    opens_harmlessly(&program, &program.path(below), &[], &canary)
 }
 
 #[test]
@@ -233,6 +231,26 @@ fn a2h_a_submodule_of_the_past_is_not_entered() {
     });
 }
 
+#[test]
+fn a2_a_configuration_of_the_person_that_lies_in_the_workspace_is_not_obeyed_unasked() {
+    let program = Program::new();
+    repository(&program);
+    let (evil, canary) = evil(&program);
+    let text = format!("[filter \"x\"]\n\tclean = {}\n", evil.display());
+    let shared = program.put("shared/git/config", text);
+    let include = format!("[include]\n\tpath = {}\n", shared.display());
+    let home = program.workspace().with_file_name(".gitconfig");
+    std::fs::write(&home, include).expect("written");
+    let root = program.workspace();
+    let results = opens_harmlessly(&program, &root, &[], &canary);
+    assert!(results.contains("sets `filter.x.clean`"), "{results}");
+
+    std::fs::remove_file(home).expect("removed");
+    let relative = [("XDG_CONFIG_HOME", "shared")];
+    let results = opens_harmlessly(&program, &root, &relative, &canary);
+    assert!(results.contains("modified:   a.txt"), "{results}");
+}
+
 /// A workspace with a `git`, a `bash` and an `ls` of its own, and a `PATH` that leads there first.
 fn path_is_harmless(path: &str) {
     let program = Program::new();
@@ -252,7 +270,7 @@ fn path_is_harmless(path: &str) {
         .replace("WORK", &root.display().to_string())
         .replace("LINKED", &linked.display().to_string())
         .replace("USUAL", &usual);
-    let results = opens_harmlessly(&program, &root, Some(&path), &canary);
+    let results = opens_harmlessly(&program, &root, &[("PATH", &path)], &canary);
     assert!(results.contains("modified:   a.txt"), "{path}: {results}");
     assert!(results.contains("node_modules"), "{path}: {results}");
     let mut doctor = program.command(&["doctor"]);

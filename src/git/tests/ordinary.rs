@@ -83,6 +83,16 @@ async fn a_repository_without_a_work_tree_is_asked_about_and_none_at_all_is_not(
 }
 
 #[tokio::test]
+async fn a_work_tree_of_a_repository_that_is_kept_apart_is_ordinary() {
+    let scene = Scene::new();
+    scene.git(&["clone", "-q", "--bare", ".", "../apart"]);
+    let apart = scene.root.with_file_name("apart");
+    scene.git_in(&apart, &["worktree", "add", "-q", "../tree", "main"]);
+    assert_eq!(scene.look_in("../tree").await.objection, None);
+    assert!(scene.look_in("../apart").await.objection.is_some());
+}
+
+#[tokio::test]
 async fn what_nobody_has_looked_at_is_asked_about() {
     use crate::permissions::{Links, RealLinks, Remembered};
     assert!(RealLinks.repository_starts(Path::new("/")).is_some());

@@ -17,7 +17,7 @@ use super::capture::Capture;
 use super::group::Group;
 use super::groups::Groups;
 use super::stragglers;
-use crate::git::environment::{harmless, steers};
+use crate::git::environment::{harmless, misleads, steers};
 use crate::tools::{Environment, Progress, ToolCx};
 
 /// How long a command has to end by itself once it was told to.
@@ -287,10 +287,12 @@ impl Shell {
 /// Leaves nothing to a command that makes it start what is in the workspace, or that leads git to another repository or
 /// configuration than was looked at.
 fn make_harmless(process: &mut tokio::process::Command, env: &Environment) {
-    let own = std::env::vars_os().map(|(name, _)| name);
-    let more = env.variables.more.keys().map(Into::into);
-    for name in own.chain(more).filter(|name| steers(name)) {
-        process.env_remove(name);
+    let more = env.variables.more.iter();
+    let more = more.map(|(name, value)| (name.into(), value.into()));
+    for (name, value) in std::env::vars_os().chain(more) {
+        if steers(&name) || misleads(&name, &value) {
+            process.env_remove(name);
+        }
     }
     process.envs(harmless()).env("PATH", env.programs.path());
 }
