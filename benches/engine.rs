@@ -22,7 +22,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use agent_tui::agent::{self, limits::Limits};
 use agent_tui::executor::{Asking, Context, Places, Policy};
+use agent_tui::git::Git;
 use agent_tui::permissions::Rules;
+use agent_tui::process::Programs;
 use agent_tui::protocol::{AgentEvent, Block, Command as Ask, Mode, SessionId, TurnEvent};
 use agent_tui::provider::script::Script;
 use agent_tui::provider::{Decoder, anthropic, retry, sse};
@@ -184,6 +186,7 @@ fn cost_of_a_turn() -> Figure {
 }
 
 async fn run_script(home: &Path, script: &Path) -> Duration {
+    let programs = Arc::new(Programs::find([home]));
     let env = Environment {
         workspace: home.to_owned(),
         additional: Vec::new(),
@@ -195,6 +198,8 @@ async fn run_script(home: &Path, script: &Path) -> Duration {
         home: home.to_owned(),
         unasked: agent_tui::config::Unasked::Auto,
         ground: std::sync::OnceLock::new(),
+        git: Git::new(programs.clone()),
+        programs,
     };
     let registry = Registry::built_in();
     let tools = registry.definitions(&DescribeCx::default());

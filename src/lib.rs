@@ -17,9 +17,11 @@
 pub mod protocol;
 
 pub mod config;
+pub mod permissions;
 pub mod process;
 
-pub mod permissions;
+pub mod git;
+
 pub mod provider;
 pub mod session;
 pub mod tools;

@@ -88,7 +88,9 @@ impl Rig {
     pub fn hooked(answers: impl IntoIterator<Item = Vec<Block>>, hooks: Vec<Hook>) -> Self {
         let scratch = Scratch::new();
         let session = SessionId("s".into());
-        let mut runner = Runner::new(hooks, &scratch.root, session, Path::new("/log.jsonl"));
+        let programs = scratch.cx.env.programs.clone();
+        let log = Path::new("/log.jsonl");
+        let mut runner = Runner::new(hooks, &scratch.root, session, log, programs);
         runner.idle_after = Duration::from_millis(20);
         Self::in_scratch(scratch, answers, Limits::default(), Some(runner))
     }

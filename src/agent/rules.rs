@@ -4,6 +4,8 @@
 
 use std::path::PathBuf;
 
+use serde_json::Value;
+
 use super::driver::Agent;
 use crate::permissions::Store;
 use crate::permissions::store::SaveError;
@@ -18,14 +20,21 @@ impl Agent {
             }
             RulesCommand::Add { list, rule } => self.add_rule(list, rule.trim()),
             RulesCommand::Remove(rule) => self.remove_rule(&rule),
-            RulesCommand::Test { tool, input } => {
-                let told = match self.context.judge(&tool, &input) {
-                    Some(verdict) => format!("{tool}: {}", verdict.in_short()),
-                    None => format!("there is no tool {tool}; /tools shows them"),
-                };
-                self.journal.tell_agent(AgentEvent::Reply(told));
-            }
+            RulesCommand::Test { tool, input } => self.test(tool, input),
         }
+    }
+
+    /// Says what would be decided about a call. Meanwhile the agent goes on: git may have to be asked.
+    fn test(&self, tool: String, input: Value) {
+        let (context, outbox) = (self.context.clone(), self.outbox.clone());
+        tokio::spawn(async move {
+            let told = match context.judge(&tool, &input).await {
+                Some(verdict) => format!("{tool}: {}", verdict.in_short()),
+                None => format!("there is no tool {tool}; /tools shows them"),
+            };
+            // A reader that is gone cannot be told.
+            let _ = outbox.send(AgentEvent::Reply(told)).await;
+        });
     }
 
     fn add_rule(&mut self, list: RuleList, rule: &str) {

@@ -38,10 +38,11 @@ fn add(list: RuleList, rule: &str) -> RulesCommand {
     RulesCommand::Add { list, rule }
 }
 
-fn decision(rig: &Rig, command: &str) -> Decision {
+async fn decision(rig: &Rig, command: &str) -> Decision {
     let input = json!({ "command": command });
     rig.context
         .judge("Bash", &input)
+        .await
         .expect("Bash is there")
         .decision
 }
@@ -49,12 +50,12 @@ fn decision(rig: &Rig, command: &str) -> Decision {
 #[tokio::test]
 async fn a_rule_that_is_added_counts_at_once_and_is_kept() {
     let mut rig = Rig::new([]);
-    assert_eq!(decision(&rig, "touch x"), Decision::Ask);
+    assert_eq!(decision(&rig, "touch x").await, Decision::Ask);
     let said = answer(&mut rig, add(RuleList::Allow, "Bash(touch:*)")).await;
     assert_eq!(said, format!("allow Bash(touch:*): in {FILE} from now on"));
-    assert_eq!(decision(&rig, "touch x"), Decision::Allow);
+    assert_eq!(decision(&rig, "touch x").await, Decision::Allow);
     answer(&mut rig, add(RuleList::Deny, "Bash(touch y)")).await;
-    assert_eq!(decision(&rig, "touch y"), Decision::Deny);
+    assert_eq!(decision(&rig, "touch y").await, Decision::Deny);
     let kept = std::fs::read_to_string(rig.scratch.root.join(FILE)).expect("written");
     let kept: serde_json::Value = serde_json::from_str(&kept).expect("JSON");
     let lists = json!({ "allow": ["Bash(touch:*)"], "deny": ["Bash(touch y)"] });
@@ -73,7 +74,7 @@ async fn a_rule_that_is_removed_counts_no_more_and_leaves_its_file() {
     let gone = rule(RuleList::Deny, "Bash(touch y)", FILE);
     let said = answer(&mut rig, RulesCommand::Remove(gone.clone())).await;
     assert_eq!(said, format!("deny Bash(touch y): removed from {FILE}"));
-    assert_eq!(decision(&rig, "touch y"), Decision::Ask);
+    assert_eq!(decision(&rig, "touch y").await, Decision::Ask);
     assert_eq!(listed(&mut rig).await, []);
     let kept = std::fs::read_to_string(rig.scratch.root.join(FILE)).expect("written");
     assert!(!kept.contains("touch"), "{kept}");
@@ -95,7 +96,7 @@ async fn a_rule_of_a_flag_is_removed_for_this_run() {
         said,
         "allow Bash(touch:*): removed from --allow, until the program ends"
     );
-    assert_eq!(decision(&rig, "touch x"), Decision::Ask);
+    assert_eq!(decision(&rig, "touch x").await, Decision::Ask);
 }
 
 #[tokio::test]

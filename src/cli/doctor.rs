@@ -98,9 +98,10 @@ fn look(args: &Args) -> Result<(Vec<Finding>, bool), UsageError> {
     ));
     findings.extend(project::hooks(&place));
     findings.extend(project::trust(args, &place));
+    let programs = place.programs(args);
     launch::this_thread()?.block_on(async {
         findings.push(model(args, &place).await);
-        findings.extend(machine::programs().await);
+        findings.extend(machine::programs(&programs).await);
     });
     findings.extend(machine::terminal(|name| std::env::var(name).ok()));
     Ok((findings, broken))

@@ -38,7 +38,8 @@ pub fn run(args: &Args, command: &HooksCommand) -> Result<u8, UsageError> {
     }
     let occasion = Occasion::sample(event, tool).overlaid(fields);
     let transcript = place.dirs.sessions().join("example.jsonl");
-    let Some(runner) = place.hooks(&SessionId("example".to_owned()), &transcript) else {
+    let session = SessionId("example".to_owned());
+    let Some(runner) = place.hooks(&session, &transcript, &place.programs(args)) else {
         print_line("no hooks are configured");
         return Ok(0);
     };

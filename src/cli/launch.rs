@@ -10,15 +10,17 @@ use super::args::Args;
 use super::place::{Audience, Place};
 use super::reload;
 use super::{UsageError, prompt, session};
-use crate::agent::context::{Git, Surroundings, system_prompt};
+use crate::agent::context::{Surroundings, system_prompt};
 use crate::agent::{self, limits};
 use crate::config::Settings;
 use crate::config::dirs::create_private_dir;
 use crate::config::settings::Price;
 use crate::executor::{self, Asking, Context};
+use crate::git::{self, Git};
 use crate::headless;
 use crate::hooks::occasion::Source;
 use crate::permissions::Store;
+use crate::process::Programs;
 use crate::protocol;
 use crate::provider::builtin::Builtin;
 use crate::provider::choose::{self, Choice, Wanted, Wish};
@@ -78,8 +80,9 @@ pub(super) async fn setup(
     asking: Asking,
     fresh: Source,
 ) -> Result<agent::Setup, UsageError> {
+    let programs = place.programs(args);
     // Git takes its time; the rest is done meanwhile.
-    let git = Git::ask(&place.workspace);
+    let git = git::status::ask(&programs, &place.workspace);
     let Choice {
         provider, model, ..
     } = choose(args, &place.settings, asking).await?;
@@ -101,7 +104,8 @@ pub(super) async fn setup(
     let tools = registry.definitions(&about);
     let preparing = registry.clone();
     tokio::task::spawn_blocking(move || preparing.prepare());
-    let env = Arc::new(environment(args, &place, results_dir));
+    let hooks = place.hooks(&session.id, session.log.path(), &programs);
+    let env = Arc::new(environment(args, &place, results_dir, programs));
     let (rules, mode) = (place.settings.rules.clone(), place.mode(args));
     let mut context = Context::new(registry, rules, mode, asking, place.places(args), env);
     context.interrupt_overrides = place
@@ -111,7 +115,7 @@ pub(super) async fn setup(
         .into_iter()
         .collect();
     context.store = Some(Store::new(&place.dirs.data, &place.workspace));
-    context.hooks = place.hooks(&session.id, session.log.path());
+    context.hooks = hooks;
     context.live = Some(reload::live(args, &place));
     if let Some(cwd) = session.cwd {
         context.set_cwd(cwd);
@@ -125,14 +129,15 @@ pub(super) async fn setup(
     let _ = log.write(begun);
     let settings = &place.settings;
     let price = settings.prices.get(&model);
+    let git = git.hear().await;
     Ok(agent::Setup {
-        branch: git.branch(),
         context_window: settings.context_window.or_else(|| context_window(&model)),
         price: price.map(|price| protocol::Price {
             input: price.input,
             output: price.output,
         }),
-        system: system_prompt(&around, git).await,
+        system: system_prompt(&around, &git.lines),
+        branch: git.branch,
         limits: limits(args, settings, &model, asking),
         policy: policy(settings),
         retry: retry::Policy {
@@ -202,7 +207,12 @@ fn real(directory: PathBuf) -> PathBuf {
     made.unwrap_or(directory)
 }
 
-fn environment(args: &Args, place: &Place, results_dir: PathBuf) -> Environment {
+fn environment(
+    args: &Args,
+    place: &Place,
+    results_dir: PathBuf,
+    programs: Arc<Programs>,
+) -> Environment {
     let places = place.places(args);
     let additional = places.additional;
     Environment {
@@ -222,6 +232,8 @@ fn environment(args: &Args, place: &Place, results_dir: PathBuf) -> Environment 
         home: places.home,
         unasked: place.settings.unasked.unwrap_or_default(),
         ground: OnceLock::new(),
+        git: Git::new(programs.clone()),
+        programs,
     }
 }
 

@@ -3,9 +3,11 @@
 use std::io::{self, BufRead};
 
 use super::args::{Args, PermissionsCommand};
+use super::launch::this_thread;
 use super::place::{Audience, Place};
 use super::{UsageError, print_line};
-use crate::permissions::{Asked, RealLinks, World, check, decide};
+use crate::git::Git;
+use crate::permissions::{Asked, Remembered, World, check, decide};
 
 pub fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, UsageError> {
     match command {
@@ -46,6 +48,7 @@ pub fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, UsageError> 
                 .or(place.settings.mode)
                 .unwrap_or_default();
             let places = place.places(args);
+            let links = Remembered::default();
             let world = World {
                 cwd: cwd.clone().unwrap_or(places.workspace),
                 home: places.home,
@@ -54,9 +57,13 @@ pub fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, UsageError> 
                 config_dir: places.config_dir,
                 data_dir: places.data_dir,
                 protected_files: places.protected_files,
-                links: &RealLinks,
+                links: &links,
             };
-            let verdict = decide(&asked, &place.settings.rules, mode, &world);
+            let git = Git::new(place.programs(args));
+            let deciding = git.deciding(&links, || {
+                decide(&asked, &place.settings.rules, mode, &world)
+            });
+            let verdict = this_thread()?.block_on(deciding);
             print_line(&check::answer(&verdict).to_string());
             Ok(0)
         }

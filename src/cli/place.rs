@@ -1,6 +1,7 @@
 //! Where the program runs, and what the settings and flags say there.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::UsageError;
 use super::args::Args;
@@ -12,6 +13,7 @@ use crate::config::{Dirs, Settings};
 use crate::executor::Places;
 use crate::hooks::{Runner, scripts};
 use crate::permissions::{RuleList, Source, Store};
+use crate::process::Programs;
 use crate::protocol::{Mode, SessionId};
 use crate::tools::DescribeCx;
 use crate::tools::registry::{Offer, Registry};
@@ -176,7 +178,12 @@ impl Place {
     }
 
     /// The hooks of a session, if there are any.
-    pub fn hooks(&self, session: &SessionId, transcript: &Path) -> Option<Runner> {
+    pub fn hooks(
+        &self,
+        session: &SessionId,
+        transcript: &Path,
+        programs: &Arc<Programs>,
+    ) -> Option<Runner> {
         let Settings {
             hooks,
             disable_all_hooks,
@@ -185,7 +192,13 @@ impl Place {
         if hooks.is_empty() || *disable_all_hooks == Some(true) {
             return None;
         }
-        let runner = Runner::new(hooks.clone(), &self.workspace, session.clone(), transcript);
+        let runner = Runner::new(
+            hooks.clone(),
+            &self.workspace,
+            session.clone(),
+            transcript,
+            programs.clone(),
+        );
         Some(runner)
     }
 
@@ -217,6 +230,17 @@ impl Place {
             denied,
             about: self.describe(args),
         })
+    }
+
+    /// The programs of the machine, none of which is in the workspace.
+    pub fn programs(&self, args: &Args) -> Arc<Programs> {
+        let Places {
+            workspace,
+            additional,
+            ..
+        } = self.places(args);
+        let own = std::iter::once(&workspace).chain(&additional);
+        Arc::new(Programs::find(own.map(PathBuf::as_path)))
     }
 
     pub fn places(&self, args: &Args) -> Places {

@@ -11,8 +11,8 @@ use crate::config::Unasked;
 use crate::config::files::Files;
 use crate::hooks::{Runner, Scene};
 use crate::permissions::{
-    Asked, Cause, Decision, Links, RealLinks, Rule, RuleList, Rules, Source, Store, Verdict,
-    Warning, World, decide,
+    Asked, Cause, Decision, Links, RealLinks, Remembered, Rule, RuleList, Rules, Source, Store,
+    Verdict, Warning, World, decide,
 };
 use crate::process::sandbox;
 use crate::protocol::{InterruptBehavior, KnownRule, Mode};
@@ -183,7 +183,7 @@ impl Context {
     }
 
     /// What would be decided about a call; `None` if there is no such tool.
-    pub fn judge(&self, tool: &str, input: &Value) -> Option<Verdict> {
+    pub async fn judge(&self, tool: &str, input: &Value) -> Option<Verdict> {
         let found = self.registry.find(tool)?;
         let asked = Asked {
             tool,
@@ -192,7 +192,9 @@ impl Context {
             read_only: found.facts(input).read_only,
         };
         let Stance { mode, rules } = self.stance();
-        Some(self.unless_unheld(decide(&asked, &rules, mode, &self.world())))
+        let links = Remembered::default();
+        let deciding = || decide(&asked, &rules, mode, &self.world_with(&links));
+        Some(self.unless_unheld(self.env.git.deciding(&links, deciding).await))
     }
 
     /// What no person was to be asked about is asked about where the kernel should hold it, and cannot.

@@ -101,8 +101,7 @@ impl Line {
         let stance = self.context.stance();
         let both = async {
             // The hooks are polled first, and so run while the rules are looked at.
-            let (answer, verdict) =
-                tokio::join!(biased; asking, async { self.judge(call, tool, &stance) });
+            let (answer, verdict) = tokio::join!(biased; asking, self.judge(call, tool, &stance));
             Ok((answer, verdict))
         };
         let (answer, verdict) = self.unless_cancelled(call, both).await?;

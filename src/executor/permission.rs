@@ -170,14 +170,22 @@ impl Line {
         let stance = self.context.stance();
         let judged = match &heard.judged {
             Some(judged) if judged.still_holds(&stance) => judged.verdict.clone(),
-            Some(_) | None => self.judge(call, tool, &stance),
+            Some(_) | None => self.judge(call, tool, &stance).await,
         };
         conclude(judged, heard.word.as_ref(), stance.mode)
     }
 
-    pub(super) fn judge(&self, call: &ToolCall, tool: &dyn AnyTool, stance: &Stance) -> Verdict {
-        let world = self.world();
-        let judged = judge(&asked(call, tool), &stance.rules, stance.mode, &world);
+    /// What the rules and the classifier say. A repository on which that depends is looked at each time: it may have
+    /// changed while the person was asked.
+    pub(super) async fn judge(
+        &self,
+        call: &ToolCall,
+        tool: &dyn AnyTool,
+        stance: &Stance,
+    ) -> Verdict {
+        let asked = asked(call, tool);
+        let judging = || judge(&asked, &stance.rules, stance.mode, &self.world());
+        let judged = self.context.env.git.deciding(&self.links, judging).await;
         self.context.unless_unheld(judged)
     }
 

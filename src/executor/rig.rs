@@ -280,7 +280,9 @@ impl Rig {
         if !setting.hooks.is_empty() {
             let session = SessionId("s".to_owned());
             let log = Path::new("/log.jsonl");
-            context.hooks = Some(Runner::new(setting.hooks, &scratch.root, session, log));
+            let programs = scratch.cx.env.programs.clone();
+            let runner = Runner::new(setting.hooks, &scratch.root, session, log, programs);
+            context.hooks = Some(runner);
         }
         let overrides = setting.overrides.into_iter();
         context.interrupt_overrides = overrides

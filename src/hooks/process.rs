@@ -14,6 +14,7 @@ use tokio::process::ChildStdin;
 use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
+use crate::process::Programs;
 use crate::tools::Variables;
 use crate::tools::bash::group::Group;
 use crate::tools::bash::shell::{self, DRAIN, how_it_ended, read_some};
@@ -47,11 +48,11 @@ pub enum Ended {
     NotStarted(String),
 }
 
-/// Runs a command in `project`, with `input` on its stdin, until it ends, its time is over or it is cancelled.
+/// Runs a command in a project, with `input` on its stdin, until it ends, its time is over or it is cancelled.
 pub async fn run(
     command: &str,
     limit: Duration,
-    project: &Path,
+    (programs, project): (&Programs, &Path),
     input: &[u8],
     cancel: &CancellationToken,
 ) -> Ran {
@@ -65,7 +66,7 @@ pub async fn run(
     if cancel.is_cancelled() {
         return ran;
     }
-    match Process::start(command, project) {
+    match Process::start(command, programs, project) {
         Ok(mut process) => {
             let deadline = begun + limit;
             ran.ended = tokio::select! {
@@ -98,11 +99,13 @@ struct Stream {
 }
 
 impl Process {
-    fn start(command: &str, project: &Path) -> io::Result<Self> {
+    /// The shell is the machine's own; the command in it finds the person's `PATH`, since it is the person's.
+    fn start(command: &str, programs: &Programs, project: &Path) -> io::Result<Self> {
         let (stdout, to_stdout) = io::pipe()?;
         let (stderr, to_stderr) = io::pipe()?;
-        let mut process = tokio::process::Command::new("bash");
+        let mut process = tokio::process::Command::new(programs.bash()?);
         process
+            .arg0("bash")
             .arg("-c")
             .arg(command)
             .current_dir(project)

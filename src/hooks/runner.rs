@@ -1,6 +1,7 @@
 //! Runs all hooks of an event side by side, and puts together what they say.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -14,6 +15,7 @@ use super::event::Event;
 use super::occasion::Occasion;
 use super::process::{self, Ran};
 use super::said::Said;
+use crate::process::Programs;
 use crate::protocol::{Mode, SessionId};
 
 /// How long nothing happens before the person is told that she is waited for.
@@ -24,6 +26,8 @@ const LAST_WORDS: Duration = Duration::from_millis(700);
 /// The hooks of a session.
 pub struct Runner {
     hooks: Vec<Hook>,
+    /// Where bash is.
+    programs: Arc<Programs>,
     project: PathBuf,
     session: SessionId,
     transcript: PathBuf,
@@ -57,8 +61,15 @@ pub enum Pass<'g> {
 }
 
 impl Runner {
-    pub fn new(hooks: Vec<Hook>, project: &Path, session: SessionId, transcript: &Path) -> Self {
+    pub fn new(
+        hooks: Vec<Hook>,
+        project: &Path,
+        session: SessionId,
+        transcript: &Path,
+        programs: Arc<Programs>,
+    ) -> Self {
         Self {
+            programs,
             hooks,
             project: project.to_owned(),
             session,
@@ -129,7 +140,8 @@ impl Runner {
                 Event::SessionEnd => hook.timeout.min(LAST_WORDS),
                 _ => hook.timeout,
             };
-            let ran = process::run(&hook.command, limit, &self.project, input, cancel).await;
+            let place = (self.programs.as_ref(), self.project.as_path());
+            let ran = process::run(&hook.command, limit, place, input, cancel).await;
             let said = Said::by(occasion.event, &ran);
             Told { hook, ran, said }
         });

@@ -16,7 +16,6 @@ mod offer;
 mod path;
 mod pattern;
 mod protected;
-pub mod repository;
 pub mod rule;
 mod search;
 pub mod store;

@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs::ReadDir;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
-
-use super::repository;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A look at more entries of directories than this takes too long.
 const MOST_ENTRIES: usize = 20_000;
@@ -27,7 +25,7 @@ pub struct World<'a> {
     pub links: &'a dyn Links,
 }
 
-/// What a decision asks of the disk: where a symbolic link points, and what a repository would start.
+/// What a decision asks of the machine: where a symbolic link points, and what a repository would start.
 pub trait Links {
     /// The target of the link at `path`, as written in it; `None` when `path` is no link.
     fn target(&self, path: &Path) -> Option<PathBuf>;
@@ -57,11 +55,13 @@ pub trait Links {
         Some(false)
     }
 
-    /// Why git, run in `directory`, would start a program of the repository there; `None` if it would not.
-    fn repository_starts(&self, _directory: &Path) -> Option<String> {
-        None
-    }
+    /// Why git, run in `directory`, may start a program of the repository there; `None` if it does not. Nothing here can
+    /// find that out: it is known, or a reason to ask.
+    fn repository_starts(&self, directory: &Path) -> Option<String>;
 }
+
+/// Why git is asked about where nobody has looked at the repository.
+const NOT_LOOKED_AT: &str = "nobody has looked at the repository";
 
 /// A world without links.
 pub struct NoLinks;
@@ -70,12 +70,50 @@ pub struct NoLinks;
 pub struct RealLinks;
 
 /// The links of this machine as they were when they were first asked about: whoever asks again gets the same answer.
+/// What it is told about repositories it remembers, too, and which one it was asked about in vain.
 #[derive(Debug, Default)]
-pub struct Remembered(Mutex<HashMap<PathBuf, Option<PathBuf>>>);
+pub struct Remembered {
+    links: Mutex<HashMap<PathBuf, Option<PathBuf>>>,
+    repositories: Mutex<HashMap<PathBuf, Known>>,
+}
+
+/// What is known about the repository around a directory.
+#[derive(Debug, Clone)]
+enum Known {
+    /// Somebody has asked about it.
+    Wanted,
+    /// Why git may start a program there, if it may.
+    Looked(Option<String>),
+}
+
+impl Remembered {
+    /// A directory about whose repository a decision has asked, and nobody has looked.
+    pub fn unknown_repository(&self) -> Option<PathBuf> {
+        let repositories = self.repositories();
+        let mut unknown = repositories
+            .iter()
+            .filter_map(|(directory, known)| matches!(known, Known::Wanted).then_some(directory));
+        unknown.next().cloned()
+    }
+
+    /// What a look has found: why git may start a program there, if it may.
+    pub fn answer_repository(&self, directory: PathBuf, starts: Option<String>) {
+        self.repositories().insert(directory, Known::Looked(starts));
+    }
+
+    pub fn forget_repositories(&self) {
+        self.repositories().clear();
+    }
+
+    fn repositories(&self) -> MutexGuard<'_, HashMap<PathBuf, Known>> {
+        let repositories = self.repositories.lock();
+        repositories.unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl Links for Remembered {
     fn target(&self, path: &Path) -> Option<PathBuf> {
-        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || self.links.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(target) = known().get(path) {
             return target.clone();
         }
@@ -106,7 +144,12 @@ impl Links for Remembered {
     }
 
     fn repository_starts(&self, directory: &Path) -> Option<String> {
-        repository::starts(directory)
+        let mut repositories = self.repositories();
+        let known = repositories.entry(directory.to_owned());
+        match known.or_insert(Known::Wanted) {
+            Known::Wanted => Some(NOT_LOOKED_AT.to_owned()),
+            Known::Looked(starts) => starts.clone(),
+        }
     }
 }
 
@@ -122,6 +165,10 @@ impl Links for NoLinks {
         _wanted: &dyn Fn(usize, &str) -> bool,
     ) -> Option<Vec<String>> {
         Some(Vec::new())
+    }
+
+    fn repository_starts(&self, _directory: &Path) -> Option<String> {
+        None
     }
 }
 
@@ -199,8 +246,8 @@ impl Links for RealLinks {
         Some(false)
     }
 
-    fn repository_starts(&self, directory: &Path) -> Option<String> {
-        repository::starts(directory)
+    fn repository_starts(&self, _directory: &Path) -> Option<String> {
+        Some(NOT_LOOKED_AT.to_owned())
     }
 }
 
@@ -246,6 +293,11 @@ impl Links for BTreeMap<PathBuf, PathBuf> {
             fits.then(|| names.join("/"))
         };
         Some(self.keys().filter_map(below).collect())
+    }
+
+    /// A world that is written down has a repository that starts nothing.
+    fn repository_starts(&self, _directory: &Path) -> Option<String> {
+        None
     }
 }
 

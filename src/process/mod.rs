@@ -1,3 +1,6 @@
-//! How programs are started: what holds a command that nobody was asked about.
+//! How programs are found and started, for tools, hooks, git and the program's own checks alike.
 
+pub mod programs;
 pub mod sandbox;
+
+pub use programs::Programs;

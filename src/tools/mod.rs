@@ -30,8 +30,9 @@ use tokio_util::sync::CancellationToken;
 
 use self::off_limits::OffLimits;
 use crate::config::Unasked;
+use crate::git::Git;
 use crate::permissions::Grant;
-use crate::process::sandbox;
+use crate::process::{Programs, sandbox};
 use crate::protocol::{CallId, FileDiff, InterruptBehavior, Level, ResultBlock};
 
 /// What is fixed about a tool.
@@ -189,6 +190,9 @@ pub struct Environment {
     pub groups: bash::groups::Groups,
     /// What the commands of tools find in their environment.
     pub variables: Variables,
+    /// Where the programs are that are started.
+    pub programs: Arc<Programs>,
+    pub git: Git,
     pub home: PathBuf,
     /// Whether the kernel holds commands that nobody was asked about.
     pub unasked: Unasked,

@@ -5,6 +5,7 @@ mod support;
 mod conversation;
 mod headless;
 mod hooks;
+mod hostile;
 mod picture;
 mod resume;
 mod retries;

@@ -50,6 +50,36 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "process",
+        &[
+            "ratatui",
+            "crate::agent",
+            "crate::app",
+            "crate::cli",
+            "crate::executor",
+            "crate::git",
+            "crate::hooks",
+            "crate::permissions",
+            "crate::runtime",
+            "crate::tools",
+            "crate::ui",
+        ],
+    ),
+    (
+        "git",
+        &[
+            "ratatui",
+            "crate::agent",
+            "crate::app",
+            "crate::cli",
+            "crate::executor",
+            "crate::hooks",
+            "crate::runtime",
+            "crate::tools",
+            "crate::ui",
+        ],
+    ),
+    (
         "provider",
         &[
             "crate::agent",
@@ -155,6 +185,25 @@ fn nobody_knows_whom_they_should_not() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A name would be looked for in `PATH`, which may lead into the workspace.
+#[test]
+fn a3_no_program_is_started_by_its_name() {
+    for file in sources(&root().join("src")) {
+        let source = std::fs::read_to_string(&file).expect("readable");
+        // Tests start what they like.
+        let is_tests = file.components().any(|part| {
+            let part = part.as_os_str().to_string_lossy();
+            is_test(part.as_ref().as_ref()) || part.ends_with("_tests.rs")
+        });
+        let source = source.split("#[cfg(test)]").next().unwrap_or_default();
+        assert!(
+            is_tests || !source.contains("Command::new(\""),
+            "{} starts a program by its name",
+            file.display()
+        );
+    }
 }
 
 #[test]

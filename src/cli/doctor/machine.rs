@@ -1,12 +1,13 @@
 //! Directories, programs, the terminal.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
 use super::{Finding, Level};
 use crate::config::{Dirs, Unasked};
+use crate::process::Programs;
 use crate::process::sandbox::State;
 
 /// A program that does not say its version by then is not waited for.
@@ -83,8 +84,9 @@ pub fn sandbox(unasked: Unasked, state: &State) -> Finding {
     }
 }
 
-pub async fn programs() -> Vec<Finding> {
+pub async fn programs(programs: &Programs) -> Vec<Finding> {
     const AREA: &str = "programs";
+    let version = |name| version(programs, name);
     let (bash, git, rg) = tokio::join!(version("bash"), version("git"), version("rg"));
     let found = |name: &str, version: Option<String>, missing: Finding| match version {
         Some(version) => Finding::new(AREA, Level::Fine, format!("{name}: {version}")),
@@ -116,8 +118,8 @@ pub async fn programs() -> Vec<Finding> {
 }
 
 /// The first line of what a program says about itself.
-async fn version(name: &str) -> Option<String> {
-    let program = find(name, std::env::var_os("PATH").as_deref())?;
+async fn version(programs: &Programs, name: &str) -> Option<String> {
+    let program = programs.named(name)?;
     let mut command = tokio::process::Command::new(&program);
     // Nothing of the project can have a say in it.
     command
@@ -132,18 +134,6 @@ async fn version(name: &str) -> Option<String> {
     let said = String::from_utf8_lossy(&said);
     let first = said.lines().next().unwrap_or_default().trim().to_owned();
     Some(format!("{first} ({})", program.display()))
-}
-
-/// Where a program is; places that depend on the present directory do not count.
-fn find(name: &str, path: Option<&std::ffi::OsStr>) -> Option<PathBuf> {
-    let standard = std::ffi::OsStr::new("/usr/local/bin:/usr/bin:/bin");
-    let path = path.filter(|path| !path.is_empty()).unwrap_or(standard);
-    let mut places = std::env::split_paths(path).filter(|folder| folder.is_absolute());
-    places.find_map(|folder| {
-        let file = folder.join(name);
-        let runs = rustix::fs::access(&file, rustix::fs::Access::EXEC_OK).is_ok() && file.is_file();
-        runs.then_some(file)
-    })
 }
 
 pub fn terminal(variable: impl Fn(&str) -> Option<String>) -> Vec<Finding> {
@@ -232,17 +222,5 @@ mod tests {
             ("LC_ALL", ""),
         ];
         assert_eq!(levels(&odd), [Level::Warning, Level::Note, Level::Note]);
-    }
-
-    #[test]
-    fn a_program_beside_the_project_is_not_started() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let file = folder.path().join("git");
-        std::fs::write(&file, "").expect("written");
-        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).expect("chmod");
-        let absolute = folder.path().as_os_str();
-        assert_eq!(find("git", Some(absolute)), Some(file));
-        let found = find("git", Some(std::ffi::OsStr::new(".:bin:")));
-        assert_eq!(found, None);
     }
 }

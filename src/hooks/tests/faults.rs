@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use crate::hooks::process::{Ended, Ran, run};
+use crate::process::Programs;
 use crate::tools::files::scratch::Scratch;
 
 const LONG: Duration = Duration::from_secs(30);
@@ -18,7 +19,19 @@ async fn ran(command: &str, limit: Duration, input: &[u8]) -> Ran {
 }
 
 async fn run_in(project: &Path, command: &str, limit: Duration, input: &[u8]) -> Ran {
-    run(command, limit, project, input, &CancellationToken::new()).await
+    let programs = Programs::find([project]);
+    run(
+        command,
+        limit,
+        (&programs, project),
+        input,
+        &CancellationToken::new(),
+    )
+    .await
+}
+
+fn place(scratch: &Scratch) -> (&Programs, &Path) {
+    (&scratch.cx.env.programs, &scratch.root)
 }
 
 fn text(bytes: &[u8]) -> &str {
@@ -167,7 +180,7 @@ async fn a_hook_is_cancelled_with_what_it_is_about() {
     let cancel = CancellationToken::new();
     let ready = scratch.root.join("ready");
     let command = "echo $$ > ready.new; mv ready.new ready; sleep 321";
-    let running = run(command, LONG, &scratch.root, b"", &cancel);
+    let running = run(command, LONG, place(&scratch), b"", &cancel);
     let stopping = async {
         while !ready.exists() {
             tokio::task::yield_now().await;
@@ -184,7 +197,7 @@ async fn one_that_is_cancelled_already_is_not_started() {
     let scratch = Scratch::new();
     let cancel = CancellationToken::new();
     cancel.cancel();
-    let ran = run("touch started", LONG, &scratch.root, b"", &cancel).await;
+    let ran = run("touch started", LONG, place(&scratch), b"", &cancel).await;
     assert_eq!(ran.ended, Ended::Cancelled);
     assert!(!scratch.root.join("started").exists());
 }

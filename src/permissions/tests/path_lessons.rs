@@ -267,6 +267,10 @@ fn a_link_whose_target_is_no_text_is_never_inside() {
         ) -> Option<Vec<String>> {
             None
         }
+
+        fn repository_starts(&self, _directory: &Path) -> Option<String> {
+            None
+        }
     }
     let world = World {
         cwd: "/repo".into(),

@@ -7,6 +7,9 @@ use std::process::Command;
 
 use crate::config::dirs::create_private_dir;
 
+/// Where every system has one: a name would be looked for in `PATH`, which may lead into the workspace.
+const SHELL: &str = "/bin/sh";
+
 /// Returns the draft as it was saved.
 pub fn edit(draft: &str, folder: &Path) -> Result<String, String> {
     edit_with(&command(), draft, folder)
@@ -34,7 +37,7 @@ fn edit_with(editor: &OsString, draft: &str, folder: &Path) -> Result<String, St
     // The variables hold a command with its arguments, for a shell to read.
     let mut script = editor.clone();
     script.push(" \"$1\"");
-    let status = Command::new("sh")
+    let status = Command::new(SHELL)
         .arg("-c")
         .arg(script)
         .arg("sh")

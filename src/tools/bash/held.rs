@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
+use crate::git::environment::{harmless, misleads};
 use crate::permissions::{Cause, Grant, bash as reader};
 use crate::process::sandbox::{self, Besides, Ground, Hold, Policy, Tried};
 use crate::protocol::Mode;
@@ -62,18 +63,22 @@ pub fn hold_for(grant: &Grant) -> Option<Hold> {
 }
 
 impl Held {
+    /// For a command that starts in `cwd`.
     pub fn new(
         hold: Hold,
         command: &str,
-        reads: &[PathBuf],
+        cwd: &Path,
+        grant: &Grant,
         env: &Environment,
     ) -> io::Result<Self> {
         let temporary = TempDir::with_prefix("agent-tui-")?;
         let place = temporary.path().canonicalize()?;
         let policy = env.holds().then(|| {
+            let mut reads = grant.reads().to_vec();
+            reads.extend(repository(command, cwd, env));
             let besides = Besides {
                 temporary: &place,
-                reads,
+                reads: &reads,
                 processes: shows_processes(command),
             };
             env.ground
@@ -96,15 +101,18 @@ impl Held {
         }
     }
 
-    /// Gives the command the little that it needs of the environment.
+    /// Gives the command the little that it needs of the environment, and what makes git harmless.
     pub fn dress(&self, process: &mut tokio::process::Command, env: &Environment) {
-        process.env_clear();
-        let own = std::env::vars_os().filter(|(name, _)| is_passed(name));
-        process.envs(own);
         let said = env.variables.more.iter();
-        process.envs(said.filter(|(name, _)| is_passed(OsStr::new(name))));
-        process.env("TMPDIR", self.directory());
-        process.env("PATH", std::env::join_paths(path()).unwrap_or_default());
+        let said = said.map(|(name, value)| (name.into(), value.into()));
+        let passed =
+            |(name, value): &(OsString, OsString)| is_passed(name) && !misleads(name, value);
+        process
+            .env_clear()
+            .envs(std::env::vars_os().chain(said).filter(passed))
+            .envs(harmless())
+            .env("PATH", env.programs.path())
+            .env("TMPDIR", self.directory());
     }
 
     /// Starts the command so that it can do no more than it may.
@@ -126,14 +134,26 @@ impl Held {
 
 fn ground(env: &Environment) -> Ground {
     let working = std::iter::once(&env.workspace).chain(&env.additional);
-    Ground::new(working.cloned().collect(), &path(), &env.home)
+    let path: Vec<PathBuf> = std::env::split_paths(env.programs.path()).collect();
+    Ground::new(working.cloned().collect(), &path, &env.home)
 }
 
-fn path() -> Vec<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path)
-        .filter(|directory| directory.is_absolute())
-        .collect()
+/// What git reads of the repository that was looked at before the command was decided on. It may lie around the workspace.
+fn repository(command: &str, cwd: &Path, env: &Environment) -> Vec<PathBuf> {
+    let known = command
+        .contains("git")
+        .then(|| env.git.known(cwd))
+        .flatten();
+    let Some(repository) = known.and_then(|look| look.repository) else {
+        return Vec::new();
+    };
+    let mut reads = repository.reads;
+    reads.extend([
+        repository.toplevel,
+        repository.git_dir,
+        repository.common_dir,
+    ]);
+    reads
 }
 
 fn is_passed(name: &OsStr) -> bool {

@@ -150,7 +150,7 @@ impl Tool for Bash {
 
 fn start(command: &str, grant: &Grant, follow_cd: bool, cx: &ToolCx) -> io::Result<Shell> {
     let held = match held::hold_for(grant) {
-        Some(hold) => Some(Held::new(hold, command, grant.reads(), &cx.env)?),
+        Some(hold) => Some(Held::new(hold, command, &cx.cwd, grant, &cx.env)?),
         None => None,
     };
     Shell::start(Start {

@@ -34,19 +34,6 @@ const REPORT: usize = 4 * 1024;
 /// Linux takes no single argument over 128 KiB; a longer command goes through a file.
 const LONGEST_ARGUMENT: usize = 100_000;
 
-/// What git must not do when nobody was asked: take locks, or run what a repository's configuration names.
-const HARMLESS_GIT: [(&str, &str); 9] = [
-    ("GIT_OPTIONAL_LOCKS", "0"),
-    ("GIT_NO_LAZY_FETCH", "1"),
-    ("GIT_CONFIG_COUNT", "3"),
-    ("GIT_CONFIG_KEY_0", "core.fsmonitor"),
-    ("GIT_CONFIG_VALUE_0", "false"),
-    ("GIT_CONFIG_KEY_1", "core.hooksPath"),
-    ("GIT_CONFIG_VALUE_1", "/dev/null"),
-    ("GIT_CONFIG_KEY_2", "log.showSignature"),
-    ("GIT_CONFIG_VALUE_2", "false"),
-];
-
 /// What makes bash read a command in another way than it was decided about: other files first, other directories for
 /// `cd`, other matches of a pattern.
 const STEERING: [&str; 8] = [
@@ -117,13 +104,14 @@ impl Shell {
         let directory = directory.flatten().map(NamedTempFile::into_temp_path);
         let text = with_trap(start.command, directory.as_deref());
         let (reader, writer) = io::pipe()?;
-        let bash = Path::new("bash");
+        let bash = start.env.programs.bash()?;
         let (program, first) = match &held {
             Some(held) => held.wrapped(bash),
             None => (bash.into(), Vec::new()),
         };
         let mut process = tokio::process::Command::new(program);
-        process.args(first);
+        // Its messages begin with its name.
+        process.arg0("bash").args(first);
         let script = if text.len() > LONGEST_ARGUMENT {
             let file = file_for(held.as_ref())?;
             std::fs::write(file.path(), &text)?;
@@ -142,10 +130,6 @@ impl Shell {
         match &held {
             Some(held) => held.dress(&mut process, start.env),
             None => start.env.variables.apply(&mut process),
-        }
-        // Behind those of the settings: what nobody was asked about must be harmless whatever they say.
-        if held.is_some() {
-            process.envs(HARMLESS_GIT);
         }
         let (child, group) = match &held {
             Some(held) => {
@@ -440,7 +424,7 @@ fn explained(error: io::Error, cwd: &Path) -> io::Error {
         return error;
     }
     let what = if cwd.is_dir() {
-        "bash is not installed or not in PATH".to_owned()
+        "bash is gone".to_owned()
     } else {
         format!("the working directory `{}` is gone", cwd.display())
     };

@@ -60,18 +60,54 @@ async fn stdout_and_stderr_come_in_their_order() {
 
 #[tokio::test]
 async fn settings_add_variables_and_do_not_take_back_what_makes_git_harmless() {
-    let mut scratch = Scratch::new();
-    let more = [("GIT_OPTIONAL_LOCKS", "1"), ("LC_TIME", "x")];
-    scratch.environment().variables.more =
-        more.map(|(name, value)| (name.into(), value.into())).into();
-    let command = "echo $GIT_OPTIONAL_LOCKS $LC_TIME";
+    let more = [
+        ("GIT_OPTIONAL_LOCKS", "1"),
+        ("GIT_DIR", "/x"),
+        ("LC_TIME", "x"),
+    ];
+    let scratch = with_variables(&more);
+    let command = "echo $GIT_OPTIONAL_LOCKS $GIT_DIR $LC_TIME";
     for (grant, expected) in [
         (Grant::by_forced_classifier(), "0 x"),
-        (Grant::by_person(), "1 x"),
+        (Grant::by_person(), "1 /x x"),
     ] {
-        let output = scratch.run_with(&Bash, json!({"command": command}), grant);
-        assert_eq!(text(&output.await.expect("it runs")), expected);
+        assert_eq!(started(&scratch, command, grant).await, expected);
     }
+}
+
+#[tokio::test]
+async fn b2_only_what_somebody_was_asked_about_finds_programs_of_the_workspace() {
+    let path = "./bin:.::/usr/bin:/bin";
+    let scratch = with_variables(&[("PATH", path)]);
+    let bin = scratch.root.join("bin");
+    std::fs::create_dir(&bin).expect("mkdir");
+    for name in ["ls", "bash"] {
+        std::fs::write(bin.join(name), "#!/bin/sh\necho canary\n").expect("write");
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(bin.join(name), mode).expect("chmod");
+        std::fs::copy(bin.join(name), scratch.root.join(name)).expect("copied");
+    }
+    let found = started(&scratch, "ls; echo $PATH", Grant::by_forced_classifier()).await;
+    assert!(
+        !found.contains("canary") && !found.contains(":."),
+        "{found}"
+    );
+    let found = started(&scratch, "ls; echo $PATH", Grant::by_person()).await;
+    assert_eq!(found, format!("canary\n{path}"));
+}
+
+fn with_variables(more: &[(&str, &str)]) -> Scratch {
+    let mut scratch = Scratch::new();
+    let more = more
+        .iter()
+        .map(|(name, value)| ((*name).into(), (*value).into()));
+    scratch.environment().variables.more = more.collect();
+    scratch
+}
+
+async fn started(scratch: &Scratch, command: &str, grant: Grant) -> String {
+    let output = scratch.run_with(&Bash, json!({"command": command}), grant);
+    text(&output.await.expect("it runs"))
 }
 
 #[tokio::test]

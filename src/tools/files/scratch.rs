@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Unasked;
+use crate::git::Git;
 use crate::permissions::Grant;
+use crate::process::Programs;
 use crate::protocol::{CallId, ResultBlock};
 use crate::tools::bash::groups::Groups;
 use crate::tools::edit::Edit;
@@ -36,6 +38,7 @@ impl Scratch {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let root = dir.path().canonicalize().expect("it exists").join("work");
         std::fs::create_dir(&root).expect("mkdir");
+        let programs = Arc::new(Programs::find([root.as_path()]));
         let env = Environment {
             workspace: root.clone(),
             additional: Vec::new(),
@@ -47,6 +50,8 @@ impl Scratch {
             home: dir.path().join("home"),
             unasked: Unasked::Auto,
             ground: OnceLock::new(),
+            git: Git::new(programs.clone()),
+            programs,
         };
         let announced = Arc::new(Mutex::new(Vec::new()));
         let cx = ToolCx {

@@ -1,0 +1,60 @@
+//! The environment in which git starts nothing by itself.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Variables that steer git: where it finds a repository, which configuration it reads, what it starts.
+const STEERING: &str = "GIT_";
+
+/// What git must not do when nobody was asked: take locks, fetch, or ask.
+const VARIABLES: [(&str, &str); 3] = [
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+];
+
+/// Settings that win over those of all files.
+const SETTINGS: [(&str, &str); 13] = [
+    ("core.fsmonitor", "false"),
+    ("core.hooksPath", "/dev/null"),
+    ("core.pager", "cat"),
+    ("log.showSignature", "false"),
+    // The other ways to show a merge run merge drivers, and write.
+    ("log.diffMerges", "separate"),
+    // The others run git in a submodule, with the configuration there.
+    ("diff.submodule", "short"),
+    ("submodule.recurse", "false"),
+    ("status.submoduleSummary", "false"),
+    // It rewrites the index even where locks are optional.
+    ("diff.autoRefreshIndex", "false"),
+    // A directory full of files must not turn out to be a repository.
+    ("safe.bareRepository", "explicit"),
+    ("protocol.allow", "never"),
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+];
+
+/// Whether a variable steers git, and so must not reach a git that nobody was asked about: it would look elsewhere than
+/// the program has looked.
+pub fn steers(name: &OsStr) -> bool {
+    name.as_bytes().starts_with(STEERING.as_bytes())
+}
+
+/// Whether a variable leads git from directory to directory to another configuration of the person: one of whoever wrote
+/// the repository.
+pub fn misleads(name: &OsStr, value: &OsStr) -> bool {
+    (name == "HOME" || name == "XDG_CONFIG_HOME") && !Path::new(value).is_absolute()
+}
+
+/// What makes a git that only looks harmless, where the look at the repository had no objection.
+pub fn harmless() -> Vec<(String, String)> {
+    let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+    let mut variables: Vec<_> = VARIABLES.into_iter().map(owned).collect();
+    variables.push(("GIT_CONFIG_COUNT".to_owned(), SETTINGS.len().to_string()));
+    for (number, (key, value)) in SETTINGS.into_iter().enumerate() {
+        variables.push((format!("GIT_CONFIG_KEY_{number}"), key.to_owned()));
+        variables.push((format!("GIT_CONFIG_VALUE_{number}"), value.to_owned()));
+    }
+    variables
+}

@@ -1,0 +1,91 @@
+//! git, asked so that nothing of a repository runs.
+//!
+//! Whoever wrote a repository can make git start programs: filters, drivers, hooks, a submodule with a configuration of its
+//! own. Nobody guesses from git's files what git would do; git itself says what it would read ([`look`]), and every key of
+//! the repository that is not on a closed list ([`keys`]) is a reason to ask the person first. Nothing else of git runs in
+//! a directory before that look.
+
+pub mod environment;
+mod keys;
+mod look;
+pub mod status;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::permissions::Remembered;
+use crate::process::Programs;
+
+/// How many repositories one decision may be about.
+const MOST_LOOKS: usize = 8;
+
+/// The repositories around the directories that were looked at.
+#[derive(Debug)]
+pub struct Git {
+    programs: Arc<Programs>,
+    /// The newest look for each directory.
+    known: Mutex<HashMap<PathBuf, Look>>,
+}
+
+/// What git says that it would read in a directory.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Look {
+    /// `None` outside of a repository, or where git could not say.
+    pub repository: Option<Repository>,
+    /// Why a git command that only looks may start a program there, or leave the work tree.
+    pub objection: Option<String>,
+}
+
+/// A repository with a work tree, as git sees it. All paths are absolute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repository {
+    pub toplevel: PathBuf,
+    pub git_dir: PathBuf,
+    /// Where objects, refs and the configuration are: another directory for a linked work tree.
+    pub common_dir: PathBuf,
+    /// What git reads elsewhere: the person's and the system's configuration, and the files that it names.
+    pub reads: Vec<PathBuf>,
+}
+
+impl Git {
+    pub fn new(programs: Arc<Programs>) -> Self {
+        Self {
+            programs,
+            known: Mutex::default(),
+        }
+    }
+
+    /// Looks at the repository around `directory`, submodules included.
+    pub async fn look(&self, directory: &Path) -> Look {
+        let look = look::look(&self.programs, directory, look::Extent::Everything).await;
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(directory.to_owned(), look.clone());
+        look
+    }
+
+    /// What the newest look for exactly this directory has found. Asks nobody.
+    pub fn known(&self, directory: &Path) -> Option<Look> {
+        let directory = directory.canonicalize().ok()?;
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(&directory).cloned()
+    }
+
+    /// Decides, and if that depends on a repository, looks at it and decides again. What an earlier decision has learned
+    /// about repositories does not count any more.
+    pub async fn deciding<T>(&self, links: &Remembered, mut decide: impl FnMut() -> T) -> T {
+        links.forget_repositories();
+        let mut decided = decide();
+        for _ in 0..MOST_LOOKS {
+            let Some(directory) = links.unknown_repository() else {
+                break;
+            };
+            let look = self.look(&directory).await;
+            links.answer_repository(directory, look.objection);
+            decided = decide();
+        }
+        decided
+    }
+}

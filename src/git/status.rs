@@ -1,0 +1,157 @@
+//! Branch and changes of the workspace, for the system prompt and the status line: asked for early, heard when they are
+//! needed.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout_at};
+
+use super::look::{Extent, command, look, output};
+use super::{Look, Repository};
+use crate::process::Programs;
+
+/// How long the first request waits for git.
+const PATIENCE: Duration = Duration::from_millis(40);
+const LONGEST_HEAD: u64 = 1_000;
+const LONGEST_BRANCH: usize = 200;
+/// How many changed files the prompt lists.
+const MOST_CHANGES: usize = 20;
+
+/// A git that is being asked.
+pub struct Asked {
+    looked: oneshot::Receiver<Look>,
+    changes: JoinHandle<Option<String>>,
+    until: Instant,
+}
+
+/// What git has said in time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    pub branch: Option<String>,
+    /// Lines for the system prompt.
+    pub lines: String,
+}
+
+/// Starts asking. First git says what it would read: a hostile repository must start nothing.
+pub fn ask(programs: &Arc<Programs>, workspace: &Path) -> Asked {
+    ask_for(programs, workspace, PATIENCE)
+}
+
+pub(super) fn ask_for(programs: &Arc<Programs>, workspace: &Path, patience: Duration) -> Asked {
+    let until = Instant::now() + patience;
+    let (sender, looked) = oneshot::channel();
+    let (programs, workspace) = (programs.clone(), workspace.to_owned());
+    let changes = tokio::spawn(async move {
+        let look = look(&programs, &workspace, Extent::Configuration).await;
+        let harmless = look.repository.is_some() && look.objection.is_none();
+        // Whoever does not wait any longer needs no changes either.
+        sender.send(look).ok()?;
+        if harmless {
+            status(&programs, &workspace).await
+        } else {
+            None
+        }
+    });
+    Asked {
+        looked,
+        changes,
+        until,
+    }
+}
+
+impl Asked {
+    /// Branch and changes, as far as they are known soon enough.
+    pub async fn hear(self) -> Said {
+        let Self {
+            looked,
+            mut changes,
+            until,
+        } = self;
+        let Ok(Ok(looked)) = timeout_at(until, looked).await else {
+            changes.abort();
+            return Said::without_branch("- Git: not known yet");
+        };
+        let branch = match (looked.repository, &looked.objection) {
+            (Some(repository), _) => branch(&repository),
+            (None, None) => return Said::without_branch("- Git: not a repository"),
+            (None, Some(why)) => {
+                return Said::without_branch(&format!("- Git: not asked, because {why}"));
+            }
+        };
+        let status = if let Some(why) = looked.objection {
+            format!("not asked for, because {why}")
+        } else if let Ok(Ok(Some(known))) = timeout_at(until, &mut changes).await {
+            known
+        } else {
+            changes.abort();
+            "not known yet".to_owned()
+        };
+        Said {
+            lines: format!("- Git branch: {branch}\n- Git status: {status}"),
+            branch: Some(branch),
+        }
+    }
+}
+
+impl Said {
+    fn without_branch(lines: &str) -> Self {
+        Self {
+            branch: None,
+            lines: lines.to_owned(),
+        }
+    }
+}
+
+/// Runs `git status`, which on the command line is told to leave submodules alone: there nobody has looked.
+async fn status(programs: &Programs, workspace: &Path) -> Option<String> {
+    let mut command = command(programs.git()?, programs, workspace);
+    command
+        .args(["status", "--porcelain", "--ignore-submodules=all"])
+        .stderr(Stdio::null());
+    let said = output(command).await.ok()?;
+    let text = String::from_utf8_lossy(&said.stdout);
+    said.status.success().then(|| changes(&text))
+}
+
+/// The branch as the repository's `HEAD` names it. What stands behind its first line is no part of the name.
+fn branch(repository: &Repository) -> String {
+    let head = repository.git_dir.join("HEAD");
+    let head = crate::config::read_regular(&head, LONGEST_HEAD).unwrap_or_default();
+    let head = String::from_utf8_lossy(&head);
+    let head: String = head
+        .chars()
+        .take_while(|letter| !letter.is_control())
+        .take(LONGEST_BRANCH)
+        .collect();
+    let head = head.trim();
+    match head.strip_prefix("ref: refs/heads/") {
+        // What is there where branches are kept in another format.
+        Some("" | ".invalid") => "unknown".to_owned(),
+        Some(branch) => branch.to_owned(),
+        None if head.len() >= 40 && head.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+            format!("detached at {}", &head[..12])
+        }
+        None => "unknown".to_owned(),
+    }
+}
+
+fn changes(status: &str) -> String {
+    let changes: Vec<&str> = status.lines().collect();
+    let count = changes.len();
+    if count == 0 {
+        return "clean".to_owned();
+    }
+    let mut text = format!("{count} changed");
+    for change in changes.iter().take(MOST_CHANGES) {
+        let _ = write!(text, "\n  {change}");
+    }
+    if count > MOST_CHANGES {
+        let _ = write!(text, "\n  … and {} more", count - MOST_CHANGES);
+    }
+    text
+}
