@@ -130,8 +130,15 @@ impl<'r> Cover<'r, '_> {
                 Some(_) | None => Err(format!("it contains {structure}")),
             };
         }
-        if let Some(rule) = self.rules.allow.iter().find(|rule| rule_covers(rule, part)) {
+        // What it does to the shell reaches the commands behind it: that is more than a rule for this one covers.
+        let effect = part.side_effect();
+        let may_cover = |rule: &&Rule| effect.is_none() || is_whole_bash(rule);
+        let mut rules = self.rules.allow.iter().filter(may_cover);
+        if let Some(rule) = rules.find(|rule| rule_covers(rule, part)) {
             return Ok(Basis::Rule(rule));
+        }
+        if let Some(effect) = effect {
+            return Err(format!("it contains {effect}"));
         }
         if self.mode == Mode::AcceptEdits && self.edits_inside(part, walk) {
             return Ok(Basis::Mode);

@@ -68,7 +68,7 @@ impl Reader<'_> {
         if !self.pending.is_empty() {
             return Err(Broken("a here-document is not closed"));
         }
-        draft.end_part(Joint::Sequence, &mut self.nested);
+        draft.end_part(Joint::Sequence, &mut self.inside);
         if draft.wanting {
             return Err(Broken("a command is missing at the end"));
         }
@@ -86,7 +86,7 @@ impl Reader<'_> {
             let body = self.heredoc(&pending)?;
             draft.script.heredocs.push(body);
         }
-        draft.end_part(Joint::Sequence, &mut self.nested);
+        draft.end_part(Joint::Sequence, &mut self.inside);
         Ok(())
     }
 
@@ -126,7 +126,7 @@ impl Reader<'_> {
     fn semicolon(&mut self, draft: &mut Draft) -> Result<(), Broken> {
         let double = matches!(self.peek_second(), Some(b';' | b'&'));
         if double {
-            draft.end_part(Joint::Sequence, &mut self.nested);
+            draft.end_part(Joint::Sequence, &mut self.inside);
             match draft.frames.last_mut() {
                 Some(frame) if frame.kind == Kind::CaseBody => frame.kind = Kind::CasePattern,
                 _ => return Err(Broken("`;;` stands outside of `case`")),
@@ -139,7 +139,7 @@ impl Reader<'_> {
             return Ok(());
         }
         self.at += 1;
-        draft.separate(Joint::Sequence, &mut self.nested)
+        draft.separate(Joint::Sequence, &mut self.inside)
     }
 
     fn operator(&mut self, draft: &mut Draft, byte: u8) -> Result<(), Broken> {
@@ -149,17 +149,17 @@ impl Reader<'_> {
             (b'&', Some(b'&')) => Joint::And,
             (b'|', Some(b'|')) => Joint::Or,
             (b'&', _) => {
-                return draft.separate(Joint::Background, &mut self.nested);
+                return draft.separate(Joint::Background, &mut self.inside);
             }
             (_, Some(b'&')) => Joint::Pipe,
             (..) => {
-                draft.separate(Joint::Pipe, &mut self.nested)?;
+                draft.separate(Joint::Pipe, &mut self.inside)?;
                 draft.wanting = true;
                 return Ok(());
             }
         };
         self.at += 1;
-        draft.separate(joint, &mut self.nested)?;
+        draft.separate(joint, &mut self.inside)?;
         draft.wanting = true;
         Ok(())
     }

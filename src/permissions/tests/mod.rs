@@ -8,6 +8,7 @@ mod more_lessons;
 mod path_lessons;
 mod properties;
 mod semantics;
+mod shell_findings;
 
 use serde_json::{Value, json};
 

@@ -224,7 +224,8 @@ proptest! {
     fn a_deny_rule_never_widens(text in script(), allow in rule(), deny in rule(), mode in mode()) {
         let call = || Call::bash(&text).allow(allow).mode(mode);
         let (before, after) = (call().decision(), call().deny(deny).decision());
-        prop_assert!(after == before || after == "deny", "{before} became {after}");
+        let narrower = before == "allow" && after == "ask";
+        prop_assert!(after == before || after == "deny" || narrower, "{before} became {after}");
     }
 
     #[test]
