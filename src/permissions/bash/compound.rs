@@ -81,6 +81,7 @@ impl Reader<'_> {
             "!" => draft.prefix("`!`"),
             "coproc" => draft.prefix("`coproc`"),
             "[[" => self.condition(draft)?,
+            "]]" => return Err(Broken("a `]]` closes nothing")),
             "function" => {
                 self.skip_blanks();
                 let name = self.word(false)?.ok_or(Broken("a function has no name"))?;

@@ -3,7 +3,7 @@
 //! Offsets, lengths and subscripts in `${..}` are arithmetic, and arithmetic evaluates the subscripts that it finds in
 //! quoted text: `${HOME:'a[$(id)]'}` runs `id`.
 
-use super::expansion::decode_ansi;
+use super::expansion::{assignment_name, decode_ansi};
 use super::reader::{Broken, Reader};
 use super::script::{Part, Traits, Word};
 use super::wrappers::unwrap;
@@ -36,8 +36,19 @@ pub(super) const EVALUATING: [&str; 15] = [
 impl Part {
     /// What it does to the shell beside running a command: no rule for the command alone covers that.
     pub fn side_effect(&self) -> Option<&'static str> {
-        self.effect.or_else(|| builtin_effect(&self.words))
+        self.effect
+            .or_else(|| timed_assignment(&self.words))
+            .or_else(|| builtin_effect(&self.words))
     }
+}
+
+/// `time A=1 ls` assigns like `A=1 ls`, though to us its words begin with `time`.
+fn timed_assignment(words: &[Word]) -> Option<&'static str> {
+    let (time, rest) = words.split_first()?;
+    let timed = rest
+        .iter()
+        .find(|word| !matches!(word.raw.as_str(), "-p" | "--" | "time"))?;
+    (time.raw == "time" && assignment_name(&timed.raw).is_some()).then_some(ASSIGNS)
 }
 
 fn builtin_effect(words: &[Word]) -> Option<&'static str> {

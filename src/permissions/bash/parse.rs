@@ -2,8 +2,11 @@
 
 use super::draft::{Draft, Kind};
 use super::expansion::assignment_name;
-use super::reader::{Broken, Pending, Reader};
+use super::reader::{Broken, Pending, Reader, is_name};
 use super::script::{Assignment, Descriptor, Joint, Operator, Redirect, Script, Traits, Word};
+
+/// Builtins whose arguments are assignments.
+const DECLARING: [&str; 5] = ["declare", "typeset", "local", "export", "readonly"];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Until {
@@ -253,11 +256,16 @@ impl Reader<'_> {
 
     fn word_or_keyword(&mut self, draft: &mut Draft) -> Result<(), Broken> {
         let assignable = draft.part.words.is_empty() && !draft.closed;
-        let Some(word) = self.word(assignable)? else {
+        let declares = draft
+            .part
+            .words
+            .first()
+            .is_some_and(|name| DECLARING.contains(&name.raw.as_str()));
+        let Some(word) = self.word_at(assignable, assignable || declares)? else {
             return Err(Broken("it contains an operator in an odd place"));
         };
         if matches!(self.peek(), Some(b'<' | b'>')) && self.peek_second() != Some(b'(') {
-            let named = word.raw.starts_with('{') && word.raw.ends_with('}');
+            let named = names_descriptor(&word.raw);
             if named || word.raw.bytes().all(|byte| byte.is_ascii_digit()) {
                 let descriptor = if named {
                     Descriptor::Named
@@ -296,4 +304,15 @@ impl Reader<'_> {
         }
         Ok(())
     }
+}
+
+/// `{name}` and `{name[1]}` before a redirection. `{a,b}` there is a word like any other.
+fn names_descriptor(raw: &str) -> bool {
+    let inside = raw
+        .strip_prefix('{')
+        .and_then(|rest| rest.strip_suffix('}'));
+    inside.is_some_and(|inside| {
+        let (name, subscript) = inside.split_once('[').unwrap_or((inside, "]"));
+        is_name(name) && subscript.ends_with(']')
+    })
 }

@@ -106,10 +106,19 @@ impl<'t> Reader<'t> {
 
     /// Reads one word. `assignable` is set where bash would accept an assignment; there `a[1 + 2]=3` is one word.
     pub(super) fn word(&mut self, assignable: bool) -> Result<Option<Word>, Broken> {
+        self.word_at(assignable, assignable)
+    }
+
+    /// Behind `declare` and its kin an array may be assigned, but a blank ends `a[1 `.
+    pub(super) fn word_at(
+        &mut self,
+        assignable: bool,
+        arrays: bool,
+    ) -> Result<Option<Word>, Broken> {
         let mut word = Draft::default();
         while let Some(byte) = self.peek() {
             match byte {
-                b'(' if word.awaits_array() => self.array(&mut word)?,
+                b'(' if arrays && word.awaits_array() => self.array(&mut word)?,
                 b'<' | b'>' if self.peek_second() == Some(b'(') => {
                     let start = self.at;
                     self.bump();

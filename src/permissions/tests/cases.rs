@@ -7,15 +7,17 @@ use serde_json::Value;
 use crate::permissions::bash::classify_in;
 use crate::permissions::check::check_case;
 
-const BASH: &str = include_str!("../../../tests/fixtures/security/bash_cases.jsonl");
-const PERMISSION: &str = include_str!("../../../tests/fixtures/security/permission_cases.jsonl");
+pub(super) const BASH: &str = include_str!("../../../tests/fixtures/security/bash_cases.jsonl");
+pub(super) const PERMISSION: &str =
+    include_str!("../../../tests/fixtures/security/permission_cases.jsonl");
 
 /// Made clause by clause from the agreed text, on both sides of each line.
-const OWN_BASH: &str = include_str!("../../../tests/fixtures/security/own_bash_cases.jsonl");
-const OWN_PERMISSION: &str =
+pub(super) const OWN_BASH: &str =
+    include_str!("../../../tests/fixtures/security/own_bash_cases.jsonl");
+pub(super) const OWN_PERMISSION: &str =
     include_str!("../../../tests/fixtures/security/own_permission_cases.jsonl");
 
-fn cases(text: &str) -> impl Iterator<Item = Value> {
+pub(super) fn cases(text: &str) -> impl Iterator<Item = Value> {
     text.lines()
         .map(|line| serde_json::from_str(line).expect("a case is JSON"))
 }

@@ -1,5 +1,6 @@
 //! Tests of the whole of a decision; parts have their own beside them.
 
+mod bash_words;
 mod cases;
 mod clauses;
 mod decisions;
@@ -7,6 +8,7 @@ mod lessons;
 mod more_lessons;
 mod path_lessons;
 mod properties;
+mod second_opinion;
 mod semantics;
 mod shell_findings;
 

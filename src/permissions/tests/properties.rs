@@ -100,7 +100,7 @@ fn script() -> impl Strategy<Value = String> {
 }
 
 /// Shell that nests properly.
-fn nested() -> impl Strategy<Value = String> {
+pub(super) fn nested() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         Just("ls".to_owned()),
         Just("rm -rf x".to_owned()),

@@ -304,3 +304,41 @@ fn b10_the_script_of_a_shell_is_found_behind_its_options() {
         ]);
     }
 }
+
+#[test]
+fn only_a_name_in_braces_names_a_descriptor() {
+    for command in [
+        "{rm,x}</dev/null",
+        "{rm,x}>/dev/null",
+        "true; {rm,-rf,x} 2>&1",
+    ] {
+        decided(&[(Call::bash(command).deny("Bash(rm *)").mode(BYPASS), "deny")]);
+    }
+    decided(&[(
+        Call::bash("{fd}</dev/null rm x")
+            .deny("Bash(rm *)")
+            .mode(BYPASS),
+        "deny",
+    )]);
+    refused(&["{fd}<f cat", "{fd[0]}<f cat"]);
+}
+
+#[test]
+fn time_hides_no_assignment() {
+    decided(&[
+        (Call::bash("time A=1 ls").allow("Bash(time *)"), "ask"),
+        (Call::bash("time -p A=1 ls").allow("Bash(time *)"), "ask"),
+    ]);
+    accepted(&["time ls", "time -p ls"]);
+}
+
+#[test]
+fn what_bash_does_not_parse_is_not_accepted() {
+    refused(&["]]", "echo a=(1)", "ls a=()"]);
+    for command in ["echo a=(1)", "echo x; ]]"] {
+        decided(&[(
+            Call::bash(command).allow("Bash(echo *)").allow("Bash(*)"),
+            "ask",
+        )]);
+    }
+}
