@@ -193,7 +193,7 @@ impl Visitor for Search<'_, '_> {
             } else {
                 self.match_commands(matches);
             }
-            if self.findings.unclear.is_none() && is_unclear(&words[0]) {
+            if self.findings.unclear.is_none() && found.likely && is_unclear(&words[0]) {
                 self.findings.unclear = Some(format!(
                     "what the command word `{}` becomes is not certain",
                     words[0].raw

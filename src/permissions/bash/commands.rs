@@ -9,6 +9,7 @@ use std::ops::Range;
 use super::brace;
 use super::classify::likely_target;
 use super::effects::EVALUATING;
+use super::expansion::assignment_name;
 use super::files::{Access, Kind, accesses, operands, redirected, touches, writes_trees};
 use super::git::past_global_options;
 use super::script::{Operator, Part, Redirect, Script, Traits, Word};
@@ -26,6 +27,8 @@ const LONGEST_DIRECTORY: usize = 512;
 /// How many words are made of the braces in one command, and of those in one word.
 const MOST_EXPANDED: usize = 512;
 const MOST_OF_ONE: usize = 128;
+/// How many places in one command are told to be likely.
+const MOST_LIKELY: usize = 64;
 
 /// Programs that run what follows; each later word may be the command.
 const EXEC_WRAPPERS: [&str; 29] = [
@@ -78,6 +81,8 @@ pub struct Found<'f> {
     pub repeated: bool,
     /// These words are what braces become.
     pub expanded: bool,
+    /// It stands where a command is to be expected, not only where one is possible.
+    pub likely: bool,
 }
 
 /// Who is told what was found.
@@ -204,6 +209,7 @@ impl Walk<'_> {
     fn commands(&mut self, words: &[Word], place: Place<'_>) -> bool {
         let (text, starts) = Part::joined(words);
         let mut names: HashSet<&str> = HashSet::new();
+        let likely = likely_commands(words);
         let (mut reads, mut writes) = (false, false);
         for at in candidates(words) {
             let name = base_name(&words[at].text);
@@ -215,6 +221,7 @@ impl Walk<'_> {
                 redirects: &place.part.redirects,
                 repeated,
                 expanded: place.expanded,
+                likely: likely.contains(&at),
             });
             let arguments = &words[at + 1..];
             if name == "git" {
@@ -277,6 +284,7 @@ impl Walk<'_> {
                 redirects: &[],
                 repeated,
                 expanded: place.expanded,
+                likely: false,
             });
         }
     }
@@ -368,6 +376,35 @@ fn candidates(words: &[Word]) -> Range<usize> {
         }
         Some(_) => 0..1,
     }
+}
+
+/// Where in `words` a command is to be expected: at the start, and behind each wrapper past its options. What follows an
+/// option may be its value.
+fn likely_commands(words: &[Word]) -> Vec<usize> {
+    let runs = |word: &Word| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir");
+    let mut at = words.len() - unwrap(words).words.len();
+    let mut found = vec![0, at];
+    while let Some(name) = words.get(at).map(|word| base_name(&word.text)) {
+        if name == "find" {
+            let behind = words.iter().enumerate().filter(|(_, word)| runs(word));
+            found.extend(behind.map(|(at, _)| at + 1).take(MOST_LIKELY));
+        }
+        if !EXEC_WRAPPERS.contains(&name) || found.len() > MOST_LIKELY {
+            break;
+        }
+        let skipped =
+            |word: &Word| word.text.starts_with('-') || assignment_name(&word.raw).is_some();
+        let passed = words[at + 1..]
+            .iter()
+            .take_while(|word| skipped(word))
+            .count();
+        at += 1 + passed;
+        found.push(at);
+        if passed > 0 {
+            found.push(at + 1);
+        }
+    }
+    found
 }
 
 /// What `env -S` takes apart and runs: the value of the flag, and the words behind it.

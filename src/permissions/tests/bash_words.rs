@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::cases::cases;
 use crate::permissions::bash::read;
+use crate::permissions::bash::script::Word;
 
 /// `words` is what a command gets for `word`; `null` where bash rejects the line. `everyday` words have to stay literal.
 const WORDS: &str = include_str!("../../../tests/fixtures/security/bash_words.jsonl");
@@ -19,7 +20,7 @@ fn literal_arguments(line: &str) -> Option<Vec<String>> {
         && part.redirects.is_empty()
         && part.assignments.is_empty()
         && part.nested.is_empty()
-        && part.words.iter().all(|word| word.is_literal());
+        && part.words.iter().all(Word::is_literal);
     let arguments = part.words.iter().skip(1).map(|word| word.text.clone());
     plain.then(|| arguments.collect())
 }

@@ -254,6 +254,10 @@ fn b10_bypass_asks_where_deny_rules_cannot_see() {
         "$X x",
         "/bin/r? x",
         "`echo r`m x",
+        "timeout 5 $X x",
+        "sudo -u root r$@m x",
+        "env A=1 $X x",
+        "find . -exec $X {} +",
         "echo \"$'",
     ] {
         decided(&[
@@ -268,7 +272,7 @@ fn b10_bypass_asks_where_deny_rules_cannot_see() {
             "deny",
         ),
         (
-            Call::bash("$VENV/bin/python \"$x\" {a,b}")
+            Call::bash("$VENV/bin/python \"$x\" {a,b}; timeout 5 make \"$y\"; sudo cp $a b")
                 .deny("Bash(rm *)")
                 .mode(BYPASS),
             "allow",
