@@ -138,11 +138,12 @@ impl<'r> Cover<'r, '_> {
                 Some(_) | None => Err(format!("it contains {structure}")),
             };
         }
+        // What it does to the shell reaches the commands behind it: that is more than a rule for this one covers.
+        let effect = part.side_effect();
+        let may_cover = |rule: &&Rule| effect.is_none() || is_whole_bash(rule);
         let covering = || {
-            self.rules
-                .allow
-                .iter()
-                .filter(|rule| rule_covers(rule, part))
+            let rules = self.rules.allow.iter().filter(may_cover);
+            rules.filter(|rule| rule_covers(rule, part))
         };
         if let Some(rule) = covering().find(|rule| !is_whole_bash(rule)) {
             return Ok(Basis::Rule(rule));
@@ -150,6 +151,9 @@ impl<'r> Cover<'r, '_> {
         if let Some(rule) = covering().next() {
             self.stays_inside(part, walk)?;
             return Ok(Basis::Rule(rule));
+        }
+        if let Some(effect) = effect {
+            return Err(format!("it contains {effect}"));
         }
         if self.mode == Mode::AcceptEdits && self.edits_inside(part, walk) {
             return Ok(Basis::Mode);

@@ -245,7 +245,7 @@ impl<'c> Case<'c> {
         self.denied(&findings)
             .or_else(|| self.planned())
             .or_else(|| self.must_ask(&findings))
-            .or_else(|| self.bypassed())
+            .or_else(|| self.bypassed(&findings))
             .or_else(|| self.protected(&findings))
             .or_else(|| doubtful(&findings))
             .or_else(|| self.allowed())
@@ -316,6 +316,13 @@ impl<'c> Case<'c> {
                 "wants this call to be asked about",
             ));
         }
+        if let Some(rule) = findings.expanded {
+            return Some(by_rule(
+                Decision::Ask,
+                rule,
+                "is about what a brace in it becomes",
+            ));
+        }
         let critical = findings.critical.as_ref()?;
         Some(verdict(
             Decision::Ask,
@@ -324,15 +331,18 @@ impl<'c> Case<'c> {
         ))
     }
 
-    /// Step 5.
-    fn bypassed(&self) -> Option<Verdict> {
-        match self.mode {
-            Mode::BypassPermissions => Some(verdict(
+    /// Step 5. What deny rules cannot see through is asked about, if there are any for commands.
+    fn bypassed(&self, findings: &Findings<'_>) -> Option<Verdict> {
+        match (self.mode, &findings.unclear) {
+            (Mode::BypassPermissions, Some(unclear)) => Some(ask(format!(
+                "rules deny some commands, and this may be one: {unclear}"
+            ))),
+            (Mode::BypassPermissions, None) => Some(verdict(
                 Decision::Allow,
                 Cause::Mode(self.mode),
                 "the mode bypassPermissions allows it".to_owned(),
             )),
-            Mode::Default | Mode::AcceptEdits | Mode::Plan | Mode::DontAsk => None,
+            (Mode::Default | Mode::AcceptEdits | Mode::Plan | Mode::DontAsk, _) => None,
         }
     }
 

@@ -25,6 +25,10 @@ pub struct Findings<'r> {
     pub protected: Option<String>,
     /// The rule against a path that a glob of the shell may stand for.
     pub doubtful: Option<&'r Rule>,
+    /// The deny rule that matches what a brace becomes.
+    pub expanded: Option<&'r Rule>,
+    /// A command word of which only the shell knows what it becomes, while rules deny commands.
+    pub unclear: Option<String>,
 }
 
 /// Searches a command for whatever denies it or makes it ask.
@@ -54,6 +58,15 @@ pub fn search<'r>(
         search.match_commands(|rule| joins(rule) && command_matches(rule, &whole, &[]));
     }
     walk(&reading.script, &mut search);
+    let denies_commands = rules
+        .deny
+        .iter()
+        .any(|rule| command_pattern(rule).is_some());
+    if !denies_commands {
+        search.findings.unclear = None;
+    } else if search.findings.unclear.is_none() && reading.is_cut() {
+        search.findings.unclear.clone_from(&reading.refused);
+    }
     search.findings
 }
 
@@ -76,8 +89,8 @@ impl Search<'_, '_> {
 
     /// Looks at the path, and at the links that a glob finds.
     fn look_from(&mut self, base: &str, text: &str, traits: Traits, kind: Kind) {
-        let globs = traits.has(Traits::GLOB.or(Traits::BRACE));
-        self.look_at(&self.ground.spot_literal(text, base), kind, globs);
+        let spot = self.ground.spot_literal(text, base);
+        self.look_at(&spot, kind, Sight::of(traits));
         let ruled =
             kind == Kind::Write || !self.rules.deny.is_empty() || !self.rules.ask.is_empty();
         if ruled && traits.has(Traits::GLOB) {
@@ -89,7 +102,8 @@ impl Search<'_, '_> {
                 return;
             };
             for met in met {
-                self.look_at(&met.spot, kind, met.globs);
+                let sight = if met.globs { Sight::Glob } else { Sight::Plain };
+                self.look_at(&met.spot, kind, sight);
             }
         }
     }
@@ -109,17 +123,24 @@ impl Search<'_, '_> {
         }
     }
 
-    fn look_at(&mut self, spot: &Spot, kind: Kind, globs: bool) {
+    fn look_at(&mut self, spot: &Spot, kind: Kind, sight: Sight) {
         let ground = self.ground;
-        if self.findings.deny.is_none() {
+        let globs = sight != Sight::Plain;
+        let brace = sight == Sight::Brace;
+        if self.findings.deny.is_none() && !(brace && self.findings.expanded.is_some()) {
             // What may not be read may not be overwritten either.
             let of_list =
                 |rule: &Rule| rule.tool == "Read" || (kind == Kind::Write && rule.tool == "Edit");
-            self.findings.deny = self
+            let denying = self
                 .rules
                 .deny
                 .iter()
                 .find(|rule| of_list(rule) && path_matches(rule, spot, ground));
+            if brace {
+                self.findings.expanded = denying;
+            } else {
+                self.findings.deny = denying;
+            }
         }
         if globs && self.findings.doubtful.is_none() {
             let of_kind = |rule: &Rule| match kind {
@@ -162,10 +183,23 @@ impl Visitor for Search<'_, '_> {
         if !self.rules.deny.is_empty() || !self.rules.ask.is_empty() {
             let base = base_start(&found.words[0].text).map(|start| &found.text[start..]);
             let words = found.words;
-            self.match_commands(|rule| {
+            let matches = |rule: &Rule| {
                 command_matches(rule, found.text, words)
                     || base.is_some_and(|text| command_matches(rule, text, &[]))
-            });
+            };
+            if found.expanded {
+                let refusing = self.rules.deny.iter().chain(&self.rules.ask);
+                let rule = refusing.into_iter().find(|rule| matches(rule));
+                self.findings.expanded = self.findings.expanded.or(rule);
+            } else {
+                self.match_commands(matches);
+            }
+            if self.findings.unclear.is_none() && found.likely && is_unclear(&words[0]) {
+                self.findings.unclear = Some(format!(
+                    "what the command word `{}` becomes is not certain",
+                    words[0].raw
+                ));
+            }
         }
         // The arguments of a name that stood before in the same words have been seen with it.
         if found.repeated {
@@ -212,6 +246,15 @@ impl Visitor for Search<'_, '_> {
         }
     }
 
+    fn overflow(&mut self, word: &Word) {
+        let about_paths = |rule: &&Rule| matches!(rule.matcher, Matcher::Path(_));
+        let rule = self.rules.deny.iter().find(about_paths);
+        self.findings.doubtful = self.findings.doubtful.or(rule);
+        self.findings
+            .unclear
+            .get_or_insert_with(|| format!("the braces in `{}` become too many words", word.raw));
+    }
+
     fn script(&mut self, script: &Script) {
         if is_fork_bomb(script) {
             self.findings.never.get_or_insert("it is a fork bomb");
@@ -219,22 +262,62 @@ impl Visitor for Search<'_, '_> {
     }
 }
 
-/// The text of a path with `$HOME` and `$PWD` put in; `None` where another expansion hides it.
+/// What is known about the path in a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sight {
+    Plain,
+    /// Its wildcards may stand for other paths.
+    Glob,
+    /// It is what a brace becomes, or the brace itself.
+    Brace,
+}
+
+impl Sight {
+    fn of(traits: Traits) -> Self {
+        if traits.has(Traits::BRACE) {
+            Self::Brace
+        } else if traits.has(Traits::GLOB) {
+            Self::Glob
+        } else {
+            Self::Plain
+        }
+    }
+}
+
+/// The text of a path with `$HOME` put in; `None` where another expansion hides it. `$PWD` is where the shell stands by
+/// then, as for any relative path.
 pub fn place(text: &str, traits: Traits, ground: &Ground) -> Option<String> {
+    if traits.has(Traits::TILDE)
+        && let Some(rest) = text.strip_prefix("~+").or_else(|| text.strip_prefix("~-"))
+        && (rest.is_empty() || rest.starts_with('/'))
+    {
+        return Some(format!(".{rest}"));
+    }
     if !traits.has(Traits::EXPANSION.or(Traits::PLACE)) {
         return Some(text.to_owned());
     }
+    let home = ground.home.lexical.as_str();
     let known = [
-        ("$HOME", &ground.home),
-        ("${HOME}", &ground.home),
-        ("$PWD", &ground.shell),
-        ("${PWD}", &ground.shell),
+        ("$HOME", home),
+        ("${HOME}", home),
+        ("$PWD", "."),
+        ("${PWD}", "."),
     ];
-    let (rest, spot) = known
+    let (rest, start) = known
         .iter()
-        .find_map(|(name, spot)| text.strip_prefix(name).map(|rest| (rest, spot)))?;
+        .find_map(|(name, start)| text.strip_prefix(name).map(|rest| (rest, start)))?;
     let plain = (rest.is_empty() || rest.starts_with('/')) && !rest.contains(['$', '`']);
-    plain.then(|| format!("{}{rest}", spot.lexical))
+    plain.then(|| format!("{start}{rest}"))
+}
+
+/// Whether only the shell knows which command this is. A directory in front does not matter.
+fn is_unclear(word: &Word) -> bool {
+    let name = word.text.rsplit('/').next().unwrap_or_default();
+    word.traits.has(Traits::BRACE)
+        || word
+            .traits
+            .has(Traits::EXPANSION.or(Traits::GLOB).or(Traits::STATUS))
+            && name.contains(['$', '`', '*', '?', '[', ')', '}'])
 }
 
 fn command_pattern(rule: &Rule) -> Option<&CommandPattern> {
@@ -272,9 +355,9 @@ fn path_matches(rule: &Rule, spot: &Spot, ground: &Ground) -> bool {
     }
 }
 
-/// Where the base name of an absolute command path starts. `../bin/rm` and `~/bin/rm` count as well.
+/// Where the base name of an absolute command path starts. `../bin/rm`, `~/bin/rm` and `$DIR/rm` count as well.
 fn base_start(command: &str) -> Option<usize> {
-    let absolute = command.starts_with(['/', '~']) || command.contains("..");
+    let absolute = command.starts_with(['/', '~', '$', '`']) || command.contains("..");
     command
         .rfind('/')
         .filter(|_| absolute)

@@ -121,6 +121,9 @@ pub fn classify_part(part: &Part, lists: Lists) -> Result<Classified<'_>, String
     {
         return Err(format!("it assigns `{}`", other.name));
     }
+    if let Some(effect) = part.side_effect() {
+        return Err(format!("it contains {effect}"));
+    }
     let mut classified = Classified::default();
     for redirect in &part.redirects {
         classified.paths.extend(check_redirect(redirect)?);
@@ -144,6 +147,9 @@ pub fn classify_part(part: &Part, lists: Lists) -> Result<Classified<'_>, String
     };
     if !name.is_bare() {
         return Err(format!("the command word `{}` is not plain", name.raw));
+    }
+    if name.text == "cd" && in_shell(&part.words).len() > behind.words.len() {
+        return Err("only the shell itself can change its directory".to_owned());
     }
     let command = Command {
         name: &name.text,
@@ -169,7 +175,7 @@ pub fn classify_part(part: &Part, lists: Lists) -> Result<Classified<'_>, String
 
 /// The directory that a part changes to, if it is a `cd` with one literal operand.
 pub fn cd_target(part: &Part) -> Option<&Word> {
-    match unwrap(&part.words).words {
+    match in_shell(&part.words) {
         [name, target]
             if name.text == "cd" && target.is_literal() && !target.text.starts_with('-') =>
         {
@@ -188,20 +194,66 @@ pub fn cd_target(part: &Part) -> Option<&Word> {
     }
 }
 
-/// The directory that a part may change to, whatever flags it has. For deny rules.
-pub fn likely_target(part: &Part) -> Option<&Word> {
-    let (name, arguments) = unwrap(&part.words).words.split_first()?;
+/// The directory that a command may change to, whatever flags it has. For deny rules.
+pub fn likely_target(words: &[Word]) -> Option<String> {
+    let (name, arguments) = unwrap(words).words.split_first()?;
     let target = arguments.last()?;
-    (matches!(name.text.as_str(), "cd" | "pushd") && !target.text.starts_with('-'))
-        .then_some(target)
+    let text = target.text.as_str();
+    if !matches!(name.text.as_str(), "cd" | "pushd") || text.starts_with('-') {
+        return None;
+    }
+    if target.is_literal() {
+        return Some(text.to_owned());
+    }
+    // Places that are known wherever the shell stands.
+    let known = [
+        ("$PWD", "."),
+        ("${PWD}", "."),
+        ("~+", "."),
+        ("$HOME", "~"),
+        ("${HOME}", "~"),
+    ];
+    let known = known.iter().find_map(|(name, place)| {
+        let rest = text.strip_prefix(name)?;
+        (rest.is_empty() || rest.starts_with('/')).then(|| format!("{place}{rest}"))
+    });
+    Some(known.unwrap_or_else(|| text.to_owned()))
 }
 
-/// Whether the working directory changes.
+/// Whether the working directory changes, or may.
 pub fn moves(part: &Part) -> bool {
-    unwrap(&part.words)
-        .words
-        .first()
-        .is_some_and(|name| matches!(name.text.as_str(), "cd" | "pushd" | "popd"))
+    let mut words = part.words.as_slice();
+    while let Some((name, rest)) = words.split_first() {
+        if !matches!(name.text.as_str(), "command" | "builtin" | "time") {
+            return matches!(name.text.as_str(), "cd" | "pushd" | "popd");
+        }
+        let flags = rest.iter().take_while(|word| word.text.starts_with('-'));
+        let flags = &rest[..flags.count()];
+        // `command -v cd` only asks.
+        if flags
+            .iter()
+            .any(|flag| matches!(flag.text.as_str(), "-v" | "-V"))
+        {
+            return false;
+        }
+        words = &rest[flags.len()..];
+    }
+    false
+}
+
+/// The words behind `command`, `builtin` and `time`, which leave the command to the shell itself. Behind every other
+/// wrapper even `cd` is a program.
+fn in_shell(words: &[Word]) -> &[Word] {
+    let mut words = words;
+    while let Some((name, rest)) = words.split_first() {
+        let inner = match (name.raw.as_str(), rest) {
+            ("time", [flag, inner @ ..]) if flag.raw == "-p" => inner,
+            ("time" | "command" | "builtin", inner) => inner,
+            _ => break,
+        };
+        words = inner;
+    }
+    words
 }
 
 /// Whether a part runs git.

@@ -6,7 +6,10 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use super::brace;
 use super::classify::likely_target;
+use super::effects::EVALUATING;
+use super::expansion::assignment_name;
 use super::files::{Access, Kind, accesses, operands, redirected, touches, writes_trees};
 use super::git::past_global_options;
 use super::script::{Operator, Part, Redirect, Script, Traits, Word};
@@ -21,6 +24,11 @@ const MAX_SCRIPT_DEPTH: usize = 6;
 const MAX_DIRECTORIES: usize = 6;
 /// Longer ones are not put together.
 const LONGEST_DIRECTORY: usize = 512;
+/// How many words are made of the braces in one command, and of those in one word.
+const MOST_EXPANDED: usize = 512;
+const MOST_OF_ONE: usize = 128;
+/// How many places in one command are told to be likely.
+const MOST_LIKELY: usize = 64;
 
 /// Programs that run what follows; each later word may be the command.
 const EXEC_WRAPPERS: [&str; 29] = [
@@ -54,10 +62,9 @@ const EXEC_WRAPPERS: [&str; 29] = [
     "systemd-run",
     "script",
 ];
-/// Builtins that evaluate subscripts which they find in quoted words.
-const EVALUATING: [&str; 11] = [
-    "test", "[", "printf", "let", "declare", "typeset", "local", "export", "readonly", "read",
-    "unset",
+/// Those of them that take a whole script as one word.
+const SCRIPT_RUNNERS: [&str; 7] = [
+    "su", "runuser", "script", "flock", "watch", "parallel", "nsenter",
 ];
 const SHELLS: [&str; 7] = ["sh", "bash", "zsh", "dash", "ksh", "ash", "rbash"];
 
@@ -72,6 +79,10 @@ pub struct Found<'f> {
     pub redirects: &'f [Redirect],
     /// The same name stands before in the same words.
     pub repeated: bool,
+    /// These words are what braces become.
+    pub expanded: bool,
+    /// It stands where a command is to be expected, not only where one is possible.
+    pub likely: bool,
 }
 
 /// Who is told what was found.
@@ -81,6 +92,8 @@ pub trait Visitor {
     /// What lies below this path may be written, too.
     fn tree(&mut self, access: &Access<'_>, directories: &[String]);
     fn script(&mut self, script: &Script);
+    /// What braces make of this word is too much to be looked at.
+    fn overflow(&mut self, word: &Word);
 }
 
 /// Walks through `script` and everything in it.
@@ -105,6 +118,8 @@ struct Place<'p> {
     directories: &'p [String],
     /// How many literal scripts are around it.
     depth: usize,
+    /// The words at hand are what braces become.
+    expanded: bool,
 }
 
 impl Walk<'_> {
@@ -120,19 +135,28 @@ impl Walk<'_> {
                 part,
                 directories: &directories,
                 depth,
+                expanded: false,
             };
-            for access in part.redirects.iter().filter_map(redirected) {
-                self.visitor.access(&access, place.directories);
+            for redirect in &part.redirects {
+                self.redirect(redirect, place);
             }
             for assignment in &part.assignments {
                 self.evaluated(&assignment.value.text, place);
             }
             fed_shell |= self.commands(&part.words, place);
+            let mut targets: Vec<String> = likely_target(&part.words).into_iter().collect();
             if part.words.iter().any(|word| word.traits.has(Traits::BRACE)) {
-                self.commands(&without_braces(&part.words), place);
+                self.commands(&at_braces(&part.words), place);
+                let expanded = self.without_braces(&part.words);
+                let place = Place {
+                    expanded: true,
+                    ..place
+                };
+                self.commands(&expanded, place);
+                targets.extend(likely_target(&expanded));
             }
-            if let Some(target) = likely_target(part) {
-                step(&mut directories, &target.text);
+            for target in targets {
+                step(&mut directories, &target);
             }
         }
         if fed_shell {
@@ -142,10 +166,50 @@ impl Walk<'_> {
         }
     }
 
+    fn redirect(&mut self, redirect: &Redirect, place: Place<'_>) {
+        if let Some(access) = redirected(redirect) {
+            self.visitor.access(&access, place.directories);
+        }
+        // `.en{v..v}` is one word, and so a target.
+        if redirect.target.traits.has(Traits::BRACE) {
+            for target in self.without_braces(std::slice::from_ref(&redirect.target)) {
+                let redirect = Redirect {
+                    target,
+                    ..redirect.clone()
+                };
+                if let Some(access) = redirected(&redirect) {
+                    self.visitor.access(&access, place.directories);
+                }
+            }
+        }
+    }
+
+    /// The words that the shell makes of these. They keep the trait of the brace: more than a question they are not worth.
+    fn without_braces(&mut self, words: &[Word]) -> Vec<Word> {
+        let mut all: Vec<Word> = Vec::new();
+        for word in words {
+            if !word.traits.has(Traits::BRACE) {
+                all.push(word.clone());
+                continue;
+            }
+            match brace::expand(&word.raw, MOST_OF_ONE) {
+                Some(raws) if all.len() + raws.len() <= MOST_EXPANDED => {
+                    all.extend(raws.iter().filter_map(|raw| expanded_word(raw)));
+                }
+                Some(_) | None => {
+                    self.visitor.overflow(word);
+                    all.push(word.clone());
+                }
+            }
+        }
+        all
+    }
+
     /// Tells of the command in `words` and of those behind it. Whether a shell runs what it is fed.
     fn commands(&mut self, words: &[Word], place: Place<'_>) -> bool {
         let (text, starts) = Part::joined(words);
         let mut names: HashSet<&str> = HashSet::new();
+        let likely = likely_commands(words);
         let (mut reads, mut writes) = (false, false);
         for at in candidates(words) {
             let name = base_name(&words[at].text);
@@ -156,12 +220,21 @@ impl Walk<'_> {
                 directories: place.directories,
                 redirects: &place.part.redirects,
                 repeated,
+                expanded: place.expanded,
+                likely: likely.contains(&at),
             });
             let arguments = &words[at + 1..];
             if name == "git" {
                 self.git(&words[at..], place, repeated);
             } else if SHELLS.contains(&name) {
                 self.shell(arguments, place, repeated);
+            } else if SCRIPT_RUNNERS.contains(&name) && !repeated {
+                for word in arguments
+                    .iter()
+                    .filter(|word| word.text.contains([' ', ';']))
+                {
+                    self.literal(&word.text, place.directories, place.depth);
+                }
             } else if matches!(name, "eval" | "trap") && !repeated {
                 let texts = arguments.iter().map(|word| word.text.as_str());
                 let script: Vec<&str> = texts.skip_while(|text| *text == "--").collect();
@@ -210,20 +283,15 @@ impl Walk<'_> {
                 directories: place.directories,
                 redirects: &[],
                 repeated,
+                expanded: place.expanded,
+                likely: false,
             });
         }
     }
 
     /// A literal script behind `-c`, also in a bundle such as `-lc`, or in a here-string.
     fn shell(&mut self, arguments: &[Word], place: Place<'_>, repeated: bool) {
-        let flag = |word: &Word| {
-            word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains('c')
-        };
-        let leading = &arguments[..arguments.len().min(16)];
-        let behind = leading.iter().position(flag).map(|at| &leading[at + 1..]);
-        if let Some(script) =
-            behind.and_then(|rest| rest.iter().find(|word| !word.text.starts_with('-')))
-        {
+        for script in shell_scripts(arguments) {
             self.literal(&script.text, place.directories, place.depth);
         }
         if repeated {
@@ -257,7 +325,8 @@ impl Walk<'_> {
             return;
         };
         let mut found = accesses(base_name(&name.text), arguments);
-        let hidden = candidates(plain).len() > 1;
+        // Which of the words that a brace becomes is the target is not worth guessing.
+        let hidden = place.expanded || candidates(plain).len() > 1;
         if hidden && reads {
             found.extend(operands(arguments, Kind::Read));
         }
@@ -309,6 +378,35 @@ fn candidates(words: &[Word]) -> Range<usize> {
     }
 }
 
+/// Where in `words` a command is to be expected: at the start, and behind each wrapper past its options. What follows an
+/// option may be its value.
+fn likely_commands(words: &[Word]) -> Vec<usize> {
+    let runs = |word: &Word| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir");
+    let mut at = words.len() - unwrap(words).words.len();
+    let mut found = vec![0, at];
+    while let Some(name) = words.get(at).map(|word| base_name(&word.text)) {
+        if name == "find" {
+            let behind = words.iter().enumerate().filter(|(_, word)| runs(word));
+            found.extend(behind.map(|(at, _)| at + 1).take(MOST_LIKELY));
+        }
+        if !EXEC_WRAPPERS.contains(&name) || found.len() > MOST_LIKELY {
+            break;
+        }
+        let skipped =
+            |word: &Word| word.text.starts_with('-') || assignment_name(&word.raw).is_some();
+        let passed = words[at + 1..]
+            .iter()
+            .take_while(|word| skipped(word))
+            .count();
+        at += 1 + passed;
+        found.push(at);
+        if passed > 0 {
+            found.push(at + 1);
+        }
+    }
+    found
+}
+
 /// What `env -S` takes apart and runs: the value of the flag, and the words behind it.
 fn split_string(arguments: &[Word]) -> Option<String> {
     let value = |word: &Word| {
@@ -333,11 +431,65 @@ fn split_string(arguments: &[Word]) -> Option<String> {
     Some(words.join(" "))
 }
 
-/// `{rm,-rf,x}` as the words it becomes, near enough for a deny rule.
-fn without_braces(words: &[Word]) -> Vec<Word> {
-    let pieces = words
-        .iter()
-        .flat_map(|word| word.text.split(['{', ',', '}']))
-        .filter(|piece| !piece.is_empty());
-    pieces.map(Word::plain).collect()
+/// What may be the script of a shell that has these arguments. Options may stand between `-c` and the script, and `-o`
+/// takes a word of its own, which costs nothing to be looked at as well.
+fn shell_scripts(arguments: &[Word]) -> Vec<&Word> {
+    const MOST_OPTIONS: usize = 32;
+    let leading = &arguments[..arguments.len().min(MOST_OPTIONS)];
+    let option = |word: &Word| word.text.len() > 1 && word.text.starts_with(['-', '+']);
+    let bundle = |word: &Word, letters: &[char]| {
+        option(word) && !word.text.starts_with("--") && word.text.contains(letters)
+    };
+    let Some(flag) = leading.iter().position(|word| bundle(word, &['c'])) else {
+        return Vec::new();
+    };
+    let mut scripts = Vec::new();
+    let mut values = leading[flag].text.matches(['o', 'O']).count();
+    let mut ended = false;
+    for word in &leading[flag + 1..] {
+        if !ended && option(word) {
+            ended = word.text == "--";
+            values +=
+                word.text.matches(['o', 'O']).count() * usize::from(bundle(word, &['o', 'O']));
+            continue;
+        }
+        // A lone dash ends the options, too.
+        if !ended && word.text == "-" {
+            ended = true;
+            continue;
+        }
+        scripts.push(word);
+        if values == 0 {
+            break;
+        }
+        values -= 1;
+    }
+    scripts
+}
+
+/// `{rm,-rf,x}` cut at its braces and commas: a word that is written out there counts as written out.
+fn at_braces(words: &[Word]) -> Vec<Word> {
+    let mut pieces = Vec::new();
+    for word in words {
+        if word.traits.has(Traits::BRACE) {
+            let texts = word.text.split(['{', ',', '}']);
+            pieces.extend(texts.filter(|text| !text.is_empty()).map(braced));
+        } else {
+            pieces.push(word.clone());
+        }
+    }
+    pieces
+}
+
+/// A word that a brace became. Empty ones vanish.
+fn expanded_word(raw: &str) -> Option<Word> {
+    let mut word = super::expansion::lone_word(raw).unwrap_or_else(|| Word::plain(raw));
+    word.traits.add(Traits::BRACE);
+    (!word.raw.is_empty()).then_some(word)
+}
+
+fn braced(text: &str) -> Word {
+    let mut word = Word::plain(text);
+    word.traits.add(Traits::BRACE);
+    word
 }

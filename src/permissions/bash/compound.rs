@@ -41,7 +41,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn close(&mut self, draft: &mut Draft, kind: Kind) -> Result<(), Broken> {
-        draft.end_part(Joint::Sequence, &mut self.nested);
+        draft.end_part(Joint::Sequence, &mut self.inside);
         if draft.wanting
             && draft
                 .script
@@ -81,6 +81,7 @@ impl Reader<'_> {
             "!" => draft.prefix("`!`"),
             "coproc" => draft.prefix("`coproc`"),
             "[[" => self.condition(draft)?,
+            "]]" => return Err(Broken("a `]]` closes nothing")),
             "function" => {
                 self.skip_blanks();
                 let name = self.word(false)?.ok_or(Broken("a function has no name"))?;
@@ -106,7 +107,7 @@ impl Reader<'_> {
         if draft.kind() != Some(kind) {
             return Err(Broken("a keyword stands outside of its command"));
         }
-        draft.end_part(Joint::Sequence, &mut self.nested);
+        draft.end_part(Joint::Sequence, &mut self.inside);
         draft.closed = false;
         draft.wanting = true;
         Ok(())

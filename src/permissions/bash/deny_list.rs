@@ -148,21 +148,18 @@ impl Landmarks<'_> {
         let known = [
             ("~", self.home),
             ("$HOME", self.home),
-            ("~+", self.shell),
-            ("$PWD", self.shell),
-            ("$(pwd)", self.shell),
-            ("`pwd`", self.shell),
+            // Where the shell stands by then, like any relative path.
+            ("~+", "."),
+            ("$PWD", "."),
+            ("$(pwd)", "."),
+            ("`pwd`", "."),
         ];
         // `${HOME:?}` and its kin are the home directory, or nothing.
         let braced = ["${HOME", "${PWD"].into_iter().find_map(|name| {
             let (operator, rest) = text.strip_prefix(name)?.split_once('}')?;
             let other =
                 operator.starts_with(|next: char| next.is_ascii_alphanumeric() || next == '_');
-            let place = if name == "${HOME" {
-                self.home
-            } else {
-                self.shell
-            };
+            let place = if name == "${HOME" { self.home } else { "." };
             (!other).then_some((rest, place))
         });
         let plain = known

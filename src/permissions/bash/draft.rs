@@ -1,6 +1,6 @@
 //! A script while it is read: parts so far, the part at hand, open compound commands.
 
-use super::reader::Broken;
+use super::reader::{Broken, Inside};
 use super::script::{Descriptor, Joint, Operator, Part, Redirect, Script, Traits, Word};
 
 /// An open compound command.
@@ -100,17 +100,18 @@ impl Draft {
         }
     }
 
-    pub fn separate(&mut self, joint: Joint, nested: &mut Vec<Script>) -> Result<(), Broken> {
+    pub fn separate(&mut self, joint: Joint, inside: &mut Inside) -> Result<(), Broken> {
         if !self.closed && self.part == Part::default() {
             return Err(Broken("an operator has no command before it"));
         }
-        self.end_part(joint, nested);
+        self.end_part(joint, inside);
         Ok(())
     }
 
-    pub fn end_part(&mut self, joint: Joint, nested: &mut Vec<Script>) {
+    pub fn end_part(&mut self, joint: Joint, inside: &mut Inside) {
         let mut part = std::mem::take(&mut self.part);
-        part.nested = std::mem::take(nested);
+        part.nested = std::mem::take(&mut inside.scripts);
+        part.effect = inside.effect.take();
         let empty = part == Part::default();
         self.wanting &= empty && !self.closed;
         if empty {

@@ -4,7 +4,7 @@ use std::iter::Peekable;
 use std::str::Chars;
 
 use super::reader::{Broken, Draft, MAX_DEPTH, Quoting, Reader, is_name};
-use super::script::{Script, Traits};
+use super::script::{Script, Traits, Word};
 
 /// How many bytes may be looked ahead at, beside a share of the text.
 const MAX_LOOKING_AHEAD: usize = 1 << 16;
@@ -34,6 +34,7 @@ impl Reader<'_> {
                     .matching(self.at, b'[', b']')?
                     .ok_or(Broken("`$[` is not closed"))?;
                 self.scan(self.at, end)?;
+                self.evaluated(&self.source[self.at..end])?;
                 self.at = end + 1;
             }
             Some(b'\'') if quoting == Quoting::Bare => return self.ansi_quoted(word),
@@ -87,13 +88,13 @@ impl Reader<'_> {
         self.deeper(|reader| {
             let outer_pending = reader.outer_pending;
             let pending = std::mem::take(&mut reader.pending);
-            let nested = std::mem::take(&mut reader.nested);
+            let inside = std::mem::take(&mut reader.inside);
             reader.outer_pending = outer_pending || !pending.is_empty();
             let script = reader.script_until_parenthesis()?;
             reader.outer_pending = outer_pending;
             reader.pending = pending;
-            reader.nested = nested;
-            reader.nested.push(script);
+            reader.inside = inside;
+            reader.inside.scripts.push(script);
             Ok(())
         })
     }
@@ -125,7 +126,7 @@ impl Reader<'_> {
             self.at += 2;
         }
         let script = self.deeper(|reader| Reader::new(&inside, reader.depth).script())?;
-        self.nested.push(script);
+        self.inside.scripts.push(script);
         word.push_expansion(&self.source[start..self.at], Traits::EXPANSION);
         Ok(())
     }
@@ -137,16 +138,14 @@ impl Reader<'_> {
         }
         self.deeper(|reader| {
             let mut ignored = Draft::default();
+            let from = reader.at;
             loop {
                 match reader.peek() {
                     None => return Err(Broken("`${` is not closed")),
                     Some(b'}') => {
-                        // `${x@P}` runs what it finds in a value.
-                        if reader.source[..reader.at].ends_with("@P") {
-                            return Err(Broken("`${..@P}` expands a prompt"));
-                        }
+                        let inside = reader.source[from..reader.at].replace("\\\n", "");
                         reader.at += 1;
-                        return Ok(());
+                        return reader.parameter_effects(&inside);
                     }
                     Some(b'\\') => {
                         reader.at += 1 + reader.width(reader.at + 1);
@@ -193,6 +192,7 @@ impl Reader<'_> {
             return Err(Broken("arithmetic contains a separator"));
         }
         self.scan(self.at + 1, end)?;
+        self.evaluated(&self.source[self.at + 1..end])?;
         self.at = end + 2;
         Ok(())
     }
@@ -215,8 +215,9 @@ impl Reader<'_> {
     }
 
     pub(super) fn scan_text(&mut self, text: &str) -> Result<(), Broken> {
-        let mut found = self.deeper(|reader| {
+        let inside = self.deeper(|reader| {
             let mut inner = Reader::new(text, reader.depth);
+            inner.unquoted = reader.unquoted;
             let mut ignored = Draft::default();
             while let Some(byte) = inner.peek() {
                 match byte {
@@ -226,9 +227,11 @@ impl Reader<'_> {
                     _ => inner.at += 1,
                 }
             }
-            Ok(inner.nested)
+            reader.unquoted = inner.unquoted;
+            Ok(inner.inside)
         })?;
-        self.nested.append(&mut found);
+        self.inside.scripts.extend(inside.scripts);
+        self.inside.effect = self.inside.effect.or(inside.effect);
         Ok(())
     }
 
@@ -316,7 +319,7 @@ impl Reader<'_> {
     }
 }
 
-fn match_bracket(bytes: &[u8], from: usize, open: u8, close: u8) -> Option<usize> {
+pub(super) fn match_bracket(bytes: &[u8], from: usize, open: u8, close: u8) -> Option<usize> {
     let (mut at, mut depth) = (from, 1_usize);
     while let Some(&byte) = bytes.get(at) {
         match byte {
@@ -346,7 +349,7 @@ fn match_bracket(bytes: &[u8], from: usize, open: u8, close: u8) -> Option<usize
 }
 
 /// `$'..'` as bash decodes it. Only deny and ask rules compare the result, so odd escapes may stay as they are.
-fn decode_ansi(text: &str) -> String {
+pub(super) fn decode_ansi(text: &str) -> String {
     let mut decoded = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
     while let Some(character) = rest.next() {
@@ -405,6 +408,13 @@ pub(super) fn assignment_name(raw: &str) -> Option<(&str, usize)> {
         .map(|close| close + 2)
         .or_else(|| rest.rfind("]+=").map(|close| close + 3))?;
     rest.starts_with('[').then_some((name, end + close))
+}
+
+/// Reads `source` as one word; `None` if it is none, or more than that.
+pub fn lone_word(source: &str) -> Option<Word> {
+    let mut reader = Reader::new(source, 0);
+    let word = reader.word(false).ok()??;
+    (reader.at == source.len()).then_some(word)
 }
 
 /// Reads `source` as one script.

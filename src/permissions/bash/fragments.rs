@@ -12,6 +12,9 @@ const KEYWORDS: [&str; 15] = [
     "case", "for", "select",
 ];
 
+/// What a script of fragments says to be made of.
+pub const CUT: &str = "text that cannot be read";
+
 /// Cuts `text` twice: with quotes removed, so that `r"m" x` is found, and with quotes as borders, so that `sh -c "rm x` is.
 pub fn fragments(text: &str) -> Vec<Part> {
     let mut parts = Vec::new();
@@ -26,7 +29,7 @@ pub fn fragments(text: &str) -> Vec<Part> {
 pub fn fragment_script(text: &str) -> Script {
     Script {
         parts: fragments(text),
-        structure: Some("text that cannot be read"),
+        structure: Some(CUT),
         ..Script::default()
     }
 }

@@ -2,11 +2,13 @@
 //!
 //! One reader serves classifier, rules, path checks, dialog and log; what it read is what is decided on.
 
+mod brace;
 pub(super) mod classify;
 pub(super) mod commands;
 mod compound;
 pub(super) mod deny_list;
 mod draft;
+mod effects;
 mod everyday;
 mod expansion;
 pub(super) mod feeding;
@@ -41,6 +43,13 @@ pub struct Reading {
     pub script: Script,
     /// Why nothing in this text may be approved without a question. Deny rules still see `script`.
     pub refused: Option<String>,
+}
+
+impl Reading {
+    /// Whether the text was only cut into fragments.
+    pub fn is_cut(&self) -> bool {
+        self.script.structure == Some(fragments::CUT)
+    }
 }
 
 /// Reads a command line. Never fails: what cannot be read is refused and cut into fragments.

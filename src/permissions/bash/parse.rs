@@ -2,8 +2,11 @@
 
 use super::draft::{Draft, Kind};
 use super::expansion::assignment_name;
-use super::reader::{Broken, Pending, Reader};
+use super::reader::{Broken, Pending, Reader, is_name};
 use super::script::{Assignment, Descriptor, Joint, Operator, Redirect, Script, Traits, Word};
+
+/// Builtins whose arguments are assignments.
+const DECLARING: [&str; 5] = ["declare", "typeset", "local", "export", "readonly"];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Until {
@@ -68,7 +71,7 @@ impl Reader<'_> {
         if !self.pending.is_empty() {
             return Err(Broken("a here-document is not closed"));
         }
-        draft.end_part(Joint::Sequence, &mut self.nested);
+        draft.end_part(Joint::Sequence, &mut self.inside);
         if draft.wanting {
             return Err(Broken("a command is missing at the end"));
         }
@@ -86,7 +89,7 @@ impl Reader<'_> {
             let body = self.heredoc(&pending)?;
             draft.script.heredocs.push(body);
         }
-        draft.end_part(Joint::Sequence, &mut self.nested);
+        draft.end_part(Joint::Sequence, &mut self.inside);
         Ok(())
     }
 
@@ -126,7 +129,7 @@ impl Reader<'_> {
     fn semicolon(&mut self, draft: &mut Draft) -> Result<(), Broken> {
         let double = matches!(self.peek_second(), Some(b';' | b'&'));
         if double {
-            draft.end_part(Joint::Sequence, &mut self.nested);
+            draft.end_part(Joint::Sequence, &mut self.inside);
             match draft.frames.last_mut() {
                 Some(frame) if frame.kind == Kind::CaseBody => frame.kind = Kind::CasePattern,
                 _ => return Err(Broken("`;;` stands outside of `case`")),
@@ -139,7 +142,7 @@ impl Reader<'_> {
             return Ok(());
         }
         self.at += 1;
-        draft.separate(Joint::Sequence, &mut self.nested)
+        draft.separate(Joint::Sequence, &mut self.inside)
     }
 
     fn operator(&mut self, draft: &mut Draft, byte: u8) -> Result<(), Broken> {
@@ -149,20 +152,20 @@ impl Reader<'_> {
             (b'&', Some(b'&')) => Joint::And,
             (b'|', Some(b'|')) => Joint::Or,
             (b'&', _) => {
-                return draft.separate(Joint::Background, &mut self.nested);
+                return draft.separate(Joint::Background, &mut self.inside);
             }
             (_, Some(b'&')) => {
                 draft.pass_errors_on();
                 Joint::Pipe
             }
             (..) => {
-                draft.separate(Joint::Pipe, &mut self.nested)?;
+                draft.separate(Joint::Pipe, &mut self.inside)?;
                 draft.wanting = true;
                 return Ok(());
             }
         };
         self.at += 1;
-        draft.separate(joint, &mut self.nested)?;
+        draft.separate(joint, &mut self.inside)?;
         draft.wanting = true;
         Ok(())
     }
@@ -256,11 +259,16 @@ impl Reader<'_> {
 
     fn word_or_keyword(&mut self, draft: &mut Draft) -> Result<(), Broken> {
         let assignable = draft.part.words.is_empty() && !draft.closed;
-        let Some(word) = self.word(assignable)? else {
+        let declares = draft
+            .part
+            .words
+            .first()
+            .is_some_and(|name| DECLARING.contains(&name.raw.as_str()));
+        let Some(word) = self.word_at(assignable, assignable || declares)? else {
             return Err(Broken("it contains an operator in an odd place"));
         };
         if matches!(self.peek(), Some(b'<' | b'>')) && self.peek_second() != Some(b'(') {
-            let named = word.raw.starts_with('{') && word.raw.ends_with('}');
+            let named = names_descriptor(&word.raw);
             if named || word.raw.bytes().all(|byte| byte.is_ascii_digit()) {
                 let descriptor = if named {
                     Descriptor::Named
@@ -299,4 +307,15 @@ impl Reader<'_> {
         }
         Ok(())
     }
+}
+
+/// `{name}` and `{name[1]}` before a redirection. `{a,b}` there is a word like any other.
+fn names_descriptor(raw: &str) -> bool {
+    let inside = raw
+        .strip_prefix('{')
+        .and_then(|rest| rest.strip_suffix('}'));
+    inside.is_some_and(|inside| {
+        let (name, subscript) = inside.split_once('[').unwrap_or((inside, "]"));
+        is_name(name) && subscript.ends_with(']')
+    })
 }

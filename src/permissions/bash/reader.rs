@@ -4,6 +4,7 @@
 //! [`MAX_DEPTH`] ends that. What bash accepts but this reader finds too odd is [`Broken`]; the caller then approves
 //! nothing and tries deny rules on fragments. So every doubt here costs a question, never a hole.
 
+use super::brace;
 use super::script::{Script, Traits, Word};
 
 /// How deep substitutions may nest.
@@ -21,10 +22,19 @@ pub struct Reader<'t> {
     pub(super) pending: Vec<Pending>,
     /// A here-document of an outer script waits for its body: a newline in here would be ambiguous.
     pub(super) outer_pending: bool,
-    /// Scripts found in substitutions since the last part ended.
-    pub(super) nested: Vec<Script>,
+    /// What was found in expansions since the last part ended.
+    pub(super) inside: Inside,
     /// How many bytes were looked at before their turn.
     pub(super) looked_ahead: usize,
+    /// How many bytes were read a second time without their quotes.
+    pub(super) unquoted: usize,
+}
+
+/// What expansions do beside giving text.
+#[derive(Default)]
+pub struct Inside {
+    pub scripts: Vec<Script>,
+    pub effect: Option<&'static str>,
 }
 
 pub struct Pending {
@@ -47,8 +57,9 @@ impl<'t> Reader<'t> {
             depth,
             pending: Vec::new(),
             outer_pending: false,
-            nested: Vec::new(),
+            inside: Inside::default(),
             looked_ahead: 0,
+            unquoted: 0,
         }
     }
 
@@ -95,10 +106,19 @@ impl<'t> Reader<'t> {
 
     /// Reads one word. `assignable` is set where bash would accept an assignment; there `a[1 + 2]=3` is one word.
     pub(super) fn word(&mut self, assignable: bool) -> Result<Option<Word>, Broken> {
+        self.word_at(assignable, assignable)
+    }
+
+    /// Behind `declare` and its kin an array may be assigned, but a blank ends `a[1 `.
+    pub(super) fn word_at(
+        &mut self,
+        assignable: bool,
+        arrays: bool,
+    ) -> Result<Option<Word>, Broken> {
         let mut word = Draft::default();
         while let Some(byte) = self.peek() {
             match byte {
-                b'(' if word.awaits_array() => self.array(&mut word)?,
+                b'(' if arrays && word.awaits_array() => self.array(&mut word)?,
                 b'<' | b'>' if self.peek_second() == Some(b'(') => {
                     let start = self.at;
                     self.bump();
@@ -116,8 +136,8 @@ impl<'t> Reader<'t> {
                 _ => {
                     let start = self.at;
                     self.at += 1;
-                    if byte == b'{' || byte == b'}' {
-                        word.brace(byte);
+                    if byte == b'{' {
+                        word.opens_brace = true;
                     } else if matches!(byte, b'*' | b'?' | b'[') {
                         word.traits.add(Traits::GLOB);
                     } else if byte == b'~' {
@@ -216,9 +236,8 @@ pub(super) struct Draft {
     text: String,
     traits: Traits,
     started: bool,
-    /// For each open brace, whether a comma or `..` stands in it; and up to where `raw` was looked at for that.
-    open_braces: Vec<bool>,
-    looked_at: usize,
+    /// There is a `{` that is neither quoted nor part of an expansion.
+    opens_brace: bool,
 }
 
 impl Draft {
@@ -238,21 +257,6 @@ impl Draft {
     pub(super) fn push_expansion(&mut self, raw: &str, kind: Traits) {
         self.push_plain(raw);
         self.traits.add(kind);
-    }
-
-    /// `{a,b}` and `{1..3}` are expanded, `{}` and `@{1}..@{2}` are not. Quotes inside are not looked at: in doubt it
-    /// expands.
-    fn brace(&mut self, byte: u8) {
-        let new = &self.raw[self.looked_at..];
-        if let Some(expands) = self.open_braces.last_mut() {
-            *expands |= new.contains(',') || new.contains("..");
-        }
-        self.looked_at = self.raw.len();
-        if byte == b'{' {
-            self.open_braces.push(false);
-        } else if self.open_braces.pop() == Some(true) {
-            self.traits.add(Traits::BRACE);
-        }
     }
 
     /// `~` expands at the start of a word and, in what looks like an assignment, after `=` and `:`.
@@ -278,6 +282,9 @@ impl Draft {
         // A bracket alone matches nothing: it is the command.
         if self.raw == "[" {
             self.traits = Traits::default();
+        }
+        if self.opens_brace && brace::expands(&self.raw) {
+            self.traits.add(Traits::BRACE);
         }
         self.started.then_some(Word {
             raw: self.raw,

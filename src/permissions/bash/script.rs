@@ -25,6 +25,8 @@ pub struct Part {
     pub redirects: Vec<Redirect>,
     /// Scripts in substitutions anywhere in this part.
     pub nested: Vec<Script>,
+    /// What an expansion in this part does beside giving text.
+    pub effect: Option<&'static str>,
     pub joint: Joint,
 }
 

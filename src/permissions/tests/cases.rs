@@ -7,15 +7,21 @@ use serde_json::Value;
 use crate::permissions::bash::classify_in;
 use crate::permissions::check::check_case;
 
-const BASH: &str = include_str!("../../../tests/fixtures/security/bash_cases.jsonl");
-const PERMISSION: &str = include_str!("../../../tests/fixtures/security/permission_cases.jsonl");
+pub(super) const BASH: &str = include_str!("../../../tests/fixtures/security/bash_cases.jsonl");
+pub(super) const PERMISSION: &str =
+    include_str!("../../../tests/fixtures/security/permission_cases.jsonl");
+/// What an adversary added after breaking the program.
+pub(super) const BASH_2: &str = include_str!("../../../tests/fixtures/security/bash_cases_2.jsonl");
+pub(super) const PERMISSION_2: &str =
+    include_str!("../../../tests/fixtures/security/permission_cases_2.jsonl");
 
 /// Made clause by clause from the agreed text, on both sides of each line.
-const OWN_BASH: &str = include_str!("../../../tests/fixtures/security/own_bash_cases.jsonl");
-const OWN_PERMISSION: &str =
+pub(super) const OWN_BASH: &str =
+    include_str!("../../../tests/fixtures/security/own_bash_cases.jsonl");
+pub(super) const OWN_PERMISSION: &str =
     include_str!("../../../tests/fixtures/security/own_permission_cases.jsonl");
 
-fn cases(text: &str) -> impl Iterator<Item = Value> {
+pub(super) fn cases(text: &str) -> impl Iterator<Item = Value> {
     text.lines()
         .map(|line| serde_json::from_str(line).expect("a case is JSON"))
 }
@@ -23,6 +29,7 @@ fn cases(text: &str) -> impl Iterator<Item = Value> {
 #[test]
 fn every_shared_command_is_classified_as_agreed() {
     classified_as_agreed(BASH);
+    classified_as_agreed(BASH_2);
 }
 
 #[test]
@@ -33,6 +40,7 @@ fn every_command_of_our_own_is_classified_as_agreed() {
 #[test]
 fn every_shared_call_is_decided_as_agreed() {
     decided_as_agreed(PERMISSION);
+    decided_as_agreed(PERMISSION_2);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Tests of the whole of a decision; parts have their own beside them.
 
+mod bash_words;
 mod cases;
 mod clauses;
 mod decisions;
@@ -8,7 +9,9 @@ mod more_lessons;
 mod path_lessons;
 mod properties;
 mod reading;
+mod second_opinion;
 mod semantics;
+mod shell_findings;
 
 use serde_json::{Value, json};
 

@@ -102,7 +102,7 @@ fn script() -> impl Strategy<Value = String> {
 }
 
 /// Shell that nests properly.
-fn nested() -> impl Strategy<Value = String> {
+pub(super) fn nested() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         Just("ls".to_owned()),
         Just("rm -rf x".to_owned()),
@@ -226,7 +226,8 @@ proptest! {
     fn a_deny_rule_never_widens(text in script(), allow in rule(), deny in rule(), mode in mode()) {
         let call = || Call::bash(&text).allow(allow).mode(mode);
         let (before, after) = (call().decision(), call().deny(deny).decision());
-        prop_assert!(after == before || after == "deny", "{before} became {after}");
+        let narrower = before == "allow" && after == "ask";
+        prop_assert!(after == before || after == "deny" || narrower, "{before} became {after}");
     }
 
     #[test]
