@@ -10,7 +10,7 @@ use super::pipeline::{Failure, Line, Report, denied, denied_text};
 use crate::hooks;
 use crate::permissions::{
     Asked, Cause, Decision, Grant, RuleList, Rules, Source, Verdict, World, conclude, decide,
-    judge, may_tell, offer, places,
+    judge, may_tell, offer, places, reads_outside,
 };
 use crate::protocol::{Answer, Mode, PermissionRequest, Phase, RuleOffer, ToolCall};
 use crate::tools::any::AnyTool;
@@ -145,10 +145,17 @@ impl Line {
         }
     }
 
-    /// The grant is for the places that the decision was about: links are not asked about again.
-    pub(super) fn bound(&self, call: &ToolCall, mut permit: Permit) -> Permit {
-        let places = places(&call.name, &call.input, &self.world());
+    /// The grant is for the places that the decision was about: links are not asked about again. What runs without a
+    /// question can read no others.
+    pub(super) fn bound(&self, call: &ToolCall, tool: &dyn AnyTool, mut permit: Permit) -> Permit {
+        let world = self.world();
+        let places = places(&call.name, &call.input, &world);
         permit.grant = permit.grant.at(places);
+        let Stance { mode, rules } = self.context.stance();
+        if permit.grant.is_held() && rules.allow.iter().any(|rule| rule.tool == "Read") {
+            let reads = reads_outside(&asked(call, tool), &rules, mode, &world);
+            permit.grant = permit.grant.reading(reads);
+        }
         permit
     }
 

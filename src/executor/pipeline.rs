@@ -138,7 +138,7 @@ impl Line {
             call.to_mut().input = input.clone();
         }
         let call = &*call;
-        let permit = self.bound(call, permit);
+        let permit = self.bound(call, tool.as_ref(), permit);
         let _pass = self.pass(original, call, tool.as_ref()).await?;
         // A tool that does not look at its token must not begin once the call was stopped.
         self.unless_cancelled(call, std::future::ready(Ok(())))

@@ -5,6 +5,8 @@
 mod feeding;
 mod writing;
 
+use std::cell::RefCell;
+
 use super::bash::Reading;
 use super::bash::base_name;
 use super::bash::classify::{LONGEST_SLEEP, cd_target, classify_part, is_git, moves, seconds};
@@ -47,9 +49,25 @@ pub struct Cover<'r, 'g> {
     pub rules: &'r Rules,
     pub mode: Mode,
     pub ground: &'g Ground<'g>,
+    /// What lies outside of the working directories, and a rule lets be read.
+    outside: RefCell<Vec<String>>,
 }
 
-impl<'r> Cover<'r, '_> {
+impl<'r, 'g> Cover<'r, 'g> {
+    pub fn new(rules: &'r Rules, mode: Mode, ground: &'g Ground<'g>) -> Self {
+        Self {
+            rules,
+            mode,
+            ground,
+            outside: RefCell::default(),
+        }
+    }
+
+    /// What the commands that were covered read outside of the working directories, links followed.
+    pub fn outside(self) -> Vec<String> {
+        self.outside.into_inner()
+    }
+
     /// What covers the whole command; the error says which part is not covered.
     pub fn cover(&self, reading: &Reading) -> Result<Vec<Basis<'r>>, String> {
         if let Some(refused) = &reading.refused {
@@ -97,7 +115,7 @@ impl<'r> Cover<'r, '_> {
                 walk.seconds = inner.seconds;
             }
             walk.git |= is_git(part);
-            self.redirects(part, walk)?;
+            self.redirects(part, walk, bases)?;
             if moves(part) {
                 self.step(part, before, walk)?;
             }
@@ -377,11 +395,18 @@ impl<'r> Cover<'r, '_> {
         }
         // There is nothing to be read from it.
         let nothing = spot.spellings().all(|path| path == "/dev/null");
-        nothing || self.ground.contains(spot) || self.allowed("Read", spot, Role::Start)
+        if nothing || self.ground.contains(spot) {
+            return true;
+        }
+        let allowed = self.allowing("Read", spot, Role::Start).is_some();
+        if allowed {
+            self.outside.borrow_mut().extend(spot.physical.clone());
+        }
+        allowed
     }
 
-    fn allowed(&self, tool: &str, spot: &Spot, role: Role) -> bool {
-        self.rules.allow.iter().any(|rule| match &rule.matcher {
+    fn allowing(&self, tool: &str, spot: &Spot, role: Role) -> Option<&'r Rule> {
+        self.rules.allow.iter().find(|rule| match &rule.matcher {
             Matcher::Path(pattern) => {
                 rule.tool == tool && pattern.matches_both(spot, self.ground, role)
             }

@@ -4,7 +4,7 @@
 //! rules; what is not understood is asked about.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -158,6 +158,24 @@ pub fn may_tell(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>)
             };
             judge(&reading, rules, mode, world).decision == Decision::Allow
         }),
+    }
+}
+
+/// What a command that is allowed reads outside of the working directories, because a rule says that it may.
+pub fn reads_outside(
+    asked: &Asked<'_>,
+    rules: &Rules,
+    mode: Mode,
+    world: &World<'_>,
+) -> Vec<PathBuf> {
+    let case = Case::new(asked, rules, mode, world);
+    let Some(reading) = &case.reading else {
+        return Vec::new();
+    };
+    let cover = case.cover();
+    match cover.cover(reading) {
+        Ok(_) => cover.outside().into_iter().map(PathBuf::from).collect(),
+        Err(_) => Vec::new(),
     }
 }
 
@@ -403,13 +421,12 @@ impl<'c> Case<'c> {
         }
     }
 
+    fn cover(&self) -> Cover<'_, '_> {
+        Cover::new(self.rules, self.mode, &self.ground)
+    }
+
     fn bash(&self, reading: &Reading) -> Verdict {
-        let cover = Cover {
-            rules: self.rules,
-            mode: self.mode,
-            ground: &self.ground,
-        };
-        match cover.cover(reading) {
+        match self.cover().cover(reading) {
             Err(reason) => ask(reason),
             Ok(bases) => {
                 let rule = bases.iter().find_map(|basis| match basis {

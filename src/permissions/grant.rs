@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::decide::Cause;
+use crate::protocol::Mode;
 
 /// Only this module's parent can make one, and `Tool::call` wants one: no tool runs unasked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +37,15 @@ impl Grant {
     #[cfg(test)]
     pub fn by_forced_classifier() -> Self {
         Self::new(Cause::Classifier)
+    }
+
+    /// Whether no person and no rule of theirs stands behind the call itself: the kernel keeps such a command to reading,
+    /// or to editing where the mode allows it.
+    pub fn is_held(&self) -> bool {
+        matches!(
+            self.cause,
+            Cause::Classifier | Cause::Mode(Mode::AcceptEdits)
+        )
     }
 
     pub fn cause(&self) -> &Cause {

@@ -27,7 +27,8 @@ pub mod world;
 
 pub use call::places;
 pub use decide::{
-    Asked, Cause, Decision, HookWord, Verdict, conclude, decide, judge, may_tell, tempered,
+    Asked, Cause, Decision, HookWord, Verdict, conclude, decide, judge, may_tell, reads_outside,
+    tempered,
 };
 pub use grant::{Grant, Places};
 pub use offer::{check_rule, offer};

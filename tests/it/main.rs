@@ -9,6 +9,7 @@ mod hostile;
 mod picture;
 mod resume;
 mod retries;
+mod sandbox;
 mod screen;
 mod settings;
 mod streaming;

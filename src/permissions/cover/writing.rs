@@ -8,10 +8,10 @@ use super::super::linked::before_glob;
 use super::super::path::Spot;
 use super::super::pattern::Role;
 use super::super::search::place;
-use super::{Cover, Walk, is_whole_bash};
+use super::{Basis, Cover, Walk, is_whole_bash};
 use crate::protocol::Mode;
 
-impl Cover<'_, '_> {
+impl<'r> Cover<'r, '_> {
     /// `mkdir`, `touch`, `mv` and `cp` with literal words, all of whose paths lie inside.
     pub(super) fn edits_inside(&self, part: &Part, walk: &Walk) -> bool {
         let unwrapped = unwrap(&part.words);
@@ -35,10 +35,13 @@ impl Cover<'_, '_> {
             })
     }
 
-    pub(super) fn redirects(&self, part: &Part, walk: &mut Walk) -> Result<(), String> {
-        let edits = self.mode == Mode::AcceptEdits;
-        // A question would protect nothing that `tee` does not do.
-        let everything = self.rules.allow.iter().any(is_whole_bash);
+    /// What allows the files that a part writes by redirections. Reading has to be allowed, too.
+    pub(super) fn redirects(
+        &self,
+        part: &Part,
+        walk: &mut Walk,
+        bases: &mut Vec<Basis<'r>>,
+    ) -> Result<(), String> {
         for redirect in &part.redirects {
             let Some(access) = redirected(redirect) else {
                 continue;
@@ -55,17 +58,34 @@ impl Cover<'_, '_> {
                 Kind::Read => return Err(format!("it reads `{}`", target.raw)),
                 Kind::Write => {
                     walk.writes = true;
-                    let accepted = |spot: &Spot| {
-                        (edits || everything) && self.ground.contains(spot)
-                            || self.allowed("Edit", spot, Role::File)
-                    };
-                    if !self.everywhere(&target.text, walk, accepted) {
-                        return Err(format!("it writes `{}`", target.raw));
-                    }
+                    let basis = self.writes(&target.text, walk);
+                    bases.push(basis.ok_or_else(|| format!("it writes `{}`", target.raw))?);
                 }
             }
         }
         Ok(())
+    }
+
+    /// What allows a file to be written, from wherever the shell may stand.
+    fn writes(&self, path: &str, walk: &Walk) -> Option<Basis<'r>> {
+        let inside = |spot: &Spot| self.ground.contains(spot);
+        if self.mode == Mode::AcceptEdits && self.everywhere(path, walk, inside) {
+            return Some(Basis::Mode);
+        }
+        // A question would protect nothing that `tee` does not do.
+        let everything = self.rules.allow.iter().find(|rule| is_whole_bash(rule));
+        let allowing = |spot: &Spot| {
+            let inside = everything.filter(|_| self.ground.contains(spot));
+            inside.or_else(|| self.allowing("Edit", spot, Role::File))
+        };
+        let edits = self.mode == Mode::AcceptEdits;
+        let accepted = |spot: &Spot| edits && inside(spot) || allowing(spot).is_some();
+        if !self.everywhere(path, walk, accepted) {
+            return None;
+        }
+        let somewhere = std::iter::once(&walk.directory).chain(&walk.others);
+        let mut spots = somewhere.map(|from| self.ground.spot_literal(path, from));
+        spots.find_map(|spot| allowing(&spot)).map(Basis::Rule)
     }
 
     /// A bare `Bash` rule covers no file command that writes outside the working directories, as it covers no redirection
@@ -97,7 +117,7 @@ impl Cover<'_, '_> {
                     spot.lexical.as_str(),
                     "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty"
                 ) || self.ground.contains(spot)
-                    || self.allowed("Edit", spot, Role::File)
+                    || self.allowing("Edit", spot, Role::File).is_some()
             };
             if !self.everywhere(&text, walk, accepted) {
                 return Err(format!(

@@ -96,9 +96,19 @@ fn path_in<'l>(before: &'l str, after: &'l str) -> Option<&'l str> {
     }
     quoted(before).or_else(|| quoted(after)).or_else(|| {
         let before = before.trim_end_matches([':', ' ', '(']);
-        let name = before.rsplit(": ").next()?;
+        let last = before.rsplit(": ").next()?;
+        let name = without_verb(last);
         (!name.is_empty() && name.len() < before.len()).then_some(name)
     })
+}
+
+/// `cannot create file` is about `file`.
+fn without_verb(text: &str) -> &str {
+    let begun = ["cannot ", "can't ", "failed to ", "unable to "]
+        .iter()
+        .find_map(|words| text.strip_prefix(words));
+    let behind = begun.and_then(|rest| rest.split_once(' '));
+    behind.map_or(text, |(_, name)| name)
 }
 
 fn quoted(text: &str) -> Option<&str> {

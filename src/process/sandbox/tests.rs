@@ -122,6 +122,7 @@ fn nothing_is_written() {
         ("truncate -s 0 file", "file"),
         ("mkfifo new", "new"),
         ("echo x > ../beside", "../beside"),
+        ("sh -c 'echo x > ../beside'", "../beside"),
     ] {
         let wanted = Some(Tried::Write(path.to_owned()));
         assert_eq!(rig.held(script), wanted, "{script}");
