@@ -208,7 +208,6 @@ impl<'r, 'g> Cover<'r, 'g> {
         if let Some(separator) = classified.fed {
             self.check_fed(feed, part, separator, walk)?;
         }
-        self.check_executed(reader, &classified.paths, walk)?;
         if self.rules.restrict_reading()
             && (classified.fed.is_some() || self.reads_below(reader, &classified.paths, walk))
         {

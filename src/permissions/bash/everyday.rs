@@ -25,7 +25,6 @@ pub fn everyday_reader(name: &str) -> Option<Reader> {
         ),
         // Without -v, which runs another getconf. Behind the name of a value stands a path.
         "getconf" => strict(Flags::new("a", "version"), PatternThenPaths),
-        "tsort" => reader(HELP, Paths),
         "fmt" => reader(
             Flags::with_numbers(
                 "cstuw:g:p:",

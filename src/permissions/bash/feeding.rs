@@ -195,7 +195,7 @@ fn listing(words: &[Word]) -> Option<Separator> {
     let (name, arguments) = words.split_first()?;
     let (nul, operands) = match name.raw.as_str() {
         "find" => {
-            let starts = find::check(arguments, Lists::Agreed).ok()?;
+            let starts = find::check(arguments).ok()?;
             let has = |flag: &str| arguments.iter().any(|word| word.text == flag);
             if has("-printf") || has("-ls") || (has("-print0") && has("-print")) {
                 return None;

@@ -1,8 +1,7 @@
 //! find: a closed list of tests and printing actions.
 
 use super::flags::Named;
-use super::lists::Lists;
-use super::programs::{Command, pads};
+use super::programs::pads;
 use super::script::Word;
 
 /// Tests, operators and printing actions without an argument.
@@ -74,9 +73,8 @@ const WITH_DATA: [&str; 33] = [
     "-context",
 ];
 
-/// The paths that a find with tests and printing only names; the error says what is not accepted. With the longer list it
-/// may also run a reader on what it finds.
-pub fn check(words: &[Word], lists: Lists) -> Result<Vec<Named<'_>>, String> {
+/// The paths that a find with tests and printing only names; the error says what is not accepted.
+pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
     let option = |word: &Word| matches!(word.text.as_str(), "-H" | "-L" | "-P");
     let start = words.iter().take_while(|word| option(word)).count();
     let starts = words[start..]
@@ -89,12 +87,6 @@ pub fn check(words: &[Word], lists: Lists) -> Result<Vec<Named<'_>>, String> {
         rest = behind;
         let text = word.text.as_str();
         if BARE.contains(&text) {
-            continue;
-        }
-        if text == "-exec" && lists == Lists::Everyday {
-            let (more, behind) = runs_reader(rest)?;
-            paths.extend(more);
-            rest = behind;
             continue;
         }
         if let Some(does) = action(text) {
@@ -118,30 +110,6 @@ pub fn check(words: &[Word], lists: Lists) -> Result<Vec<Named<'_>>, String> {
         }
     }
     Ok(paths)
-}
-
-/// The paths that a reader behind `-exec` names beside `{}`, and the words behind its `;` or `+`. What find found begins
-/// with a path that it started at, so it is never a flag.
-fn runs_reader(words: &[Word]) -> Result<(Vec<Named<'_>>, &[Word]), String> {
-    let refused = || "`find` with `-exec` runs a command".to_owned();
-    let ends = |at: usize| {
-        words[at].text == ";" || (words[at].text == "+" && at > 0 && words[at - 1].text == "{}")
-    };
-    let end = (0..words.len()).find(|at| ends(*at)).ok_or_else(refused)?;
-    let (name, arguments) = words[..end].split_first().ok_or_else(refused)?;
-    let whole = |word: &Word| word.is_literal() && (word.text == "{}" || !word.text.contains("{}"));
-    if !name.is_bare() || !arguments.iter().all(whole) {
-        return Err(refused());
-    }
-    let command = Command {
-        name: &name.text,
-        arguments,
-        fed: true,
-        lists: Lists::Agreed,
-    };
-    let mut paths = command.check()?;
-    paths.retain(|path| path.text != "{}");
-    Ok((paths, &words[end + 1..]))
 }
 
 fn path(word: &Word) -> Named<'_> {

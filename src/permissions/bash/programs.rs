@@ -49,7 +49,7 @@ impl<'p> Command<'_, 'p> {
         match self.name {
             "echo" => Ok(Vec::new()),
             "printf" => self.printf(),
-            "find" => find::check(self.arguments, self.lists),
+            "find" => find::check(self.arguments),
             "sed" => sed::check(self.arguments, self.lists),
             "git" => git::check(self.arguments, self.lists),
             "jq" => jq::check(self.arguments),

@@ -1,9 +1,7 @@
-//! Files that a command reads without naming them: what `xargs` and `find -exec` hand on, and what a glob finds.
+//! Files that a command reads without naming them: what `xargs` hands on, and what a glob finds.
 
 use super::super::bash::classify::classify_part;
 use super::super::bash::feeding::{Feed, Separator, past_xargs, splits};
-use super::super::bash::find;
-use super::super::bash::flags::Named;
 use super::super::bash::lists::Lists;
 use super::super::bash::programs::is_special_path;
 use super::super::bash::reach::{Descent, follows_links, lists_links};
@@ -56,29 +54,6 @@ impl Cover<'_, '_> {
             return Err(LINKS_STRAY.to_owned());
         }
         Ok(())
-    }
-
-    /// Whether what `find -exec` hands to a reader may be read.
-    pub(super) fn check_executed(
-        &self,
-        part: &Part,
-        paths: &[Named<'_>],
-        walk: &Walk,
-    ) -> Result<(), String> {
-        let words = past_xargs(&part.words).words;
-        if words.first().is_none_or(|name| name.text != "find") || !find::acts(words) {
-            return Ok(());
-        }
-        let descent = Descent {
-            here: true,
-            starts: paths.to_vec(),
-        };
-        // The reader may follow links that find does not.
-        if self.links_stay(&self.starts(&descent, walk)) {
-            Ok(())
-        } else {
-            Err(LINKS_STRAY.to_owned())
-        }
     }
 
     /// Whether a glob finds a name that the program would take for a flag.
