@@ -55,7 +55,7 @@ impl Line {
                     input: call.input.clone(),
                     reason: format!("{what}. Run it again with nothing in its way?"),
                     change: None,
-                    rule: None,
+                    rule: self.rule_that_frees(call, case.tool),
                 };
                 let permit = self.ask(case, request, None).await?;
                 self.report(Report::Permitted(call.id.clone(), permit.clone()))

@@ -10,7 +10,7 @@ use super::pipeline::{Failure, Line, Report, denied, denied_text};
 use crate::hooks;
 use crate::permissions::{
     Asked, Cause, Decision, Grant, RuleList, Rules, Source, Verdict, World, conclude, decide,
-    judge, may_tell, offer, places, reads_outside,
+    judge, may_tell, offer, offer_for_held, places, reads_outside,
 };
 use crate::protocol::{Answer, Mode, PermissionRequest, Phase, RuleOffer, ToolCall};
 use crate::tools::any::AnyTool;
@@ -224,6 +224,16 @@ impl Line {
         Some(RuleOffer {
             rule,
             file: context.rules_file(),
+        })
+    }
+
+    /// The rule that would let a command run freely which the kernel held back.
+    pub(super) fn rule_that_frees(&self, call: &ToolCall, tool: &dyn AnyTool) -> Option<RuleOffer> {
+        let Stance { mode, rules } = self.context.stance();
+        let rule = offer_for_held(&asked(call, tool), &rules, mode, &self.world())?;
+        Some(RuleOffer {
+            rule,
+            file: self.context.rules_file(),
         })
     }
 

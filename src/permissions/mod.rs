@@ -31,7 +31,7 @@ pub use decide::{
     tempered,
 };
 pub use grant::{Grant, Places};
-pub use offer::{check_rule, offer};
+pub use offer::{check_rule, offer, offer_for_held};
 pub use rule::{Rule, RuleList, Rules, Source, Warning};
 pub use store::Store;
 pub use world::{Links, NoLinks, RealLinks, Remembered, World};

@@ -10,7 +10,7 @@ use super::bash::read;
 use super::bash::script::{Part, Traits, Word};
 use super::bash::wrappers::unwrap;
 use super::call::{Files, Subject};
-use super::decide::{Asked, Decision, decide};
+use super::decide::{Asked, Cause, Decision, Verdict, decide};
 use super::path::{Ground, Spot, within};
 use super::pattern::Role;
 use super::rule::{RuleList, Rules, Source};
@@ -85,16 +85,53 @@ pub fn offer(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>) ->
         Subject::Web(None) | Subject::Unclear(_) => Vec::new(),
         Subject::Other => vec![asked.tool.to_owned()],
     };
+    let allowed = |verdict: &Verdict| verdict.decision == Decision::Allow;
+    first_that(candidates, asked, rules, mode, world, allowed)
+}
+
+/// The rule to offer for a command that ran without a question and was held back by the kernel: what a rule allows is not
+/// held.
+pub fn offer_for_held(
+    asked: &Asked<'_>,
+    rules: &Rules,
+    mode: Mode,
+    world: &World<'_>,
+) -> Option<String> {
+    let Subject::Bash(command) = Subject::of(asked.tool, asked.input, &Ground::new(world)) else {
+        return None;
+    };
+    let candidates = read(&command)
+        .script
+        .parts
+        .iter()
+        .filter_map(exact)
+        .collect();
+    let frees = |verdict: &Verdict| {
+        verdict.decision == Decision::Allow && matches!(verdict.cause, Cause::Rule(_))
+    };
+    first_that(candidates, asked, rules, mode, world, frees)
+}
+
+/// The first rule with which the decision is as wanted.
+fn first_that(
+    candidates: Vec<String>,
+    asked: &Asked<'_>,
+    rules: &Rules,
+    mode: Mode,
+    world: &World<'_>,
+    wanted: impl Fn(&Verdict) -> bool,
+) -> Option<String> {
     let source = Source(String::new());
-    let allows = |candidate: &String| {
+    let fits = |candidate: &String| {
         let mut with = rules.clone();
         let understood = with.add(RuleList::Allow, candidate, &source).is_ok();
-        understood && decide(asked, &with, mode, world).decision == Decision::Allow
+        understood && wanted(&decide(asked, &with, mode, world))
     };
     candidates
         .into_iter()
+        .take(MOST_CANDIDATES)
         .filter(|rule| rule.chars().count() <= LONGEST_RULE && !rule.chars().any(char::is_control))
-        .find(allows)
+        .find(fits)
 }
 
 /// Whether a rule is well written, as an allow rule; the error says what is wrong, in words for a person.

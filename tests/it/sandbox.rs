@@ -168,6 +168,7 @@ fn a_command_that_was_held_back_says_so_and_runs_after_a_question() {
     let mut tui = Pty::spawn_with(program, &arguments, &[("PATH", &path)], 110, 40);
     tui.wait_for("blocked: it tried to write");
     assert!(!list.exists(), "nothing was written");
+    assert!(tui.screen().contains("Bash(tree)"), "{}", tui.screen());
     armed(&mut tui, "y yes").send("y");
     tui.wait_for("Done with that.").wait_gone("interrupt");
     assert!(list.exists(), "{}", tui.screen());
