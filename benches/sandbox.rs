@@ -5,9 +5,10 @@
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use agent_tui::process::sandbox::{Besides, Ground, Hold, start, state};
+use agent_tui::process::sandbox::{Besides, Ground, Hold, Policy, start, state};
 
 const ROUNDS: usize = 400;
 /// A held command may take so much longer than a free one.
@@ -22,19 +23,22 @@ fn main() -> ExitCode {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    let ground = Ground::new(vec![workspace], &path, &home.unwrap_or_default());
+    let ground = Arc::new(Ground::new(
+        vec![workspace],
+        &path,
+        &home.unwrap_or_default(),
+    ));
     let (mut free, mut held) = (Vec::new(), Vec::new());
     // By turns, so that both see the same machine.
     for _ in 0..ROUNDS {
         free.push(timed(run));
         held.push(timed(|| {
-            let own = tempfile::tempdir().expect("a directory");
             let besides = Besides {
-                temporary: own.path(),
+                temporary: None,
                 reads: &[],
                 processes: false,
             };
-            let policy = ground.policy(Hold::Reading, &besides);
+            let policy = Policy::new(ground.clone(), Hold::Reading, &besides);
             let started = start(&policy, || {
                 run();
                 Ok(())

@@ -10,7 +10,7 @@ use super::pipeline::{Failure, Line, Report, denied, denied_text};
 use crate::hooks;
 use crate::permissions::{
     Asked, Cause, Decision, Grant, RuleList, Rules, Source, Verdict, World, conclude, decide,
-    judge, may_tell, offer, offer_for_held, places, reads_outside,
+    judge, may_tell, offer, offer_for_held, places, reach,
 };
 use crate::protocol::{Answer, Mode, PermissionRequest, Phase, RuleOffer, ToolCall};
 use crate::tools::any::AnyTool;
@@ -152,9 +152,10 @@ impl Line {
         let places = places(&call.name, &call.input, &world);
         permit.grant = permit.grant.at(places);
         let Stance { mode, rules } = self.context.stance();
-        if permit.grant.is_held() && rules.allow.iter().any(|rule| rule.tool == "Read") {
-            let reads = reads_outside(&asked(call, tool), &rules, mode, &world);
-            permit.grant = permit.grant.reading(reads);
+        // Without rules it is known: no place outside, and all of it unasked.
+        if !rules.allow.is_empty() {
+            let reach = reach(&asked(call, tool), &rules, mode, &world);
+            permit.grant = permit.grant.reaching(reach);
         }
         permit
     }

@@ -161,21 +161,28 @@ pub fn may_tell(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>)
     }
 }
 
-/// What a command that is allowed reads outside of the working directories, because a rule says that it may.
-pub fn reads_outside(
-    asked: &Asked<'_>,
-    rules: &Rules,
-    mode: Mode,
-    world: &World<'_>,
-) -> Vec<PathBuf> {
+/// How far a command reaches that is allowed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// What it reads outside of the working directories, because a rule says that it may.
+    pub outside: Vec<PathBuf>,
+    /// Parts of it run that no rule covers, and that nobody was asked about.
+    pub unasked: bool,
+}
+
+/// How far an allowed call reaches; anything but a command reaches nowhere.
+pub fn reach(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>) -> Reach {
     let case = Case::new(asked, rules, mode, world);
     let Some(reading) = &case.reading else {
-        return Vec::new();
+        return Reach::default();
     };
     let cover = case.cover();
     match cover.cover(reading) {
-        Ok(_) => cover.outside().into_iter().map(PathBuf::from).collect(),
-        Err(_) => Vec::new(),
+        Ok(bases) => Reach {
+            unasked: bases.iter().any(|basis| !matches!(basis, Basis::Rule(_))),
+            outside: cover.outside().into_iter().map(PathBuf::from).collect(),
+        },
+        Err(_) => Reach::default(),
     }
 }
 

@@ -3,15 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::decide::Cause;
-use crate::protocol::Mode;
+use super::decide::{Cause, Reach};
 
 /// Only this module's parent can make one, and `Tool::call` wants one: no tool runs unasked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
     cause: Cause,
     places: Places,
-    reads: Vec<PathBuf>,
+    reach: Reach,
 }
 
 /// Where the paths of a call led, links followed, when it was decided on. What leads elsewhere at the moment of use was
@@ -24,7 +23,7 @@ impl Grant {
         Self {
             cause,
             places: Places::default(),
-            reads: Vec::new(),
+            reach: Reach::default(),
         }
     }
 
@@ -37,15 +36,6 @@ impl Grant {
     #[cfg(test)]
     pub fn by_forced_classifier() -> Self {
         Self::new(Cause::Classifier)
-    }
-
-    /// Whether no person and no rule of theirs stands behind the call itself: the kernel keeps such a command to reading,
-    /// or to editing where the mode allows it.
-    pub fn is_held(&self) -> bool {
-        matches!(
-            self.cause,
-            Cause::Classifier | Cause::Mode(Mode::AcceptEdits)
-        )
     }
 
     pub fn cause(&self) -> &Cause {
@@ -65,16 +55,21 @@ impl Grant {
         &self.places
     }
 
-    /// The same grant for a command that may read these, too.
+    /// The same grant for a command that reaches so far.
     #[must_use]
-    pub fn reading(mut self, reads: Vec<PathBuf>) -> Self {
-        self.reads = reads;
+    pub fn reaching(mut self, reach: Reach) -> Self {
+        self.reach = reach;
         self
     }
 
     /// What a command may read besides the working directories.
     pub fn reads(&self) -> &[PathBuf] {
-        &self.reads
+        &self.reach.outside
+    }
+
+    /// Whether a rule allows some parts of a command, and nobody was asked about the others.
+    pub fn is_partly_unasked(&self) -> bool {
+        matches!(self.cause, Cause::Rule(_)) && self.reach.unasked
     }
 }
 

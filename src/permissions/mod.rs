@@ -27,7 +27,7 @@ pub mod world;
 
 pub use call::places;
 pub use decide::{
-    Asked, Cause, Decision, HookWord, Verdict, conclude, decide, judge, may_tell, reads_outside,
+    Asked, Cause, Decision, HookWord, Reach, Verdict, conclude, decide, judge, may_tell, reach,
     tempered,
 };
 pub use grant::{Grant, Places};

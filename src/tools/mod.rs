@@ -197,7 +197,7 @@ pub struct Environment {
     /// Whether the kernel holds commands that nobody was asked about.
     pub unasked: Unasked,
     /// What all held commands may touch, once one was started.
-    pub ground: OnceLock<sandbox::Ground>,
+    pub ground: OnceLock<Arc<sandbox::Ground>>,
 }
 
 impl Environment {

@@ -132,6 +132,32 @@ fn what_rules_and_the_mode_allow_is_not_held_back() {
     assert_eq!(program.read("b.txt"), "one\n", "{said:?}");
 }
 
+#[test]
+fn h7_a_rule_for_one_part_does_not_open_the_workspace_to_the_others() {
+    let program = Program::new();
+    for name in ["ls", "git"] {
+        let file = program.put(&format!("bin/{name}"), "#!/bin/sh\necho canary\n");
+        std::fs::set_permissions(file, PermissionsExt::from_mode(0o755)).expect("chmod");
+    }
+    let provider = script(
+        &program,
+        "[[turn]]\nstep = [{ call = \"Bash\", input = { command = \"echo hi; ls; git --version\" } }]\n[[turn]]\ntext = \"ok\"\n",
+    );
+    let mut arguments = vec!["--provider", &provider, "--output-format", "stream-json"];
+    arguments.extend(["--allow", "Bash(echo hi)", "-p", "go"]);
+    let path = std::env::var("PATH").unwrap_or_default();
+    let path = format!("{}:./bin:{path}", program.path("bin").display());
+    let mut command = program.command(&arguments);
+    let output = finish(
+        command
+            .env("PATH", path)
+            .spawn()
+            .expect("the program starts"),
+    );
+    assert!(output.stdout.contains("git version"), "{output:?}");
+    assert!(!output.stdout.contains("canary"), "{output:?}");
+}
+
 /// The person's own `tree`, which keeps a list of its calls.
 fn own_tree(program: &Program) -> (String, PathBuf) {
     let home = program.workspace();

@@ -58,23 +58,24 @@ pub fn tried(output: &str, policy: &Policy, cwd: &Path) -> Option<Tried> {
 
 fn blamed(name: &str, complaint: &str, policy: &Policy, cwd: &Path) -> Option<Tried> {
     let path = resolved(&cwd.join(name));
-    let known = |paths: &[PathBuf]| paths.iter().any(|known| path.starts_with(known));
+    let below = |known: &PathBuf| path.starts_with(known);
+    let (runs, writes) = (policy.runs().any(below), policy.writes.iter().any(below));
     let may = |path: &Path, access: Access| rustix::fs::access(path, access).is_ok();
     // The name itself may be one of the words.
     let complaint = complaint.replacen(name, "", 1);
     let changes = CHANGES.iter().any(|word| complaint.contains(word));
-    let readable = known(&policy.reads) || known(&policy.runs) || known(&policy.writes);
+    let readable = runs || writes || policy.reads().any(below);
     if !changes && !readable && may(&path, Access::READ_OK) {
         return Some(Tried::Read(name.to_owned()));
     }
-    if !changes && path.is_file() && may(&path, Access::EXEC_OK) && !known(&policy.runs) {
+    if !changes && path.is_file() && may(&path, Access::EXEC_OK) && !runs {
         return Some(Tried::Run(name.to_owned()));
     }
     let there = may(&path, Access::WRITE_OK);
     let parent = path
         .parent()
         .is_some_and(|parent| may(parent, Access::WRITE_OK));
-    (!known(&policy.writes) && (there || parent)).then(|| Tried::Write(name.to_owned()))
+    (!writes && (there || parent)).then(|| Tried::Write(name.to_owned()))
 }
 
 /// The path with its links followed, as far as it exists.

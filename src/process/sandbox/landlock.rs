@@ -1,10 +1,11 @@
 //! Landlock: which files a thread, and all that it starts, may read, run and change.
 
 use std::io;
+use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, LandlockStatus, RestrictionStatus, Ruleset, RulesetAttr,
-    RulesetCreatedAttr, RulesetError, Scope, path_beneath_rules,
+    ABI, Access, AccessFs, BitFlags, LandlockStatus, PathBeneath, PathFd, RestrictionStatus,
+    Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, Scope, path_beneath_rules,
 };
 
 use super::Policy;
@@ -14,6 +15,38 @@ const KNOWN: ABI = ABI::V7;
 /// Devices that give nothing away.
 const SOURCES: [&str; 3] = ["/dev/zero", "/dev/random", "/dev/urandom"];
 const NULL: [&str; 1] = ["/dev/null"];
+
+/// Places that every held command may touch, opened once: most of what a rule costs is finding its place.
+#[derive(Debug, Default)]
+pub struct Opened(Vec<(PathFd, BitFlags<AccessFs>)>);
+
+impl Opened {
+    /// A path that is not there needs no rule, and is passed over.
+    pub fn new(reads: &[PathBuf], runs: &[PathBuf]) -> Self {
+        let reading = AccessFs::ReadFile | AccessFs::ReadDir;
+        // Whoever writes to it opens it as if it held something.
+        let null =
+            AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
+        let opened = |path: &Path, access: BitFlags<AccessFs>| {
+            let access = if path.is_dir() {
+                access
+            } else {
+                access & AccessFs::from_file(KNOWN)
+            };
+            Some((PathFd::new(path).ok()?, access))
+        };
+        let sources = SOURCES.iter().map(|path| (Path::new(path), reading));
+        let null = NULL.iter().map(|path| (Path::new(path), null));
+        let reads = reads.iter().map(|path| (path.as_path(), reading));
+        let runs = runs.iter();
+        let runs = runs.map(|path| (path.as_path(), reading | AccessFs::Execute));
+        let all = sources.chain(null).chain(reads).chain(runs);
+        Self(
+            all.filter_map(|(path, access)| opened(path, access))
+                .collect(),
+        )
+    }
+}
 
 /// The version of the kernel's interface.
 pub fn version() -> io::Result<u32> {
@@ -36,19 +69,15 @@ pub fn restrict(policy: &Policy) -> io::Result<u32> {
 
 fn restricted(policy: &Policy) -> Result<RestrictionStatus, RulesetError> {
     let reading = AccessFs::ReadFile | AccessFs::ReadDir;
-    let running = reading | AccessFs::Execute;
     let changing = AccessFs::from_all(KNOWN) & !AccessFs::Execute;
-    // Whoever writes to it opens it as if it held something.
-    let null = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
-    // A path that is not there needs no rule, and is passed over.
+    let opened = policy.ground.opened.0.iter();
+    let rules = opened.map(|(place, access)| Ok(PathBeneath::new(place, *access)));
     Ruleset::default()
         .handle_access(AccessFs::from_all(KNOWN))?
         .scope(Scope::from_all(KNOWN))?
         .create()?
-        .add_rules(path_beneath_rules(SOURCES, AccessFs::ReadFile))?
-        .add_rules(path_beneath_rules(NULL, null))?
+        .add_rules(rules.collect::<Vec<Result<_, RulesetError>>>())?
         .add_rules(path_beneath_rules(&policy.reads, reading))?
-        .add_rules(path_beneath_rules(&policy.runs, running))?
         .add_rules(path_beneath_rules(&policy.writes, changing))?
         .restrict_self()
 }

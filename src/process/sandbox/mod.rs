@@ -24,21 +24,20 @@ use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 pub use blame::{Tried, tried};
 
 /// What a held command may touch. Everything else is refused.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Policy {
-    /// Files and directories, with all below them.
-    pub reads: Vec<PathBuf>,
-    /// Where programs may lie.
-    pub runs: Vec<PathBuf>,
+    ground: Arc<Ground>,
+    /// What may be read besides.
+    reads: Vec<PathBuf>,
     /// Directories in which anything may be changed.
-    pub writes: Vec<PathBuf>,
+    writes: Vec<PathBuf>,
     /// Owners, modes and times of files may be changed. The kernel cannot tell where: only for commands that edit.
-    pub attributes: bool,
+    attributes: bool,
 }
 
 /// Who a held command works for.
@@ -51,18 +50,22 @@ pub enum Hold {
 }
 
 /// What all held commands of a workspace may touch. Looked up once: it takes longer than to start one.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct Ground {
     working: Vec<PathBuf>,
+    /// Files and directories, with all below them.
     reads: Vec<PathBuf>,
+    /// Where programs may lie.
     runs: Vec<PathBuf>,
+    #[cfg(target_os = "linux")]
+    opened: landlock::Opened,
 }
 
 /// What one command may touch besides.
 #[derive(Debug, Clone, Copy)]
 pub struct Besides<'b> {
     /// A directory of its own.
-    pub temporary: &'b Path,
+    pub temporary: Option<&'b Path>,
     pub reads: &'b [PathBuf],
     /// It shows processes or mounts, of which the kernel tells in one tree.
     pub processes: bool,
@@ -72,39 +75,52 @@ impl Ground {
     /// `working` directories may be read whole, programs are looked for in those of `path`.
     pub fn new(working: Vec<PathBuf>, path: &[PathBuf], home: &Path) -> Self {
         let system = system::READS.iter().map(PathBuf::from);
-        let reads = system
+        let above = working
+            .iter()
+            .flat_map(|directory| system::ignore_files_above(directory));
+        let reads: Vec<PathBuf> = system
             .chain(system::git_configuration(home))
             .filter(|path| path.exists())
             .chain(working.iter().cloned())
-            .chain(
-                working
-                    .iter()
-                    .flat_map(|directory| system::ignore_files_above(directory)),
-            );
+            .chain(above)
+            .chain(system::libraries(path, &working))
+            .collect();
+        let runs = system::programs(path, &working);
         Self {
-            reads: reads.collect(),
-            runs: system::programs(path, &working),
+            #[cfg(target_os = "linux")]
+            opened: landlock::Opened::new(&reads, &runs),
+            reads,
+            runs,
             working,
         }
     }
+}
 
-    pub fn policy(&self, hold: Hold, besides: &Besides<'_>) -> Policy {
-        let mut reads = self.reads.clone();
-        reads.extend(besides.reads.iter().cloned());
+impl Policy {
+    pub fn new(ground: Arc<Ground>, hold: Hold, besides: &Besides<'_>) -> Self {
+        let mut reads = besides.reads.to_vec();
         if besides.processes {
             reads.push(PathBuf::from("/proc"));
         }
-        let mut writes = vec![besides.temporary.to_owned()];
+        let mut writes = Vec::from_iter(besides.temporary.map(Path::to_owned));
         match hold {
             Hold::Reading => {}
-            Hold::Editing => writes.extend(self.working.iter().cloned()),
+            Hold::Editing => writes.extend(ground.working.iter().cloned()),
         }
-        Policy {
+        Self {
+            ground,
             reads,
-            runs: self.runs.clone(),
             writes,
             attributes: hold == Hold::Editing,
         }
+    }
+
+    fn reads(&self) -> impl Iterator<Item = &PathBuf> {
+        self.ground.reads.iter().chain(&self.reads)
+    }
+
+    fn runs(&self) -> impl Iterator<Item = &PathBuf> {
+        self.ground.runs.iter()
     }
 }
 

@@ -24,14 +24,13 @@ const BASE: &str = r#"(version 1)
 /// The profile of a policy.
 pub fn profile(policy: &Policy) -> String {
     let mut text = BASE.to_owned();
-    let mut allow = |what: &str, paths: &[std::path::PathBuf]| {
-        for path in paths {
-            let _ = writeln!(text, "(allow {what} (subpath {}))", quoted(path));
-        }
-    };
-    allow("file-read*", &policy.reads);
-    allow("file-read* process-exec", &policy.runs);
-    allow("file-read* file-write*", &policy.writes);
+    let reads = policy.reads().map(|path| ("file-read*", path));
+    let runs = policy.runs().map(|path| ("file-read* process-exec", path));
+    let writes = policy.writes.iter();
+    let writes = writes.map(|path| ("file-read* file-write*", path));
+    for (what, path) in reads.chain(runs).chain(writes) {
+        let _ = writeln!(text, "(allow {what} (subpath {}))", quoted(path));
+    }
     text
 }
 
@@ -43,13 +42,19 @@ fn quoted(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use super::super::Ground;
     use super::{Policy, profile};
 
     #[test]
     fn a_profile_refuses_what_it_does_not_name() {
         let policy = Policy {
+            ground: Arc::new(Ground {
+                runs: vec!["/usr".into()],
+                ..Ground::default()
+            }),
             reads: vec!["/work/a \"b\"".into()],
-            runs: vec!["/usr".into()],
             writes: vec!["/tmp/own".into()],
             attributes: false,
         };

@@ -73,6 +73,18 @@ pub fn programs(path: &[PathBuf], working: &[PathBuf]) -> Vec<PathBuf> {
     found
 }
 
+/// The libraries that stand beside the directories of PATH, as in `bin` and `lib` of an environment of its own.
+pub fn libraries(path: &[PathBuf], working: &[PathBuf]) -> Vec<PathBuf> {
+    let beside = |bin: &PathBuf| Some(bin.canonicalize().ok()?.parent()?.join("lib"));
+    path.iter()
+        .filter_map(beside)
+        .filter(|lib| {
+            let real = lib.canonicalize();
+            real.is_ok_and(|real| &real == lib && !working.iter().any(|one| real.starts_with(one)))
+        })
+        .collect()
+}
+
 /// Adds a directory; if one of `working` lies in it, all in it that is not on the way there.
 fn add_without(directory: &Path, working: &[PathBuf], found: &mut Vec<PathBuf>) {
     if found.iter().any(|known| directory.starts_with(known)) {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::Arc;
 
 use super::{Besides, Ground, Hold, Policy, State, Tried, start, state, system, tried};
 
@@ -33,14 +34,12 @@ impl Rig {
 
     fn policy(&self, hold: Hold) -> Policy {
         let ground = Ground::new(vec![self.work.clone()], &[], &self.root.join("home"));
-        ground.policy(
-            hold,
-            &Besides {
-                temporary: &self.own,
-                reads: &[],
-                processes: false,
-            },
-        )
+        let besides = Besides {
+            temporary: Some(&self.own),
+            reads: &[],
+            processes: false,
+        };
+        Policy::new(Arc::new(ground), hold, &besides)
     }
 
     fn run(&self, hold: Hold, script: &str) -> Output {

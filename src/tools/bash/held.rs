@@ -3,14 +3,15 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use tempfile::TempDir;
+use tempfile::{NamedTempFile, TempDir};
 
-use crate::git::environment::{harmless, misleads};
+use crate::git::environment::{harmless, misleads, steers};
 use crate::permissions::{Cause, Grant, bash as reader};
 use crate::process::sandbox::{self, Besides, Ground, Hold, Policy, Tried};
 use crate::protocol::Mode;
-use crate::tools::Environment;
+use crate::tools::{Environment, ToolCx};
 
 /// The only variables that such a command gets of the program's own: what shows the environment shows nothing secret, and
 /// nothing in it steers a program elsewhere than was decided on.
@@ -37,11 +38,16 @@ const PASSED: [&str; 18] = [
 const LOCALE: &str = "LC_";
 
 /// Programs that read what the kernel tells of processes and mounts.
-const SHOW_PROCESSES: [&str; 3] = ["ps", "pgrep", "df"];
+const SHOW_PROCESSES: [&str; 4] = ["ps", "pgrep", "df", "lscpu"];
+
+/// What makes a command write files of its own that nobody named: sorting, long here-documents, git. Others get no room
+/// for them, which is quicker.
+const NEED_ROOM: [&str; 5] = ["sort", "tac", "git", "<<", "TMPDIR"];
 
 /// How a command is kept to what it was classified as.
 pub struct Held {
-    temporary: TempDir,
+    /// A directory that the command, and nobody else, may write to.
+    room: Option<TempDir>,
     /// `None` where nothing holds.
     policy: Option<Policy>,
 }
@@ -63,34 +69,43 @@ pub fn hold_for(grant: &Grant) -> Option<Hold> {
 }
 
 impl Held {
-    /// For a command that starts in `cwd`.
+    /// For a command that starts in `cwd`. Where its `cd` leads has to be written down, if that is of interest.
     pub fn new(
         hold: Hold,
         command: &str,
-        cwd: &Path,
+        follow_cd: bool,
         grant: &Grant,
-        env: &Environment,
+        cx: &ToolCx,
     ) -> io::Result<Self> {
-        let temporary = TempDir::with_prefix("agent-tui-")?;
-        let place = temporary.path().canonicalize()?;
+        let env = &cx.env;
+        let wanted = follow_cd || NEED_ROOM.iter().any(|word| command.contains(word));
+        let room = if wanted || hold == Hold::Editing {
+            Some(TempDir::with_prefix("agent-tui-")?)
+        } else {
+            None
+        };
+        let temporary = room.as_ref().map(|room| room.path().canonicalize());
+        let temporary = temporary.transpose()?;
         let policy = env.holds().then(|| {
             let mut reads = grant.reads().to_vec();
-            reads.extend(repository(command, cwd, env));
+            reads.extend(repository(command, &cx.cwd, env));
             let besides = Besides {
-                temporary: &place,
+                temporary: temporary.as_deref(),
                 reads: &reads,
                 processes: shows_processes(command),
             };
-            env.ground
-                .get_or_init(|| ground(env))
-                .policy(hold, &besides)
+            let ground = env.ground.get_or_init(|| Arc::new(ground(env)));
+            Policy::new(ground.clone(), hold, &besides)
         });
-        Ok(Self { temporary, policy })
+        Ok(Self { room, policy })
     }
 
-    /// A directory that the command, and nobody else, may write to.
-    pub fn directory(&self) -> &Path {
-        self.temporary.path()
+    /// A file that the command can read and write.
+    pub fn file(&self) -> io::Result<NamedTempFile> {
+        match &self.room {
+            Some(room) => NamedTempFile::new_in(room),
+            None => NamedTempFile::new(),
+        }
     }
 
     /// The program to start, and its first arguments.
@@ -111,8 +126,10 @@ impl Held {
             .env_clear()
             .envs(std::env::vars_os().chain(said).filter(passed))
             .envs(harmless())
-            .env("PATH", env.programs.path())
-            .env("TMPDIR", self.directory());
+            .env("PATH", env.programs.path());
+        if let Some(room) = &self.room {
+            process.env("TMPDIR", room.path());
+        }
     }
 
     /// Starts the command so that it can do no more than it may.
@@ -130,6 +147,19 @@ impl Held {
     pub fn kept_from(&self, output: &str, cwd: &Path) -> Option<Tried> {
         sandbox::tried(output, self.policy.as_ref()?, cwd)
     }
+}
+
+/// Makes harmless what nobody was asked about in a command that a rule allows in part: it finds no programs of the
+/// workspace, and git starts nothing.
+pub fn make_harmless(process: &mut tokio::process::Command, env: &Environment) {
+    let said = env.variables.more.iter();
+    let said = said.map(|(name, value)| (name.into(), value.into()));
+    for (name, value) in std::env::vars_os().chain(said) {
+        if steers(&name) || misleads(&name, &value) {
+            process.env_remove(name);
+        }
+    }
+    process.envs(harmless()).env("PATH", env.programs.path());
 }
 
 fn ground(env: &Environment) -> Ground {

@@ -150,7 +150,7 @@ impl Tool for Bash {
 
 fn start(command: &str, grant: &Grant, follow_cd: bool, cx: &ToolCx) -> io::Result<Shell> {
     let held = match held::hold_for(grant) {
-        Some(hold) => Some(Held::new(hold, command, &cx.cwd, grant, &cx.env)?),
+        Some(hold) => Some(Held::new(hold, command, follow_cd, grant, cx)?),
         None => None,
     };
     Shell::start(Start {
@@ -159,6 +159,7 @@ fn start(command: &str, grant: &Grant, follow_cd: bool, cx: &ToolCx) -> io::Resu
         env: &cx.env,
         follow_cd,
         held,
+        partly_unasked: grant.is_partly_unasked(),
     })
 }
 

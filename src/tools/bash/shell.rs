@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use super::capture::Capture;
 use super::group::Group;
 use super::groups::Groups;
-use super::held::Held;
+use super::held::{Held, make_harmless};
 use super::stragglers;
 use crate::process::sandbox::Tried;
 use crate::tools::{Environment, Progress, ToolCx};
@@ -33,6 +33,9 @@ const PACE: Duration = Duration::from_millis(50);
 const REPORT: usize = 4 * 1024;
 /// Linux takes no single argument over 128 KiB; a longer command goes through a file.
 const LONGEST_ARGUMENT: usize = 100_000;
+
+/// How much memory a command may take that nobody was asked about.
+const MOST_MEMORY: u64 = 4 << 30;
 
 /// What makes bash read a command in another way than it was decided about: other files first, other directories for
 /// `cd`, other matches of a pattern.
@@ -79,6 +82,8 @@ pub struct Start<'s> {
     pub follow_cd: bool,
     /// What keeps it to reading, where nobody was asked about it.
     pub held: Option<Held>,
+    /// A rule allows some of it, and nobody was asked about the rest.
+    pub partly_unasked: bool,
 }
 
 /// How a command came to its end.
@@ -131,6 +136,9 @@ impl Shell {
             Some(held) => held.dress(&mut process, start.env),
             None => start.env.variables.apply(&mut process),
         }
+        if start.partly_unasked {
+            make_harmless(&mut process, start.env);
+        }
         let (child, group) = match &held {
             Some(held) => {
                 let runtime = tokio::runtime::Handle::current();
@@ -142,6 +150,9 @@ impl Shell {
             }
             None => spawn(process, cwd)?,
         };
+        if held.is_some() {
+            bound_memory(group.leader());
+        }
         let output = pipe::Receiver::from_owned_fd(reader.into())?;
         Ok(Self {
             child,
@@ -386,10 +397,27 @@ pub async fn read_some(output: &pipe::Receiver) -> io::Result<Vec<u8>> {
     }
 }
 
+/// Nobody was asked whether a command may take all memory there is.
+#[cfg(target_os = "linux")]
+fn bound_memory(leader: Option<Pid>) {
+    use rustix::process::{Resource, Rlimit, prlimit};
+    let limit = Rlimit {
+        current: Some(MOST_MEMORY),
+        maximum: Some(MOST_MEMORY),
+    };
+    if leader.is_some() {
+        // One that has ended already needs no bound.
+        let _ = prlimit(leader, Resource::Data, limit);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn bound_memory(_leader: Option<Pid>) {}
+
 /// A file that the command can read and write.
 fn file_for(held: Option<&Held>) -> io::Result<NamedTempFile> {
     match held {
-        Some(held) => NamedTempFile::new_in(held.directory()),
+        Some(held) => held.file(),
         None => NamedTempFile::new(),
     }
 }
