@@ -125,6 +125,7 @@ struct Place<'p> {
 impl Walk<'_> {
     fn script(&mut self, script: &Script, directories: &[String], depth: usize) {
         self.visitor.script(script);
+        let evaluates = evaluates(script);
         let mut directories = directories.to_vec();
         let mut fed_shell = false;
         for part in &script.parts {
@@ -142,6 +143,10 @@ impl Walk<'_> {
             }
             for assignment in &part.assignments {
                 self.evaluated(&assignment.value.text, place);
+            }
+            // Which words the variables hold that are evaluated is not worth guessing: `_` is the last one.
+            for word in part.words.iter().filter(|_| evaluates) {
+                self.evaluated(&word.text, place);
             }
             fed_shell |= self.commands(&part.words, place);
             let mut targets: Vec<String> = likely_target(&part.words).into_iter().collect();
@@ -341,6 +346,20 @@ impl Walk<'_> {
             }
         }
     }
+}
+
+/// Whether an expansion in this script, or in one nested in it, evaluates what it finds in variables.
+fn evaluates(script: &Script) -> bool {
+    let mut waiting = vec![script];
+    while let Some(script) = waiting.pop() {
+        for part in &script.parts {
+            if part.side_effect().is_some() {
+                return true;
+            }
+            waiting.extend(&part.nested);
+        }
+    }
+    false
 }
 
 /// Where a `cd` may lead. It may also fail, or an earlier one may have failed, so the places before it stay: as long as
