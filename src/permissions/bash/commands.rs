@@ -10,7 +10,9 @@ use super::brace;
 use super::classify::likely_target;
 use super::effects::EVALUATING;
 use super::expansion::assignment_name;
-use super::files::{Access, Kind, accesses, operands, redirected, touches, writes_trees};
+use super::files::{
+    Access, Kind, accesses, brings_trees, operands, redirected, touches, writes_trees,
+};
 use super::git::past_global_options;
 use super::script::{Operator, Part, Redirect, Script, Traits, Word};
 use super::wrappers::unwrap;
@@ -89,7 +91,7 @@ pub struct Found<'f> {
 pub trait Visitor {
     fn command(&mut self, found: &Found<'_>);
     fn access(&mut self, access: &Access<'_>, directories: &[String]);
-    /// What lies below this path may be written, too.
+    /// What lies below this path may be written, too, or is brought to where the command writes.
     fn tree(&mut self, access: &Access<'_>, directories: &[String]);
     fn script(&mut self, script: &Script);
     /// What braces make of this word is too much to be looked at.
@@ -338,10 +340,15 @@ impl Walk<'_> {
         if hidden && writes {
             found.extend(operands(arguments, Kind::Write));
         }
-        let trees = writes_trees(base_name(&name.text), arguments);
+        let name = base_name(&name.text);
+        let (writes, brings) = (writes_trees(name, arguments), brings_trees(name, arguments));
         for access in &found {
             self.visitor.access(access, place.directories);
-            if trees && access.kind == Kind::Write {
+            let tree = match access.kind {
+                Kind::Write => writes,
+                Kind::Read => brings,
+            };
+            if tree {
                 self.visitor.tree(access, place.directories);
             }
         }

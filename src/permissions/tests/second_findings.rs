@@ -1,6 +1,15 @@
 //! Holes that an adversary found on the second look, one test each.
 
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use serde_json::json;
+
 use super::Call;
+use crate::permissions::world::RealLinks;
+use crate::permissions::{Asked, Decision, Rules, World, decide};
+use crate::protocol::{Level, Mode};
 
 const BYPASS: &str = "bypassPermissions";
 
@@ -83,4 +92,139 @@ fn h1_deny_and_ask_rules_see_what_a_variable_may_hold() {
     // Where nothing is evaluated, quoted text is text.
     let commit = Call::bash("git commit -m 'do not use `rm x` or $(rm x)'").mode(BYPASS);
     assert_eq!(commit.deny("Bash(rm:*)").decision(), "allow");
+}
+
+/// What is decided about a command in a directory of this machine where edits are accepted.
+fn accepted_in(root: &Path, command: &str) -> bool {
+    let world = World {
+        cwd: root.to_owned(),
+        home: root.join("home"),
+        shell_dir: None,
+        additional_directories: Vec::new(),
+        config_dir: None,
+        data_dir: None,
+        protected_files: Vec::new(),
+        links: &RealLinks,
+    };
+    let asked = Asked {
+        tool: "Bash",
+        input: &json!({ "command": command }),
+        level: Level::Confirm,
+        read_only: false,
+    };
+    decide(&asked, &Rules::default(), Mode::AcceptEdits, &world).decision == Decision::Allow
+}
+
+/// A directory with these files in it.
+fn tree(files: &[&str]) -> tempfile::TempDir {
+    let root = tempfile::tempdir().expect("a directory");
+    for file in files {
+        let path = root.path().join(file);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("directories");
+        fs::write(path, "x").expect("a file");
+    }
+    root
+}
+
+#[test]
+fn h4_a_link_is_neither_copied_nor_moved_unasked() {
+    for command in [
+        "cp -P lgit x6 && cp payload x6/hooks/pre-commit",
+        "cp -P lgit x6",
+        "cp -d lgit x6",
+        "cp -a lgit x6",
+        "cp --no-dereference lgit x6",
+        "cp -r lgit x6",
+        "cp lgit x6",
+        "mv lgit x6 && cp payload x6/hooks/pre-commit",
+        "mv ./lgit x6",
+        "mv lgit/ x6",
+        "cp -t sub a lgit",
+        "cd sub && cp -P ../lgit x6",
+        "mv inner x6",
+    ] {
+        for target in ["/repo/.git", ".git", "src"] {
+            let call = Call::bash(command).mode("acceptEdits");
+            let call = call
+                .link("/repo/lgit", target)
+                .link("/repo/inner/l", target);
+            assert_eq!(call.decision(), "ask", "{command} -> {target}");
+        }
+    }
+    let call = Call::bash("cp src/a b && mv b c").mode("acceptEdits");
+    let call = call.link("/repo/lgit", ".git");
+    assert_eq!(call.decision(), "allow");
+}
+
+#[test]
+fn h5_a_tree_brings_the_protected_names_in_it() {
+    let root = tree(&[
+        "src2/pkg/.vscode/tasks.json",
+        "conf/a/.local/x",
+        "up/share/applications/x.desktop",
+        "plain/a/b.rs",
+        "payload",
+    ]);
+    fs::create_dir_all(root.path().join(".local")).expect("a directory");
+    for command in [
+        "cp -r src2/pkg .",
+        "cp -R src2 other",
+        "cp -r src2/pkg plain",
+        "mv src2/pkg .",
+        "mv src2 other",
+        "mv -t plain src2",
+        "cd src2 && mv pkg ..",
+        "cp -r conf other",
+        "cp -r up/share .local",
+        "mv up/share .local",
+    ] {
+        assert!(!accepted_in(root.path(), command), "{command}");
+    }
+    for command in [
+        "cp -r plain other",
+        "mv plain other",
+        "mv payload plain",
+        "cp payload plain/a",
+    ] {
+        assert!(accepted_in(root.path(), command), "{command}");
+    }
+}
+
+#[test]
+fn h6_a_file_with_another_name_is_not_written_unasked() {
+    let root = tree(&[
+        "a",
+        "b",
+        "d/s",
+        "fresh/d/s",
+        ".git/hooks/pre-commit",
+        "plain",
+    ]);
+    for name in ["hook", "d/hook"] {
+        let path = root.path().join(name);
+        fs::hard_link(root.path().join(".git/hooks/pre-commit"), path).expect("a name");
+    }
+    symlink("hook", root.path().join("link")).expect("a link");
+    for command in [
+        "cp a hook",
+        "mv a hook",
+        "touch hook",
+        "echo x > hook",
+        "echo x >> d/hook",
+        "echo x > link",
+        "cd d && cp ../a hook",
+        "cp -t d hook",
+        "cp -r fresh/d .",
+    ] {
+        assert!(!accepted_in(root.path(), command), "{command}");
+    }
+    for command in [
+        "cp a plain",
+        "touch b new",
+        "echo x > plain",
+        "cp hook copy",
+        "cp a d",
+    ] {
+        assert!(accepted_in(root.path(), command), "{command}");
+    }
 }
