@@ -100,10 +100,11 @@ impl Ground<'_> {
         })
     }
 
-    /// Whether the shell, standing in `base`, finds a name for `glob` that begins with a dash.
+    /// Whether the shell, standing in `base`, finds a name for `glob` that begins with a dash, or with the plus of
+    /// `tail +1f`.
     pub fn glob_finds_flag(&self, glob: &str, base: &str) -> Option<bool> {
         let pattern = glob.split('/').next().unwrap_or(glob);
-        let flag = |name: &str| name.starts_with('-') && may_find(pattern, name);
+        let flag = |name: &str| name.starts_with(['-', '+']) && may_find(pattern, name);
         let directory = physical(base, self.links)?;
         self.links.any_name_below(Path::new(&directory), 1, &flag)
     }

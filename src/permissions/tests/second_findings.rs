@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::Call;
+use super::{Call, accepted, refused};
 use crate::permissions::world::RealLinks;
 use crate::permissions::{Asked, Decision, Rules, World, decide};
 use crate::protocol::{Level, Mode};
@@ -227,4 +227,56 @@ fn h6_a_file_with_another_name_is_not_written_unasked() {
     ] {
         assert!(accepted_in(root.path(), command), "{command}");
     }
+}
+
+#[test]
+fn h10_what_never_ends_or_prints_without_measure_is_no_reading() {
+    refused(&[
+        "tail +1f a.txt",
+        "tail +f a.txt",
+        "tail +10cf a.txt",
+        "hexdump -e '1/1 \"%99999x\"' f",
+        "hexdump -e '9999/1 \"%999x\"' f",
+        "hexdump -f formats f",
+        "git log --date=format:%100000000Y",
+        "git blame --date=format:%100000000Y f",
+        "git shortlog -w0,100000000",
+        "git log --stat=100000000",
+        "git log --expand-tabs=100000000",
+        "du --time-style=+%100000000Y .",
+        "ls -l --time-style=+%100000000Y",
+        "tree -D --timefmt=%100000000Y",
+        "date +%100000000Y",
+        "find . -printf '%100000000p'",
+        "printf '%100000000d' 1",
+        "printf '%*d' 100000000 1",
+        &format!("sed '{}' f", "s/.*/&&/;".repeat(20)),
+        &format!("sed '{}' f", "s/\\(.*\\)/\\1\\1/;".repeat(20)),
+        &format!("sed {} f", "-e 's/.*/&&/' ".repeat(20)),
+        &format!("sed '{}' f", "s/x/xxxxxxxx/g;".repeat(10)),
+        &format!("jq '{}' f", [".+."; 20].join("|")),
+    ]);
+    accepted(&[
+        "tail -n +1 a.txt",
+        "tail +f.txt",
+        "hexdump -e '16/1 \"%02x \" \"\\n\"' f",
+        "git log --date=format:%Y-%m-%d --stat=120",
+        "git shortlog -w76,6,9",
+        "ls -l --time-style=+%Y-%m-%d",
+        "sed 's/\\(a\\)-\\(b\\)/\\2-\\1/g; s/foo/foobar/g; s/x/[&]/' f",
+        "jq '.[] | {name, version, x} | \"\\(.name)@\\(.version)\"' f",
+        "jq '.a + \"-\" + .b + \"-\" + .c' f",
+    ]);
+}
+
+#[test]
+fn u7_numbers_in_the_text_of_a_format_pad_nothing() {
+    accepted(&[
+        "printf 'Build 20240101\\n'",
+        "printf 'port %s 12345\\n' x",
+        "printf '%s * %s\\n' 12345 67890",
+        "date '+%Y since 19700101'",
+        "find . -printf '%p 12345678\\n'",
+        "stat -c '%n 12345678' f",
+    ]);
 }
