@@ -78,10 +78,33 @@ impl Ground<'_> {
         self.links.any_name_below(Path::new(place), levels, odd)
     }
 
-    /// Whether the shell, standing in `base`, finds a name for `glob` that begins with a dash.
+    /// Whether `text`, seen from `base`, is itself a link.
+    pub fn is_link(&self, text: &str, base: &str) -> bool {
+        let base = if text.starts_with('/') { "" } else { base };
+        let path = format!("{base}/{text}");
+        let path = path.trim_end_matches('/');
+        let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+        // Where it stands cannot be told: it may be one.
+        physical(directory, self.links).is_none_or(|directory| {
+            let path = Path::new(&directory).join(name);
+            self.links.target(&path).is_some()
+        })
+    }
+
+    /// Whether who writes the file there writes one of another name, too; with `below`, also any file below.
+    pub fn is_shared(&self, spot: &Spot, below: bool) -> bool {
+        spot.physical.as_deref().is_none_or(|place| {
+            let place = Path::new(place);
+            self.links.is_shared(place)
+                || below && self.links.any_shared_below(place) != Some(false)
+        })
+    }
+
+    /// Whether the shell, standing in `base`, finds a name for `glob` that begins with a dash, or with the plus of
+    /// `tail +1f`.
     pub fn glob_finds_flag(&self, glob: &str, base: &str) -> Option<bool> {
         let pattern = glob.split('/').next().unwrap_or(glob);
-        let flag = |name: &str| name.starts_with('-') && may_find(pattern, name);
+        let flag = |name: &str| name.starts_with(['-', '+']) && may_find(pattern, name);
         let directory = physical(base, self.links)?;
         self.links.any_name_below(Path::new(&directory), 1, &flag)
     }

@@ -165,6 +165,26 @@ pub fn holds_protected(spot: &Spot, ground: &Ground) -> bool {
     spellings.any(|path| !holds_work(path) && places(ground).any(|place| is_within(place, path)))
 }
 
+/// Whether something below `start` is protected by its name, or may be with the names around it. `None` if there is too
+/// much to look at.
+pub fn any_protected_below(start: &Spot, ground: &Ground) -> Option<bool> {
+    ground.any_name_below(start, usize::MAX, &begins_protected)
+}
+
+/// Whether a path with this name in it may be protected.
+fn begins_protected(name: &str) -> bool {
+    let alone = DIRECTORIES.iter().chain(FILES).chain(&[".claude"]);
+    let mut all = alone.chain(PATHS.iter().map(|path| &path[0]));
+    all.any(|known| is_same(name, known))
+}
+
+/// Whether what is protected below this directory depends on names that are not seen yet: `.local` holds
+/// `share/applications`.
+pub fn may_hold_protected(spot: &Spot) -> bool {
+    spot.spellings()
+        .any(|path| names(path).into_iter().any(begins_protected))
+}
+
 /// Whether a shell glob may expand to a protected path. `glob` is absolute, `..` removed.
 pub fn may_be_protected(glob: &str, ground: &Ground) -> bool {
     let glob = names(glob);

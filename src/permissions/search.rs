@@ -9,7 +9,7 @@ use super::command::CommandPattern;
 use super::mcp::NamePattern;
 use super::path::{Ground, Spot};
 use super::pattern::Role;
-use super::protected::{holds_protected, is_protected, may_be_protected};
+use super::protected::{any_protected_below, holds_protected, is_protected, may_be_protected};
 use super::rule::{Matcher, Rule, Rules};
 
 /// The first of each kind that was found.
@@ -240,6 +240,14 @@ impl Visitor for Search<'_, '_> {
             .map(|directory| self.ground.spot(directory, shell).lexical);
         for base in std::iter::once(shell.clone()).chain(there) {
             let start = self.ground.spot(&text, &base);
+            if access.kind == Kind::Read {
+                // What is protected in the copy is known by the names in the source.
+                let named = any_protected_below(&start, self.ground) == Some(true);
+                if named && self.findings.protected.is_none() {
+                    self.findings.protected = Some(start.lexical);
+                }
+                continue;
+            }
             for link in self.ground.links_below(&start).into_iter().flatten() {
                 self.look_below(&link);
             }

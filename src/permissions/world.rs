@@ -1,8 +1,9 @@
 //! What a decision may know of the machine: directories, and where symbolic links point.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::ReadDir;
+use std::fs::{DirEntry, Metadata, ReadDir};
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -52,6 +53,16 @@ pub trait Links {
         _levels: usize,
         _odd: &dyn Fn(&str) -> bool,
     ) -> Option<bool> {
+        Some(false)
+    }
+
+    /// Whether the file at `path`, links followed, has another name: who writes it writes that one, too.
+    fn is_shared(&self, _path: &Path) -> bool {
+        false
+    }
+
+    /// Whether there is such a file below `directory`. `None` if there is too much to look at.
+    fn any_shared_below(&self, _directory: &Path) -> Option<bool> {
         Some(false)
     }
 
@@ -143,6 +154,14 @@ impl Links for Remembered {
         RealLinks.any_name_below(directory, levels, odd)
     }
 
+    fn is_shared(&self, path: &Path) -> bool {
+        RealLinks.is_shared(path)
+    }
+
+    fn any_shared_below(&self, directory: &Path) -> Option<bool> {
+        RealLinks.any_shared_below(directory)
+    }
+
     fn repository_starts(&self, directory: &Path) -> Option<String> {
         let mut repositories = self.repositories();
         let known = repositories.entry(directory.to_owned());
@@ -226,29 +245,51 @@ impl Links for RealLinks {
         levels: usize,
         odd: &dyn Fn(&str) -> bool,
     ) -> Option<bool> {
-        let mut left = MOST_ENTRIES;
-        let mut waiting = vec![(0, directory.to_owned())];
-        while let Some((level, below)) = waiting.pop() {
-            let Some(entries) = entries(&below)? else {
-                continue;
-            };
-            for entry in entries {
-                left = usize::checked_sub(left, 1)?;
-                let entry = entry.ok()?;
-                if odd(&entry.file_name().to_string_lossy()) {
-                    return Some(true);
-                }
-                if level + 1 < levels && entry.file_type().ok()?.is_dir() {
-                    waiting.push((level + 1, entry.path()));
-                }
-            }
-        }
-        Some(false)
+        any_below(directory, levels, &|entry| {
+            odd(&entry.file_name().to_string_lossy())
+        })
+    }
+
+    fn is_shared(&self, path: &Path) -> bool {
+        std::fs::metadata(path).is_ok_and(|file| has_more_names(&file))
+    }
+
+    fn any_shared_below(&self, directory: &Path) -> Option<bool> {
+        any_below(directory, usize::MAX, &|entry| {
+            entry.metadata().is_ok_and(|file| has_more_names(&file))
+        })
     }
 
     fn repository_starts(&self, _directory: &Path) -> Option<String> {
         Some(NOT_LOOKED_AT.to_owned())
     }
+}
+
+fn has_more_names(file: &Metadata) -> bool {
+    file.is_file() && file.nlink() > 1
+}
+
+/// Whether an entry below `directory`, at most `levels` deep, is `odd`. Links are not followed. `None` if there is too
+/// much to look at.
+fn any_below(directory: &Path, levels: usize, odd: &dyn Fn(&DirEntry) -> bool) -> Option<bool> {
+    let mut left = MOST_ENTRIES;
+    let mut waiting = vec![(0, directory.to_owned())];
+    while let Some((level, below)) = waiting.pop() {
+        let Some(entries) = entries(&below)? else {
+            continue;
+        };
+        for entry in entries {
+            left = usize::checked_sub(left, 1)?;
+            let entry = entry.ok()?;
+            if odd(&entry) {
+                return Some(true);
+            }
+            if level + 1 < levels && entry.file_type().ok()?.is_dir() {
+                waiting.push((level + 1, entry.path()));
+            }
+        }
+    }
+    Some(false)
 }
 
 /// What lies in a directory; nothing for what is none, or may not be looked into. `None` if that cannot be told.

@@ -10,7 +10,9 @@ use super::brace;
 use super::classify::likely_target;
 use super::effects::EVALUATING;
 use super::expansion::assignment_name;
-use super::files::{Access, Kind, accesses, operands, redirected, touches, writes_trees};
+use super::files::{
+    Access, Kind, accesses, brings_trees, operands, redirected, touches, writes_trees,
+};
 use super::git::past_global_options;
 use super::script::{Operator, Part, Redirect, Script, Traits, Word};
 use super::wrappers::unwrap;
@@ -89,7 +91,7 @@ pub struct Found<'f> {
 pub trait Visitor {
     fn command(&mut self, found: &Found<'_>);
     fn access(&mut self, access: &Access<'_>, directories: &[String]);
-    /// What lies below this path may be written, too.
+    /// What lies below this path may be written, too, or is brought to where the command writes.
     fn tree(&mut self, access: &Access<'_>, directories: &[String]);
     fn script(&mut self, script: &Script);
     /// What braces make of this word is too much to be looked at.
@@ -125,6 +127,7 @@ struct Place<'p> {
 impl Walk<'_> {
     fn script(&mut self, script: &Script, directories: &[String], depth: usize) {
         self.visitor.script(script);
+        let evaluates = evaluates(script);
         let mut directories = directories.to_vec();
         let mut fed_shell = false;
         for part in &script.parts {
@@ -142,6 +145,10 @@ impl Walk<'_> {
             }
             for assignment in &part.assignments {
                 self.evaluated(&assignment.value.text, place);
+            }
+            // Which words the variables hold that are evaluated is not worth guessing: `_` is the last one.
+            for word in part.words.iter().filter(|_| evaluates) {
+                self.evaluated(&word.text, place);
             }
             fed_shell |= self.commands(&part.words, place);
             let mut targets: Vec<String> = likely_target(&part.words).into_iter().collect();
@@ -333,14 +340,33 @@ impl Walk<'_> {
         if hidden && writes {
             found.extend(operands(arguments, Kind::Write));
         }
-        let trees = writes_trees(base_name(&name.text), arguments);
+        let name = base_name(&name.text);
+        let (writes, brings) = (writes_trees(name, arguments), brings_trees(name, arguments));
         for access in &found {
             self.visitor.access(access, place.directories);
-            if trees && access.kind == Kind::Write {
+            let tree = match access.kind {
+                Kind::Write => writes,
+                Kind::Read => brings,
+            };
+            if tree {
                 self.visitor.tree(access, place.directories);
             }
         }
     }
+}
+
+/// Whether an expansion in this script, or in one nested in it, evaluates what it finds in variables.
+fn evaluates(script: &Script) -> bool {
+    let mut waiting = vec![script];
+    while let Some(script) = waiting.pop() {
+        for part in &script.parts {
+            if part.side_effect().is_some() {
+                return true;
+            }
+            waiting.extend(&part.nested);
+        }
+    }
+    false
 }
 
 /// Where a `cd` may lead. It may also fail, or an earlier one may have failed, so the places before it stay: as long as

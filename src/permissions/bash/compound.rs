@@ -122,12 +122,17 @@ impl Reader<'_> {
                 .arithmetic_end()?
                 .ok_or(Broken("a loop has an odd header"))?;
             self.scan(self.at + 1, end)?;
+            self.evaluated(&self.source[self.at + 1..end])?;
             self.at = end + 2;
         } else {
             self.word(false)?.ok_or(Broken("a loop has no variable"))?;
             self.skip_blanks();
             if self.source[self.at..].starts_with("in") {
-                while self.word(false)?.is_some() {
+                while let Some(word) = self.word(false)? {
+                    // Arithmetic in the body may evaluate what the variable is set to.
+                    if word.traits.has(Traits::QUOTED) {
+                        self.scan_text(&word.text)?;
+                    }
                     self.skip_blanks();
                 }
             }
@@ -189,7 +194,7 @@ impl Reader<'_> {
                 Some(word) if word.raw == "]]" => break,
                 // `-eq` evaluates a subscript that it finds in quotes.
                 Some(word) if word.traits.has(Traits::QUOTED) => self.scan_text(&word.text)?,
-                Some(_) => {}
+                Some(word) => self.condition_effect(&word),
                 None if self.peek().is_some() => self.at += 1,
                 None => return Err(Broken("`[[` is not closed")),
             }

@@ -1,15 +1,16 @@
 //! What expansions do beside giving text: assign a variable, or evaluate what quotes hide.
 //!
 //! Offsets, lengths and subscripts in `${..}` are arithmetic, and arithmetic evaluates the subscripts that it finds in
-//! quoted text: `${HOME:'a[$(id)]'}` runs `id`.
+//! quoted text: `${HOME:'a[$(id)]'}` runs `id`. It evaluates the values of variables just so, and the shell sets `_` to
+//! the last word of the command before: `true 'a[$(id)]'; echo $((_))` runs `id` as well.
 
-use super::expansion::{assignment_name, decode_ansi};
+use super::expansion::{assignment_name, decode_ansi, match_bracket};
 use super::reader::{Broken, Reader};
 use super::script::{Part, Traits, Word};
 use super::wrappers::unwrap;
 
 const ASSIGNS: &str = "an expansion that assigns a variable";
-const EVALUATES: &str = "arithmetic over quoted text";
+const EVALUATES: &str = "arithmetic or an indirection that evaluates what it finds";
 
 /// How many bytes of arithmetic are read again without their quotes.
 const MOST_UNQUOTED: usize = 1 << 16;
@@ -54,9 +55,17 @@ fn timed_assignment(words: &[Word]) -> Option<&'static str> {
 fn builtin_effect(words: &[Word]) -> Option<&'static str> {
     let (name, arguments) = unwrap(words).words.split_first()?;
     let has = |flag: &str| arguments.iter().any(|word| word.text == flag);
-    let hidden = || arguments.iter().any(|word| hides_subscript(&word.text));
+    let hidden = || arguments.iter().any(|word| has_subscript(&word.text));
+    let integer = |word: &Word| word.text.starts_with(['-', '+']) && word.text.contains('i');
     match name.text.as_str() {
         "printf" => sets_variable(arguments).then_some(ASSIGNS),
+        "let" => arguments
+            .iter()
+            .any(|word| looks_up(&word.text) || !word.is_literal())
+            .then_some(EVALUATES),
+        "declare" | "typeset" | "local" | "export" | "readonly" => {
+            (hidden() || arguments.iter().any(integer)).then_some(EVALUATES)
+        }
         "test" | "[" => ((has("-v") || has("-R")) && hidden()).then_some(EVALUATES),
         name if EVALUATING.contains(&name) => hidden().then_some(EVALUATES),
         _ => None,
@@ -73,9 +82,28 @@ fn sets_variable(arguments: &[Word]) -> bool {
         .any(|word| word.text.starts_with("-v") || word.traits.has(Traits::BRACE.or(Traits::GLOB)))
 }
 
-fn hides_subscript(text: &str) -> bool {
-    let behind = text.find('[').map_or("", |at| &text[at..]);
-    behind.contains("$(") || behind.contains('`')
+/// Whether there is a subscript in which more than a number stands. In the value of an assignment only lists have some.
+fn has_subscript(text: &str) -> bool {
+    let found = |text: &str| text.find('[').is_some_and(|at| looks_up(&text[at..]));
+    match text.split_once('=') {
+        Some((name, value)) => {
+            let list = value.trim_start().starts_with('(');
+            found(name) || found(value) && (list || value.contains("$(") || value.contains('`'))
+        }
+        None => found(text),
+    }
+}
+
+/// Whether arithmetic looks up anything in this text: what it finds there it evaluates again. Numbers, operators and
+/// blanks are all that is certain.
+fn looks_up(text: &str) -> bool {
+    let certain = |character: char| {
+        matches!(character, '0'..='9' | ' ' | '\t' | '\n')
+            || "+-*/%<>=!&|^~?:,()@".contains(character)
+    };
+    let inside = text.strip_prefix('[').unwrap_or(text);
+    let inside = inside.strip_suffix(']').unwrap_or(inside);
+    !inside.chars().all(certain)
 }
 
 impl Reader<'_> {
@@ -85,18 +113,31 @@ impl Reader<'_> {
         if inside.ends_with("@P") {
             return Err(Broken("`${..@P}` expands a prompt"));
         }
+        if is_indirect(inside) {
+            self.effect(EVALUATES);
+        }
         // `!` and `#` are a prefix or the name itself.
         let behind = inside.strip_prefix(['!', '#']);
         for text in std::iter::once(inside).chain(behind) {
-            let operation = behind_name(text);
-            match operation.strip_prefix(':') {
-                _ if operation.starts_with('=') => self.effect(ASSIGNS),
-                Some(rest) if rest.starts_with('=') => self.effect(ASSIGNS),
-                Some(rest) if rest.starts_with(['-', '?', '+']) => {}
-                Some(offset) => self.evaluated(offset)?,
-                None if operation.starts_with('[') => self.evaluated(operation)?,
-                None => {}
-            }
+            self.operation(behind_name(text))?;
+        }
+        Ok(())
+    }
+
+    /// Looks at what stands behind the name.
+    fn operation(&mut self, operation: &str) -> Result<(), Broken> {
+        if operation.starts_with('[') {
+            let end = match_bracket(operation.as_bytes(), 1, b'[', b']')
+                .map_or(operation.len(), |end| end + 1);
+            self.evaluated(&operation[..end])?;
+            return self.operation(&operation[end..]);
+        }
+        match operation.strip_prefix(':') {
+            _ if operation.starts_with('=') => self.effect(ASSIGNS),
+            Some(rest) if rest.starts_with('=') => self.effect(ASSIGNS),
+            Some(rest) if rest.starts_with(['-', '?', '+']) => {}
+            Some(offset) => self.evaluated(offset)?,
+            None => {}
         }
         Ok(())
     }
@@ -106,10 +147,12 @@ impl Reader<'_> {
         if assigns(text) {
             self.effect(ASSIGNS);
         }
+        if looks_up(text) {
+            self.effect(EVALUATES);
+        }
         if !text.contains(['\'', '"', '\\']) {
             return Ok(());
         }
-        self.effect(EVALUATES);
         self.unquoted += text.len();
         if self.unquoted > MOST_UNQUOTED {
             return Err(Broken("it is nested too deeply"));
@@ -117,9 +160,28 @@ impl Reader<'_> {
         self.scan_text(&without_quotes(text))
     }
 
+    /// `[[ x -eq 1 ]]` is arithmetic, and `-v` looks at a subscript.
+    pub(super) fn condition_effect(&mut self, word: &Word) {
+        if matches!(
+            word.text.as_str(),
+            "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" | "-v" | "-R"
+        ) {
+            self.effect(EVALUATES);
+        }
+    }
+
     fn effect(&mut self, what: &'static str) {
         self.inside.effect.get_or_insert(what);
     }
+}
+
+/// Whether `${!..}` takes a value for the name of another variable, with subscripts and all. `${!prefix*}` and `${!a[@]}`
+/// only list names, and `${!}` is the number of a process.
+fn is_indirect(inside: &str) -> bool {
+    let Some(behind) = inside.strip_prefix('!') else {
+        return false;
+    };
+    !matches!(behind, "" | "*" | "@") && !matches!(behind_name(behind), "*" | "@" | "[@]" | "[*]")
 }
 
 /// What stands behind the name in `${name..}`.

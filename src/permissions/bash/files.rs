@@ -163,6 +163,11 @@ pub fn writes_trees(name: &str, arguments: &[Word]) -> bool {
     name == "cp" && arguments.iter().any(recursive)
 }
 
+/// Whether a command brings along whatever lies below its sources.
+pub fn brings_trees(name: &str, arguments: &[Word]) -> bool {
+    name == "mv" || writes_trees(name, arguments)
+}
+
 /// The file that a redirection touches.
 pub fn redirected(redirect: &Redirect) -> Option<Access<'_>> {
     let target = &redirect.target;

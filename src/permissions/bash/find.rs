@@ -1,7 +1,7 @@
 //! find: a closed list of tests and printing actions.
 
 use super::flags::Named;
-use super::programs::pads;
+use super::programs::pads_conversions;
 use super::script::Word;
 
 /// Tests, operators and printing actions without an argument.
@@ -103,7 +103,7 @@ pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
         {
             // `-newerXt` takes a time; that it is looked at as a path costs nothing.
             paths.push(path(argument));
-        } else if text == "-printf" && pads(&argument.text) {
+        } else if text == "-printf" && pads_conversions(&argument.text) {
             return Err("`find` is told to print very much".to_owned());
         } else if !WITH_DATA.contains(&text) {
             return Err(format!("`find` is not known to only read with `{text}`"));

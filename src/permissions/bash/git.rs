@@ -5,7 +5,7 @@
 
 use super::flags::{Arguments, Flags, Named};
 use super::lists::Lists;
-use super::programs::pads;
+use super::programs::{pads, pads_conversions};
 use super::script::Word;
 
 const FORMATS: [&str; 9] = [
@@ -300,7 +300,13 @@ pub fn check(words: &[Word], lists: Lists) -> Result<Vec<Named<'_>>, String> {
 /// Formats and keys that make git start something, or print without end.
 fn check_values(name: &str, arguments: &Arguments<'_>) -> Result<(), String> {
     for (flag, value) in &arguments.values {
-        if matches!(*flag, "format" | "pretty") && value.contains('%') && pads(value) {
+        let padded = match *flag {
+            "format" | "pretty" => value.contains('%') && pads(value),
+            "date" => pads_conversions(value),
+            "w" | "stat" | "expand-tabs" => pads(value),
+            _ => false,
+        };
+        if padded {
             return Err("git is told to print very much".to_owned());
         }
         if matches!(*flag, "format" | "pretty") && !is_harmless_format(name, value) {

@@ -27,6 +27,8 @@ const FORMATS: [&str; 10] = [
 /// Each may multiply the work by what a file holds.
 const MOST_ITERATIONS: usize = 4;
 const LONGEST: usize = 1_000;
+/// How many times as long as its input a result may be: `.+.` twenty times over is a million times as long.
+const MOST_GROWTH: u64 = 10_000;
 
 /// The files that jq reads; the error says what is not accepted.
 pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
@@ -82,6 +84,8 @@ fn is_plain(filter: &str) -> bool {
         iterations: 0,
         ranges: 0,
         products: 0,
+        growth: 1,
+        copies: 1,
         assigns: false,
         indexes: false,
     };
@@ -92,6 +96,7 @@ fn is_plain(filter: &str) -> bool {
         && scan.iterations <= MOST_ITERATIONS
         && scan.ranges <= 1
         && scan.products <= 1
+        && scan.growth.saturating_mul(scan.copies) <= MOST_GROWTH
         // An array becomes as long as the index that is assigned.
         && !(scan.assigns && scan.indexes)
 }
@@ -105,6 +110,9 @@ struct Scan<'f> {
     iterations: usize,
     ranges: usize,
     products: usize,
+    /// How often what came in may be in what the stages before this one give, and in what this one gives.
+    growth: u64,
+    copies: u64,
     assigns: bool,
     /// There are brackets with more in them than one string.
     indexes: bool,
@@ -119,6 +127,7 @@ impl<'f> Scan<'f> {
                 '\\' if self.in_string && rest.starts_with("\\(") => {
                     self.open.push('"');
                     self.in_string = false;
+                    self.copies += 1;
                     step = 2;
                 }
                 '\\' if self.in_string => {
@@ -141,6 +150,9 @@ impl<'f> Scan<'f> {
                 ']' => (self.open.pop()? == '[').then_some(())?,
                 '}' => (self.open.pop()? == '{').then_some(())?,
                 '=' => step = self.equals(rest),
+                '+' => self.copies += 1,
+                ',' => self.comma(),
+                '|' => self.stage(),
                 '*' => self.product(rest)?,
                 '.' if rest.starts_with("..") => {
                     self.iterations += 1;
@@ -175,6 +187,20 @@ impl<'f> Scan<'f> {
         }
     }
 
+    /// In parentheses each way is combined with those of the others.
+    fn comma(&mut self) {
+        match self.open.last() {
+            Some('(' | '"') => self.growth = self.growth.saturating_mul(2),
+            Some(_) | None => self.copies += 1,
+        }
+    }
+
+    /// What one stage copies the next one copies again.
+    fn stage(&mut self) {
+        self.growth = self.growth.saturating_mul(self.copies);
+        self.copies = 1;
+    }
+
     /// `==` and what compares is no assignment.
     fn equals(&mut self, rest: &str) -> usize {
         if rest.starts_with("==") {
@@ -205,6 +231,8 @@ impl<'f> Scan<'f> {
         if before.ends_with('$') {
             return (name != "ENV" && !name.starts_with("__")).then_some(());
         }
+        // Each escapes what the one before has escaped.
+        self.copies += u64::from(before.ends_with('@') || name == "tojson");
         if before.ends_with('@') {
             return FORMATS.contains(&name).then_some(());
         }
@@ -341,6 +369,14 @@ mod tests {
             "\"x\" * 9999 * 9999",
             "[.[] + .[] + .[] + .[] + .[]]",
             "gsub(\"\"; \"a\")",
+            &[".+."; 20].join("|"),
+            &["[.,.]"; 20].join("|"),
+            &["{a:.,b:.}"; 20].join("|"),
+            &["\"\\(.)\\(.)\""; 20].join("|"),
+            &["tojson"; 20].join("|"),
+            &["@json"; 20].join("|"),
+            &[".a += .a"; 20].join("|"),
+            &["(.,.)"; 20].join("+"),
             "gsub(\"x*\"; \"a\")",
             "gsub(\"^\"; \"a\")",
             "gsub($x; \"a\")",

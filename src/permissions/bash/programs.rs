@@ -96,7 +96,7 @@ impl<'p> Command<'_, 'p> {
             "date" => matches!(self.arguments, [flag, day, rest @ ..]
                 if matches!(flag.text.as_str(), "-d" | "--date")
                     && !day.text.contains("TZ")
-                    && rest.iter().all(|word| word.text == "-u" || word.text.starts_with('+') && !pads(&word.text))),
+                    && rest.iter().all(|word| word.text == "-u" || word.text.starts_with('+') && !pads_conversions(&word.text))),
             name => only_tells_its_version(name, self.arguments),
         })
     }
@@ -139,9 +139,9 @@ impl<'p> Command<'_, 'p> {
             }
             Operands::Data => {
                 let fine = match name {
-                    "date" => paths
-                        .iter()
-                        .all(|operand| operand.text.starts_with('+') && !pads(operand.text)),
+                    "date" => paths.iter().all(|operand| {
+                        operand.text.starts_with('+') && !pads_conversions(operand.text)
+                    }),
                     "seq" => ends_soon(&paths),
                     _ => true,
                 };
@@ -171,6 +171,9 @@ impl<'p> Command<'_, 'p> {
         if is_padded(name, &arguments) {
             return Err(format!("`{name}` is told to print very much"));
         }
+        if name == "tail" && paths.iter().any(|path| follows_by_operand(path.text)) {
+            return Err("`tail` would wait for more".to_owned());
+        }
         // Options may come from a file that is named so.
         if name == "strings" && paths.iter().any(|path| path.text.starts_with('@')) {
             return Err("`strings` reads options from `@file`".to_owned());
@@ -198,8 +201,9 @@ impl<'p> Command<'_, 'p> {
             return Err("the format of `printf` is expanded by the shell".to_owned());
         }
         let format = format.map_or_else(String::new, |format| format.text.replace("%%", ""));
-        if pads(&format)
-            || format.contains('*') && self.arguments.iter().any(|word| pads(&word.text))
+        if pads_conversions(&format)
+            || conversions(&format).any(|widths| widths.contains('*'))
+                && self.arguments.iter().any(|word| pads(&word.text))
         {
             return Err("`printf` is told to print very much".to_owned());
         }
@@ -379,10 +383,12 @@ fn is_padded(name: &str, arguments: &Arguments<'_>) -> bool {
     let widths: &[&str] = match name {
         "nl" => &["w", "number-width", "l", "join-blank-lines"],
         "stat" => &["c", "format", "printf"],
+        "du" => &["time-style"],
+        "tree" => &["timefmt"],
         "seq" => &["f", "format"],
         "od" => &["w", "width"],
         "column" => &["c", "columns", "output-width"],
-        "ls" => &["T", "tabsize", "w", "width"],
+        "ls" => &["T", "tabsize", "w", "width", "time-style"],
         "diff" => &["W", "width", "tabsize"],
         "expand" | "unexpand" => &["t", "tabs"],
         "pr" => &[
@@ -403,10 +409,20 @@ fn is_padded(name: &str, arguments: &Arguments<'_>) -> bool {
         _ => &[],
     };
     let long = |value: &str| name == "seq" && value.len() > 100;
-    arguments
-        .values
-        .iter()
-        .any(|(flag, value)| long(value) || widths.contains(flag) && pads(value))
+    let wide = |value: &str| {
+        if value.contains('%') {
+            pads_conversions(value)
+        } else {
+            pads(value)
+        }
+    };
+    // Its counts and widths multiply each other, for every byte that it reads.
+    let dumps = |flag: &str, value: &str| {
+        name == "hexdump" && matches!(flag, "e" | "format") && longest_number(value) > 2
+    };
+    arguments.values.iter().any(|(flag, value)| {
+        long(value) || dumps(flag, value) || widths.contains(flag) && wide(value)
+    })
 }
 
 /// A search below `/` or in `/proc` reads the environment of processes.
@@ -417,10 +433,39 @@ fn reaches_processes(text: &str) -> bool {
     text.starts_with('/') && matches!(components.next(), None | Some("proc" | ".."))
 }
 
-/// Whether a format or a width may ask for more blanks or digits than anybody reads.
+/// Whether a width may ask for more blanks or digits than anybody reads.
 pub fn pads(text: &str) -> bool {
-    text.split(|other: char| !other.is_ascii_digit())
-        .any(|digits| digits.len() > 4)
+    longest_number(text) > 4
+}
+
+fn longest_number(text: &str) -> usize {
+    let numbers = text.split(|other: char| !other.is_ascii_digit());
+    numbers.map(str::len).max().unwrap_or_default()
+}
+
+/// The same for a format: numbers count only where they are the width of a conversion.
+pub fn pads_conversions(format: &str) -> bool {
+    conversions(format).any(pads)
+}
+
+/// What stands between each `%` and its letter.
+fn conversions(format: &str) -> impl Iterator<Item = &str> {
+    let widths = |behind: &'_ str| behind.find(|letter: char| letter.is_ascii_alphabetic());
+    format
+        .split('%')
+        .skip(1)
+        .map(move |behind| &behind[..widths(behind).unwrap_or(behind.len())])
+}
+
+/// `tail +1f` is an old way to write `tail -n +1 -f`, which never ends.
+fn follows_by_operand(text: &str) -> bool {
+    let count = text
+        .strip_prefix('+')
+        .and_then(|rest| rest.strip_suffix('f'));
+    count.is_some_and(|count| {
+        let known = |letter: char| letter.is_ascii_digit() || "bclkm".contains(letter);
+        count.chars().all(known)
+    })
 }
 
 /// Whether `seq` has few enough steps to end soon.

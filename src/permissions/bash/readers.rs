@@ -302,11 +302,12 @@ fn agreed_reader(name: &str) -> Option<Reader> {
             ),
             Paths,
         ),
+        // Without -f: what a file says about widths is not known.
         "hexdump" => reader(
             Flags::new(
-                "bcCde:f/n:os:vx",
+                "bcCde:n:os:vx",
                 "one-byte-octal one-byte-char canonical two-bytes-decimal two-bytes-octal two-bytes-hex format= \
-                 format-file/ length= skip= no-squeezing help version",
+                 length= skip= no-squeezing help version",
             ),
             Paths,
         ),

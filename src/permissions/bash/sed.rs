@@ -6,6 +6,8 @@ use super::script::Word;
 
 /// Groups in groups, at most.
 const DEEPEST: usize = 4;
+/// How many times as long as what it reads the output may be: `s/.*/&&/` twenty times is a million times as long.
+const MOST_GROWTH: u64 = 4_096;
 
 /// The files that a print-only sed reads; the error says what is not accepted.
 pub fn check(words: &[Word], lists: Lists) -> Result<Vec<Named<'_>>, String> {
@@ -56,22 +58,29 @@ pub fn check(words: &[Word], lists: Lists) -> Result<Vec<Named<'_>>, String> {
         ));
     }
     attached.extend(scripts.iter().map(|script| script.text.as_str()));
+    let mut growth = 1_u64;
     for script in attached {
-        if !prints_only(script, lists) {
+        let Some(grown) = grown(script, lists) else {
             return Err(format!("the sed script `{script}` may do more than print"));
-        }
+        };
+        growth = growth.saturating_mul(grown);
+    }
+    if growth > MOST_GROWTH {
+        return Err("`sed` is told to print very much".to_owned());
     }
     Ok(operands)
 }
 
 /// `[addr[,addr]][!]` with p, d, =, q, or s with the flags g p i I and digits. With the longer list also groups of these,
-/// and GNU's addresses.
-fn prints_only(script: &str, lists: Lists) -> bool {
-    commands(script, lists, 0).is_some_and(str::is_empty)
+/// and GNU's addresses. By how much the output may grow; `None` for any other script.
+fn grown(script: &str, lists: Lists) -> Option<u64> {
+    let mut growth = 1;
+    let rest = commands(script, lists, 0, &mut growth)?;
+    rest.is_empty().then_some(growth)
 }
 
 /// Reads commands up to the end, or to the `}` of the group that they stand in, and returns what follows.
-fn commands(text: &str, lists: Lists, depth: usize) -> Option<&str> {
+fn commands<'t>(text: &'t str, lists: Lists, depth: usize, growth: &mut u64) -> Option<&'t str> {
     let mut rest = text;
     loop {
         rest = rest.trim_start_matches([' ', '\t', '\n', ';']);
@@ -83,7 +92,7 @@ fn commands(text: &str, lists: Lists, depth: usize) -> Option<&str> {
         {
             return Some(after);
         }
-        rest = command(rest, lists, depth)?.trim_start_matches([' ', '\t']);
+        rest = command(rest, lists, depth, growth)?.trim_start_matches([' ', '\t']);
         let ends = rest.is_empty()
             || rest.starts_with([';', '\n'])
             || (depth > 0 && rest.starts_with('}'));
@@ -94,7 +103,7 @@ fn commands(text: &str, lists: Lists, depth: usize) -> Option<&str> {
 }
 
 /// Reads one command and returns what follows it.
-fn command(text: &str, lists: Lists, depth: usize) -> Option<&str> {
+fn command<'t>(text: &'t str, lists: Lists, depth: usize, growth: &mut u64) -> Option<&'t str> {
     let gnu = lists == Lists::Everyday;
     let mut rest = text;
     if let Some(after) = address(rest, gnu)? {
@@ -116,20 +125,53 @@ fn command(text: &str, lists: Lists, depth: usize) -> Option<&str> {
     let mut characters = rest.chars();
     match characters.next()? {
         'p' | 'd' | '=' | 'q' => Some(characters.as_str()),
-        '{' if gnu && depth < DEEPEST => commands(characters.as_str(), lists, depth + 1),
+        '{' if gnu && depth < DEEPEST => commands(characters.as_str(), lists, depth + 1, growth),
         's' => {
             let delimiter = characters.next()?;
             if !delimiter.is_ascii_punctuation() || delimiter == '\\' {
                 return None;
             }
-            let after = delimited(characters.as_str(), delimiter)?;
-            let after = delimited(after, delimiter)?;
-            Some(after.trim_start_matches(|flag: char| {
+            let pattern = characters.as_str();
+            let replacement = delimited(pattern, delimiter)?;
+            let after = delimited(replacement, delimiter)?;
+            let pattern = &pattern[..pattern.len() - replacement.len() - 1];
+            let replacement = &replacement[..replacement.len() - after.len() - 1];
+            let rest = after.trim_start_matches(|flag: char| {
                 matches!(flag, 'g' | 'p' | 'i' | 'I') || flag.is_ascii_digit()
-            }))
+            });
+            let everywhere = after[..after.len() - rest.len()].contains('g');
+            *growth = growth.saturating_mul(multiplies(pattern, replacement, everywhere));
+            Some(rest)
         }
         _ => None,
     }
+}
+
+/// How many times as long a line may become: each `&` and `\\1` brings the match once more, and what stands there
+/// literally may take the place of each character.
+fn multiplies(pattern: &str, replacement: &str, everywhere: bool) -> u64 {
+    let (mut copies, mut letters) = (0_usize, 0_usize);
+    let mut characters = replacement.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '&' => copies += 1,
+            '\\' if characters.next().is_some_and(|next| next.is_ascii_digit()) => copies += 1,
+            _ => letters += 1,
+        }
+    }
+    let literal =
+        |character: char| character.is_alphanumeric() || " _-,:;@#%<>=\"'".contains(character);
+    let shortest = if pattern.chars().all(literal) {
+        pattern.chars().count().max(1)
+    } else {
+        1
+    };
+    let literally = if everywhere {
+        letters.div_ceil(shortest)
+    } else {
+        0
+    };
+    u64::try_from(copies.saturating_add(literally).max(1)).unwrap_or(u64::MAX)
 }
 
 /// What follows a number.
@@ -180,7 +222,11 @@ fn delimited(text: &str, delimiter: char) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Lists, prints_only};
+    use super::{Lists, grown};
+
+    fn prints_only(script: &str, lists: Lists) -> bool {
+        grown(script, lists).is_some()
+    }
 
     #[test]
     fn scripts_that_print_are_accepted() {

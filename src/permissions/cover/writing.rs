@@ -1,12 +1,13 @@
 //! What a command writes, as far as it is written out: redirections, and the targets of file commands.
 
 use super::super::bash::base_name;
-use super::super::bash::files::{Kind, accesses, is_plain_edit, redirected, writes_trees};
-use super::super::bash::script::{Descriptor, Joint, Part, Traits};
+use super::super::bash::files::{Kind, accesses, brings_trees, is_plain_edit, redirected};
+use super::super::bash::script::{Descriptor, Joint, Part, Traits, Word};
 use super::super::bash::wrappers::{is_known_safe, unwrap};
 use super::super::linked::before_glob;
 use super::super::path::Spot;
 use super::super::pattern::Role;
+use super::super::protected::{any_protected_below, may_hold_protected};
 use super::super::search::place;
 use super::{Basis, Cover, Walk, is_whole_bash};
 use crate::protocol::Mode;
@@ -25,14 +26,34 @@ impl<'r> Cover<'r, '_> {
             && part.joint != Joint::Background
             && name.is_bare()
             && is_plain_edit(&name.text, arguments)
-            && accesses(&name.text, arguments).iter().all(|access| {
-                let trees = name.text == "mv" || writes_trees(&name.text, arguments);
-                self.everywhere(&access.text, walk, |spot| {
+            && self.touches_inside(&name.text, arguments, walk)
+    }
+
+    fn touches_inside(&self, name: &str, arguments: &[Word], walk: &Walk) -> bool {
+        let trees = brings_trees(name, arguments);
+        let copies = matches!(name, "cp" | "mv");
+        accesses(name, arguments).iter().all(|access| {
+            let source = copies && access.kind == Kind::Read;
+            let target = access.kind == Kind::Write;
+            // What appears below a directory that is named is written whole; the directory is not.
+            let below = trees && access.text != access.word.text;
+            let from = std::iter::once(&walk.directory).chain(&walk.others);
+            // A copy of a link is one that the parts behind this one would write through, unseen.
+            let links = |base: &String| source && self.ground.is_link(&access.text, base);
+            !from.into_iter().any(links)
+                && self.everywhere(&access.text, walk, |spot| {
+                    let ground = self.ground;
                     // A tree may be written through links in it, or bring links along.
-                    self.ground.contains(spot)
-                        && (!trees || self.ground.links_below(spot).is_some_and(|l| l.is_empty()))
+                    let no_links = || ground.links_below(spot).is_some_and(|l| l.is_empty());
+                    // What is protected in the copy is known by the names in the source.
+                    let plain = || any_protected_below(spot, ground) == Some(false);
+                    ground.contains(spot)
+                        && (!trees || no_links())
+                        && (!trees || !source || plain())
+                        && (!below || !may_hold_protected(spot))
+                        && (!target || !ground.is_shared(spot, below))
                 })
-            })
+        })
     }
 
     /// What allows the files that a part writes by redirections. Reading has to be allowed, too.
@@ -68,7 +89,9 @@ impl<'r> Cover<'r, '_> {
 
     /// What allows a file to be written, from wherever the shell may stand.
     fn writes(&self, path: &str, walk: &Walk) -> Option<Basis<'r>> {
-        let inside = |spot: &Spot| self.ground.contains(spot);
+        // The other name of a file may be one that nobody would have accepted.
+        let inside =
+            |spot: &Spot| self.ground.contains(spot) && !self.ground.is_shared(spot, false);
         if self.mode == Mode::AcceptEdits && self.everywhere(path, walk, inside) {
             return Some(Basis::Mode);
         }

@@ -9,6 +9,7 @@ mod more_lessons;
 mod path_lessons;
 mod properties;
 mod reading;
+mod second_findings;
 mod second_opinion;
 mod semantics;
 mod shell_findings;

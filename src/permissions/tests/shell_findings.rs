@@ -89,7 +89,7 @@ fn a5_arithmetic_evaluates_what_quotes_hide() {
         "echo ${HOME:2:3}",
         "echo ${x[1]} ${x[@]} ${#x[@]}",
         "echo ${x: -1} ${@:2}",
-        "echo $((1 + 2 <= 3 && x == 1 != 2)) $[1 << 2]",
+        "echo $((1 + 2 <= 3 && 4 == 1 != 2)) $[1 << 2]",
         "echo ${x:-'$(rm x)'} ${x#'a'} ${x/\"a\"/b}",
     ] {
         let call = Call::bash(command).allow("Bash(echo *)").deny("Bash(rm *)");
