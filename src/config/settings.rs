@@ -59,6 +59,8 @@ pub struct Settings {
     pub streaming_execution: Option<bool>,
     pub on_bash_error: Option<OnBashError>,
     pub interrupt_behavior: BTreeMap<String, InterruptBehavior>,
+    /// How much may be piped in.
+    pub max_input_mb: Option<u32>,
     pub stall_seconds: Option<u64>,
     pub retries: Option<u32>,
     /// How the screen looks: the name of a theme, or `auto`.
@@ -392,6 +394,9 @@ impl Settings {
         });
         self.set(page, "onBashError", file.on_bash_error, |it| {
             &mut it.on_bash_error
+        });
+        self.set(page, "maxInputMb", file.max_input_mb, |it| {
+            &mut it.max_input_mb
         });
         self.set(page, "stallSeconds", file.stall_seconds, |it| {
             &mut it.stall_seconds

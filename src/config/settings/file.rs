@@ -50,6 +50,8 @@ pub(in crate::config) struct File {
     pub(super) on_bash_error: Option<OnBashError>,
     /// What an interrupt does to a running call, by the tool's name.
     pub(super) interrupt_behavior: BTreeMap<String, InterruptBehavior>,
+    /// How many megabytes may be piped into a headless run.
+    pub(super) max_input_mb: Option<u32>,
     /// How long a stream may be silent before it counts as broken.
     pub(super) stall_seconds: Option<u64>,
     /// How often a request that failed for a passing reason is tried again.

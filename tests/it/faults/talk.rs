@@ -1,9 +1,12 @@
 //! Faults of what the program talks with: the provider, its settings, its standard streams.
 
+use std::process::Stdio;
+
 use serde_json::{Value, json};
 
+use crate::support::program::finish;
 use crate::support::wire::{bash, text};
-use crate::support::{Program, Server, Wire};
+use crate::support::{Output, Program, Reply, Server, Wire};
 
 const BYPASS: [&str; 4] = [
     "--permission-mode",
@@ -75,10 +78,7 @@ fn arguments_with_garbage_behind_them_are_not_run_and_the_model_is_told() {
                 r#""arguments":"{\"command\":\"\"}""#,
                 &format!("\"arguments\":{}", json!(garbage.concat())),
             );
-            let server = Server::start([
-                crate::support::Reply::stream(stream),
-                wire.reply(&[text("done")]),
-            ]);
+            let server = Server::start([Reply::stream(stream), wire.reply(&[text("done")])]);
             let output = program.ask(&server, wire, &[&["-p", "go"], &BYPASS[..]].concat());
             assert_eq!(output.code, Some(0), "{wire:?} {garbage:?}: {output:?}");
             assert!(!program.path("made").exists(), "{wire:?} {garbage:?}");
@@ -89,5 +89,40 @@ fn arguments_with_garbage_behind_them_are_not_run_and_the_model_is_told() {
                 "{wire:?} {garbage:?}: {results:?}"
             );
         }
+    }
+}
+
+/// Runs with what another command writes on its standard input.
+fn fed(program: &Program, feeder: &[&str], arguments: &[&str]) -> Output {
+    let mut feeder = std::process::Command::new(feeder[0])
+        .args(&feeder[1..])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let input = feeder.stdout.take().expect("a pipe");
+    let mut command = program.command(arguments);
+    let output = finish(command.stdin(input).spawn().expect("it starts"));
+    drop(command);
+    feeder.wait().expect("it has nobody to write to any more");
+    output
+}
+
+#[test]
+fn input_that_does_not_end_is_refused_with_what_to_do() {
+    let program = Program::new();
+    for feeder in [&["yes"][..], &["head", "-c", "200000000", "/dev/zero"]] {
+        let output = fed(&program, feeder, &["-p", "--provider", "builtin"]);
+        assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""));
+        for words in ["longer than 10 MB", "hint:", "`maxInputMb`"] {
+            assert!(output.stderr.contains(words), "{output:?}");
+        }
+    }
+    let settings = program.put("more.json", r#"{"maxInputMb": 1}"#);
+    let settings = settings.display().to_string();
+    let arguments = ["-p", "--provider", "builtin", "--settings", &settings];
+    for (bytes, code) in [("1048576", 0), ("1048577", 2)] {
+        let output = fed(&program, &["head", "-c", bytes, "/dev/zero"], &arguments);
+        assert_eq!(output.code, Some(code), "{bytes}: {output:?}");
     }
 }
