@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::program::finish;
 use crate::support::wire::{bash, text};
-use crate::support::{Output, Program, Reply, Server, Wire};
+use crate::support::{Output, Program, Pty, Reply, Server, Wire};
 
 const BYPASS: [&str; 4] = [
     "--permission-mode",
@@ -125,4 +125,88 @@ fn input_that_does_not_end_is_refused_with_what_to_do() {
         let output = fed(&program, &["head", "-c", bytes, "/dev/zero"], &arguments);
         assert_eq!(output.code, Some(code), "{bytes}: {output:?}");
     }
+}
+
+#[test]
+fn an_answer_that_is_paused_for_ever_ends_with_what_came() {
+    let wire = Wire::Anthropic;
+    let paused = wire
+        .stream(&[text("still searching")])
+        .replace("end_turn", "pause_turn");
+    let server = Server::start(vec![Reply::stream(paused); 20]);
+    let program = Program::new();
+    let output = program.ask(&server, wire, &["-p", "go"]);
+    assert_eq!(output.code, Some(1), "{output:?}");
+    assert_eq!(output.stdout, "still searching\n");
+    assert!(
+        output
+            .stderr
+            .contains("error: the provider paused its answer 10 times in a row"),
+        "{output:?}"
+    );
+    assert_eq!(server.bodies().len(), 10);
+}
+
+#[test]
+fn a_run_without_an_answer_says_so_in_every_format_and_fails() {
+    for wire in Wire::ALL {
+        for parts in [&[][..], &[text(" \n")]] {
+            for format in ["text", "json", "stream-json"] {
+                let program = Program::new();
+                let server = Server::start([wire.reply(parts)]);
+                let output = program.ask(&server, wire, &["-p", "go", "--output-format", format]);
+                assert_eq!(output.code, Some(1), "{wire:?} {format}: {output:?}");
+                if format == "text" {
+                    let said = "error: the model answered nothing\nhint: ";
+                    assert!(output.stderr.contains(said), "{wire:?}: {output:?}");
+                    assert_eq!(output.stdout, "");
+                } else {
+                    let result = output.result();
+                    assert_eq!(result["subtype"], "error_during_execution", "{result}");
+                    assert_eq!(result["is_error"], true);
+                }
+                assert_eq!(server.bodies().len(), 1, "it is not asked for again");
+            }
+        }
+    }
+}
+
+#[test]
+fn work_that_ends_without_a_word_is_done_and_that_is_told() {
+    let wire = Wire::OpenAi;
+    let program = Program::new();
+    let server = Server::start([wire.reply(&[bash("c1", "touch made")]), wire.reply(&[])]);
+    let output = program.ask(&server, wire, &["-p", "go", "--allow", "Bash"]);
+    assert_eq!((output.code, output.stdout.as_str()), (Some(0), ""));
+    assert_eq!(output.stderr, "note: the model answered nothing\n");
+    assert!(program.path("made").exists());
+}
+
+#[test]
+fn the_screen_says_that_an_answer_was_empty_and_goes_on() {
+    let wire = Wire::Anthropic;
+    let server = Server::start([
+        wire.reply(&[]),
+        wire.reply(&[text(" \n")]),
+        wire.reply(&[text("Here I am.")]),
+    ]);
+    let url = server.url();
+    let arguments = [
+        "--theme",
+        "ansi16",
+        "--provider",
+        "anthropic",
+        "--base-url",
+        &url,
+    ];
+    let key = [("ANTHROPIC_API_KEY", "k")];
+    let mut tui = Pty::spawn_with(Program::new(), &arguments, &key, 80, 24);
+    tui.wait_for("Enter send").send("one\r");
+    tui.wait_for("the model answered nothing").send("two\r");
+    tui.wait_until(|screen| screen.contents().matches("answered nothing").count() == 2)
+        .send("three\r")
+        .wait_for("Here I am.");
+    assert!(!tui.screen().contains("repaired"), "{}", tui.screen());
+    let last = &server.bodies()[2]["messages"];
+    assert!(!last.to_string().contains("assistant"), "{last}");
 }
