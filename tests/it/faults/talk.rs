@@ -210,3 +210,122 @@ fn the_screen_says_that_an_answer_was_empty_and_goes_on() {
     let last = &server.bodies()[2]["messages"];
     assert!(!last.to_string().contains("assistant"), "{last}");
 }
+
+#[test]
+fn a_misspelt_list_of_rules_ends_a_headless_run_before_anything_runs() {
+    for (file, settings, words) in [
+        (
+            ".agent-tui/settings.json",
+            "{\n \"permissions\": {\"denny\": [\"Bash\"]}}",
+            [
+                "line 2, column 18",
+                "`permissions.denny`",
+                "did you mean `deny`?",
+            ],
+        ),
+        (
+            ".agent-tui/settings.local.json",
+            "{\"permissions\": {\"asks\": [\"Bash\"]}}",
+            [
+                "line 1, column 18",
+                "`permissions.asks`",
+                "did you mean `ask`?",
+            ],
+        ),
+        (
+            ".claude/settings.json",
+            "{\"permissions\": {\"denys\": [\"Bash\"]}}",
+            [
+                "line 1, column 18",
+                "`permissions.denys`",
+                "did you mean `deny`?",
+            ],
+        ),
+        (
+            ".agent-tui/settings.json",
+            "{\"permisions\": {\"deny\": [\"Bash\"]}}",
+            [
+                "line 1, column 2",
+                "`permisions`",
+                "did you mean `permissions`?",
+            ],
+        ),
+    ] {
+        let program = Program::new();
+        program.put(file, settings);
+        let run = [
+            "-p",
+            "run touch made",
+            "--provider",
+            "builtin",
+            "--allow",
+            "Bash",
+        ];
+        let output = program.run(&run);
+        assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""));
+        for word in words.iter().chain(&[file]) {
+            assert!(output.stderr.contains(word), "{word}: {output:?}");
+        }
+        assert!(!program.path("made").exists(), "{settings}");
+    }
+    let program = Program::new();
+    let known = r#"{"permissions": {"disableBypassPermissionsMode": "disable"}}"#;
+    program.put(".claude/settings.json", known);
+    let output = program.run(&["-p", "find *.none", "--provider", "builtin"]);
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn settings_that_break_while_it_runs_let_nothing_through() {
+    let own = "\"$AGENT_TUI_TEST_FILE\"";
+    let breakages = [
+        // A rule that was just written, with a mistake in the file.
+        format!("echo '{{\"permissions\": {{\"deny\": [\"Bash(touch two)\"],}}}}' >{own}"),
+        format!("echo '{{\"permissions\": {{\"denny\": [\"Bash(touch two)\"]}}}}' >{own}"),
+        format!("echo '{{\"permissions\": {{\"deny\": [\"Bash(touch two)\"]' >{own}"),
+        format!(": >{own}"),
+        format!("rm {own}; mkdir {own}"),
+        format!("rm {own}; mkfifo {own}"),
+        format!("rm {own}; ln -s {own} {own}"),
+        format!("printf '\\377' >{own}"),
+        // The rule that forbids goes with its file.
+        "rm .agent-tui/settings.json".to_owned(),
+        "mv .agent-tui aside".to_owned(),
+        "echo '{' >.claude/settings.json".to_owned(),
+    ];
+    for breakage in breakages {
+        let program = Program::new();
+        std::fs::create_dir_all(program.config()).expect("made");
+        let file = program.config().join("settings.json");
+        std::fs::write(&file, "{}").expect("written");
+        let deny = r#"{"permissions": {"deny": ["Bash(touch three)"]}}"#;
+        program.put(".agent-tui/settings.json", deny);
+        program.put(".claude/settings.json", "{}");
+        program.put("break.sh", &breakage);
+        let second = if breakage.contains("agent-tui") {
+            "three"
+        } else {
+            "two"
+        };
+        let wire = Wire::Anthropic;
+        let server = Server::start([
+            wire.reply(&[bash("c1", "sh break.sh && touch one")]),
+            wire.reply(&[bash("c2", &format!("touch {second}"))]),
+            wire.reply(&[text("done")]),
+        ]);
+        let (base_url, mut all) = (wire.base_url(&server.url()), vec!["-p", "go", "--trust"]);
+        all.extend(["--provider", "anthropic", "--base-url", &base_url]);
+        all.extend(BYPASS);
+        let mut command = program.command(&all);
+        command
+            .env("ANTHROPIC_API_KEY", "k")
+            .env("AGENT_TUI_TEST_FILE", &file);
+        let output = finish(command.spawn().expect("it starts"));
+        assert!(program.path("one").exists(), "{breakage}: {output:?}");
+        assert!(!program.path(second).exists(), "{breakage}: {output:?}");
+        let results = wire.results(&server.bodies()[2]);
+        assert!(results[1].1.contains("denied"), "{breakage}: {results:?}");
+        assert!(output.stderr.contains("note: "), "{breakage}: {output:?}");
+        assert_eq!(output.code, Some(0), "{breakage}: {output:?}");
+    }
+}
