@@ -77,7 +77,9 @@ impl Calls {
         let piece = match arguments {
             Some(Value::String(piece)) => piece,
             Some(object @ Value::Object(_)) => object.to_string(),
-            _ => String::new(),
+            Some(Value::Null) | None => String::new(),
+            // A piece is missing, and the others may make sense without it. No JSON holds a NUL: such a call is never run.
+            Some(other) => format!("\0{other}"),
         };
         let at = match self.find(delta.index, &id, &name) {
             Some(at) => at,
