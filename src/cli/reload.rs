@@ -375,10 +375,12 @@ mod tests {
         assert_eq!(desk.load(), (is("", "", "Bash(session)"), 0));
     }
 
+    type Make<'f> = &'f dyn Fn(&Path);
+
     #[test]
     fn whatever_takes_the_place_of_a_file_everything_is_asked_about() {
         let path = "config/settings.json";
-        let places: [(&str, &dyn Fn(&Path)); 4] = [
+        let places: [(&str, Make<'_>); 4] = [
             ("a folder", &|path| {
                 std::fs::create_dir(path).expect("made");
             }),

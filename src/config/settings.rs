@@ -315,7 +315,7 @@ impl Settings {
 
     /// Takes over all but the rules.
     fn take(&mut self, page: &Page<'_>, file: File) {
-        let unasked = self.unasked_of(page, file.sandbox);
+        let unasked = self.unasked_of(page, &file.sandbox);
         self.set(page, "sandbox.unasked", unasked, |it| &mut it.unasked);
         let mode = self.mode_of(page, file.permissions.default_mode);
         self.set(page, "permissions.defaultMode", mode, |it| &mut it.mode);
@@ -428,7 +428,7 @@ impl Settings {
     }
 
     /// How commands are to be held. A project can only make it stricter.
-    fn unasked_of(&mut self, page: &Page<'_>, sandbox: Sandbox) -> Option<Unasked> {
+    fn unasked_of(&mut self, page: &Page<'_>, sandbox: &Sandbox) -> Option<Unasked> {
         let unasked = sandbox.unasked?;
         if page.layer.owner.is_project() && unasked != Unasked::Require {
             let what = "its `sandbox.unasked` is not used: a project can only choose `require`";

@@ -20,10 +20,13 @@ fn prepared() -> Program {
     program
 }
 
+/// Variables that a run gets, or does not get.
+type Variables<'v> = &'v [(&'v str, Option<&'v str>)];
+
 #[test]
 fn whatever_the_environment_says_it_works() {
     let program = prepared();
-    let cases: &[(&str, &[(&str, Option<&str>)])] = &[
+    let cases: &[(&str, Variables<'_>)] = &[
         ("no HOME", &[("HOME", None)]),
         ("an empty HOME", &[("HOME", Some(""))]),
         ("a relative HOME", &[("HOME", Some("here"))]),
