@@ -1,5 +1,7 @@
 //! What bounds an exchange: turns, tokens, money, and the same call again and again. Pure.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use crate::protocol::{Block, Ending, ToolUse, Usage};
@@ -8,6 +10,12 @@ use crate::protocol::{Block, Ending, ToolUse, Usage};
 const TELL_AT: u32 = 3;
 /// The same call this often in a row, and the run ends.
 const END_AT: u32 = 5;
+
+/// An answer that is paused this often in a row is not asked for again.
+const MOST_PAUSES: u32 = 10;
+/// How long the second pause in a row lasts, and how long one lasts at most.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// What bounds an exchange.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -76,6 +84,32 @@ impl Cost {
         let count = |tokens: Option<u64>| tokens.unwrap_or(0) as f64;
         let input = count(usage.input_tokens) + count(usage.cache_creation_input_tokens);
         (input * self.input + count(usage.output_tokens) * self.output) / 1e6
+    }
+}
+
+/// How often in a row the provider has paused its answer (`pause_turn`), for a reason of its own.
+#[derive(Debug, Default)]
+pub(super) struct Pauses(u32);
+
+impl Pauses {
+    pub fn count(&mut self, paused: bool) {
+        self.0 = if paused { self.0 + 1 } else { 0 };
+    }
+
+    /// How long to wait before the rest is asked for; the first time not at all.
+    pub fn wait(&self) -> Option<Duration> {
+        let doubled = self.0.checked_sub(2)?.min(8);
+        Some(LONGEST_PAUSE.min(FIRST_PAUSE * 2_u32.pow(doubled)))
+    }
+
+    pub fn ending(&self) -> Option<Ending> {
+        (self.0 >= MOST_PAUSES).then(|| Ending::Failed {
+            problem: format!("the provider paused its answer {} times in a row", self.0),
+            hint: Some(
+                "what came so far is kept; ask it to go on, or choose another model with --model"
+                    .into(),
+            ),
+        })
     }
 }
 

@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::limits::{self, Limits, Repeated};
-use super::words::{cut_short, not_run, refusal, stream_problem};
+use super::limits::{self, Limits, Pauses, Repeated};
+use super::words::{NOTHING_SAID, PAUSED, cut_short, not_run, refusal, silent, stream_problem};
 use crate::protocol::event::TurnSummary;
 use crate::protocol::{
     Block, CallId, Ending, Message, Origin, StopReason, ToolCall, ToolResult, ToolUse, Usage,
@@ -115,6 +115,7 @@ pub struct Turn {
     spent: (u32, Usage),
     last_text: String,
     repeated: Repeated,
+    pauses: Pauses,
     /// How often hooks have made it go on.
     gone_on: u32,
     halted: Option<String>,
@@ -174,6 +175,7 @@ impl Turn {
             spent: (0, Usage::default()),
             last_text: String::new(),
             repeated: Repeated::default(),
+            pauses: Pauses::default(),
             gone_on: 0,
             halted: None,
         }
@@ -426,16 +428,26 @@ impl Turn {
             ordered.push(result);
         }
         let text = message.text();
-        if !text.trim().is_empty() {
+        let blank = text.trim().is_empty();
+        if !blank {
             self.last_text = text;
         }
-        let said = !message.content.is_empty();
-        if ordered.is_empty() {
-            nexts.extend(cut_short(whole.stop_reason.as_ref()).map(Next::Warn));
-        }
+        let said = !message.is_blank();
         // A pause in which nothing was said would only be asked for again, word by word.
         let paused = said && whole.stop_reason == Some(StopReason::PauseTurn);
+        self.pauses.count(paused && ordered.is_empty());
         let goes_on = !ordered.is_empty() || paused;
+        let mut after = whole.after;
+        if ordered.is_empty() {
+            let problem = cut_short(whole.stop_reason.as_ref());
+            let nothing = blank && !goes_on && after == After::Loop;
+            let problem = problem.or_else(|| nothing.then(|| NOTHING_SAID.to_owned()));
+            if nothing && self.is_silent() {
+                after = After::End(silent(problem));
+            } else {
+                nexts.extend(problem.map(Next::Warn));
+            }
+        }
         if said {
             nexts.push(Next::Answer {
                 message,
@@ -449,8 +461,13 @@ impl Turn {
                 then: self.repeated.note(),
             });
         }
-        nexts.extend(self.after(whole.after, goes_on));
+        nexts.extend(self.after(after, goes_on));
         nexts
+    }
+
+    /// Whether the whole exchange has come to nothing, and nobody is there who could see that.
+    fn is_silent(&self) -> bool {
+        !self.limits.pauses && self.responses <= 1 && self.last_text.is_empty()
     }
 
     fn after(&mut self, after: After, goes_on: bool) -> Vec<Next> {
@@ -465,6 +482,9 @@ impl Turn {
             }
             After::Loop if !goes_on => return self.stop(),
             After::Loop | After::Broken(_) => {}
+        }
+        if let Some(ending) = self.pauses.ending() {
+            return self.finish(ending);
         }
         let exhausted = self.limits.exhausted(self.spent.0, self.spent.1);
         if self.limits.pauses {
@@ -527,7 +547,15 @@ impl Turn {
                     hint: None,
                 }),
             },
-            After::Loop | After::End(_) => vec![Next::Request],
+            After::Loop | After::End(_) => match self.pauses.wait() {
+                // It is no failed try: nothing that came is void.
+                Some(wait) => vec![Next::Retry {
+                    problem: PAUSED.to_owned(),
+                    wait,
+                    attempt: 0,
+                }],
+                None => vec![Next::Request],
+            },
         }
     }
 

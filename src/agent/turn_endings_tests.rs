@@ -79,7 +79,41 @@ fn a_pause_goes_on_and_an_empty_one_ends() {
         ]
     );
     let nexts = give(&mut turn(), &[], StopReason::PauseTurn);
-    assert_eq!(nexts, [Next::Drain, Next::Finish(Ending::Done)]);
+    assert!(matches!(endings(&nexts)[..], [Ending::Failed { .. }]));
+}
+
+#[test]
+fn an_answer_that_is_paused_again_and_again_waits_longer_each_time_and_then_ends() {
+    let mut turn = turn();
+    let mut waits = Vec::new();
+    let ending = loop {
+        let nexts = give(&mut turn, &[text("hm")], StopReason::PauseTurn);
+        match nexts.last() {
+            Some(Next::Request) => waits.push(0),
+            Some(Next::Retry { wait, attempt, .. }) => {
+                assert_eq!(*attempt, 0, "nothing is void");
+                waits.push(wait.as_millis());
+            }
+            Some(Next::Finish(ending)) => break ending.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(waits, [0, 100, 200, 400, 800, 1000, 1000, 1000, 1000]);
+    assert!(
+        matches!(&ending, Ending::Failed { problem, .. } if problem.contains("10 times in a row")),
+        "{ending:?}"
+    );
+}
+
+#[test]
+fn pauses_with_work_between_them_are_not_in_a_row() {
+    let mut turn = turn();
+    for id in ["a", "b"] {
+        for block in [text("hm"), call(id)] {
+            let nexts = give(&mut turn, &[block], StopReason::PauseTurn);
+            assert_eq!(nexts.last(), Some(&Next::Request));
+        }
+    }
 }
 
 #[test]
@@ -187,13 +221,47 @@ fn an_interrupt_while_calls_run_waits_for_their_results() {
 }
 
 #[test]
-fn an_empty_answer_is_the_end_and_leaves_no_message() {
+fn an_answer_without_a_word_fails_where_nobody_would_see_it_and_leaves_no_message() {
+    for blocks in [&[][..], &[text(" \n")]] {
+        let mut turn = turn();
+        let nexts = give(&mut turn, blocks, StopReason::EndTurn);
+        assert!(
+            matches!(endings(&nexts)[..], [Ending::Failed { problem, .. }] if problem == "the model answered nothing"),
+            "{nexts:?}"
+        );
+        assert_eq!(turn.summary(Ending::Done, Duration::ZERO).responses, 1);
+    }
     let mut turn = turn();
+    let nexts = give(&mut turn, &[], StopReason::EndTurn);
+    assert!(!nexts.iter().any(|next| matches!(next, Next::Answer { .. })));
+}
+
+#[test]
+fn an_answer_without_a_word_is_told_to_a_person_and_after_work_it_is_no_failure() {
+    let nothing = Next::Warn("the model answered nothing".into());
+    let mut watched = limited(Limits {
+        pauses: true,
+        ..Limits::default()
+    });
     assert_eq!(
-        give(&mut turn, &[], StopReason::EndTurn),
-        [Next::Drain, Next::Finish(Ending::Done)]
+        give(&mut watched, &[], StopReason::EndTurn),
+        [Next::Drain, nothing.clone(), Next::Finish(Ending::Done)]
     );
-    assert_eq!(turn.summary(Ending::Done, Duration::ZERO).responses, 1);
+    let mut worked = turn();
+    give(&mut worked, &[call("a")], StopReason::ToolUse);
+    assert_eq!(
+        give(&mut worked, &[], StopReason::EndTurn),
+        [Next::Drain, nothing, Next::Finish(Ending::Done)]
+    );
+}
+
+#[test]
+fn an_answer_that_was_cut_before_its_first_word_says_why() {
+    let nexts = give(&mut turn(), &[], StopReason::MaxTokens);
+    assert!(
+        matches!(endings(&nexts)[..], [Ending::Failed { problem, .. }] if problem.contains("length limit")),
+        "{nexts:?}"
+    );
 }
 
 #[test]

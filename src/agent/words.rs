@@ -5,6 +5,11 @@ use serde_json::Value;
 use crate::protocol::{Ending, StopReason, ToolResult, ToolUse};
 use crate::provider::{StreamError, StreamErrorKind};
 
+/// About an answer that is empty or blank.
+pub(super) const NOTHING_SAID: &str = "the model answered nothing";
+/// About an answer that goes on after a pause.
+pub(super) const PAUSED: &str = "the provider has paused its answer";
+
 /// The result of a call that was never handed over.
 pub(super) fn not_run(call: &ToolUse, stop_reason: Option<&StopReason>) -> ToolResult {
     let name = &call.name;
@@ -51,6 +56,14 @@ pub(super) fn cut_short(stop_reason: Option<&StopReason>) -> Option<String> {
         | StopReason::StopSequence
         | StopReason::Refusal
         | StopReason::PauseTurn => None,
+    }
+}
+
+/// The ending of an exchange in which nothing was said and nothing was done.
+pub(super) fn silent(problem: Option<String>) -> Ending {
+    Ending::Failed {
+        problem: problem.unwrap_or_else(|| NOTHING_SAID.to_owned()),
+        hint: Some("ask again in other words, or choose another model with --model".into()),
     }
 }
 

@@ -36,10 +36,10 @@ const MAX_OUTPUT_TOKENS: u32 = 32_000;
 
 /// `agent-tui -p`.
 pub fn headless(args: &Args) -> Result<u8, UsageError> {
-    let prompt = prompt::read(args)?;
+    let place = Place::find(args, Audience::Nobody)?;
+    let prompt = prompt::read(args, &place.settings)?;
     let runtime = engine()?;
     let code = runtime.block_on(async {
-        let place = Place::find(args, Audience::Nobody)?;
         let run = headless::Run {
             format: args.output_format,
             prompt,

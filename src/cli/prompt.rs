@@ -4,8 +4,12 @@ use std::io::{self, IsTerminal, Read};
 
 use super::UsageError;
 use super::args::Args;
+use crate::config::Settings;
 
-pub fn read(args: &Args) -> Result<String, UsageError> {
+/// How many megabytes may be piped in, unless the settings say otherwise: no model takes in more.
+const MAX_INPUT_MB: u32 = 10;
+
+pub fn read(args: &Args, settings: &Settings) -> Result<String, UsageError> {
     if let (Some(Some(one)), Some(other)) = (&args.print, &args.prompt) {
         return Err(
             UsageError::new(format!("there are two prompts: `{one}` and `{other}`"))
@@ -18,8 +22,8 @@ pub fn read(args: &Args) -> Result<String, UsageError> {
         .flatten()
         .or_else(|| args.prompt.clone())
         .unwrap_or_default();
-    let piped = piped()
-        .map_err(|error| UsageError::new(format!("standard input cannot be read: {error}")))?;
+    let most = settings.max_input_mb.unwrap_or(MAX_INPUT_MB);
+    let piped = piped(most)?;
     let prompt = match (given.trim().is_empty(), piped.trim().is_empty()) {
         (false, false) => format!("{given}\n\n{piped}"),
         (false, true) => given,
@@ -32,12 +36,22 @@ pub fn read(args: &Args) -> Result<String, UsageError> {
     Ok(prompt)
 }
 
-fn piped() -> io::Result<String> {
-    let mut stdin = io::stdin();
+fn piped(most: u32) -> Result<String, UsageError> {
+    let stdin = io::stdin();
     if stdin.is_terminal() {
         return Ok(String::new());
     }
+    let most_bytes = u64::from(most) << 20;
     let mut bytes = Vec::new();
-    stdin.read_to_end(&mut bytes)?;
+    // One more than may come: what never ends is not waited for.
+    let read = stdin.take(most_bytes + 1).read_to_end(&mut bytes);
+    read.map_err(|error| UsageError::new(format!("standard input cannot be read: {error}")))?;
+    if bytes.len() as u64 > most_bytes {
+        return Err(
+            UsageError::new(format!("standard input is longer than {most} MB")).hint(
+                "name the file in the prompt, and the model reads what it needs of it; or raise `maxInputMb` in the settings",
+            ),
+        );
+    }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -3,10 +3,10 @@
 
 use super::args::Args;
 use super::place::Place;
-use crate::config::Settings;
-use crate::config::files::{Files, Layer};
+use crate::config::files::{Content, Files, Layer};
 use crate::config::settings::Trust;
 use crate::config::trust::{Memory, Review};
+use crate::config::{Settings, SettingsError};
 use crate::executor::{Live, Reloaded};
 use crate::permissions::{Rule, Rules, Store};
 
@@ -42,11 +42,12 @@ enum Trusted {
 impl Reader {
     fn load(&self, before: &Files, now: Files, rules: &Rules) -> Reloaded {
         let mut notices = Vec::new();
-        let files = without_broken(before, now, &mut notices);
+        let files = with_better(before, now, &mut notices);
+        let used = usable(&files);
         let own = self.store.saved();
         let full = match self.trusted {
             Trusted::WhatItWas => {
-                let review = Review::look(&self.workspace, &files, &own, &self.memory);
+                let review = Review::look(&self.workspace, &used, &own, &self.memory);
                 review.is_trusted()
             }
             Trusted::Not => false,
@@ -55,7 +56,7 @@ impl Reader {
             Trusted::Not => Trust::OnlyTightens { own: &own },
             Trusted::WhatItWas => Trust::Full,
         };
-        let mut new = Settings::merge(&files, trust).rules;
+        let mut new = Settings::merge(&used, trust).rules;
         if self.trusted == Trusted::WhatItWas && !full {
             let all = new.allow.len();
             new.allow.retain(|rule| {
@@ -70,14 +71,18 @@ impl Reader {
                 );
             }
         }
+        tighten(&mut new, &files, trust);
         // What flags and the session have said stays.
         let stays = |rule: &&Rule| !is_of_file(&files, rule);
         new.allow.extend(rules.allow.iter().filter(stays).cloned());
         // So does what a project that is not trusted has forbidden: to take that back is to allow it.
         let forbids = |rule: &Rule| {
             let says_so = !rule.source.0.ends_with(crate::config::settings::BROKEN);
-            self.trusted == Trusted::Not && says_so && is_of_project(&files, rule)
+            let gone = is_of_missing(&files, rule);
+            let untrusted = self.trusted == Trusted::Not && is_of_project(&files, rule);
+            says_so && (gone || untrusted)
         };
+        notices.extend(gone(before, &files, rules));
         for (new, old) in [(&mut new.deny, &rules.deny), (&mut new.ask, &rules.ask)] {
             for rule in old {
                 if stays(&rule) || (forbids(rule) && !new.contains(rule)) {
@@ -93,25 +98,86 @@ impl Reader {
     }
 }
 
-/// A file that has become broken still says what it said before.
-fn without_broken(before: &Files, now: Files, notices: &mut Vec<String>) -> Files {
-    let errors = |layer: &Layer| {
-        let alone = Files {
-            layers: vec![layer.clone()],
-        };
-        Settings::merge(&alone, Trust::Full).errors
-    };
+/// The files as they are now; one with mistakes keeps beside them what it said before it had any.
+fn with_better(before: &Files, now: Files, notices: &mut Vec<String>) -> Files {
     let mut files = now;
     for (old, new) in before.layers.iter().zip(&mut files.layers) {
-        if old == new {
+        let errors = errors(new);
+        let Some(error) = errors.first() else {
+            new.better = None;
+            continue;
+        };
+        if old.content == new.content {
             continue;
         }
-        if let Some(error) = errors(new).first() {
-            notices.push(format!("{error}; what the file said before still counts"));
-            new.content = old.content.clone();
+        if old.better.is_none() && self::errors(old).is_empty() {
+            new.better = Some(old.content.clone());
+        }
+        notices.push(format!(
+            "{error}; until that is mended, what the file may forbid is asked about, and what it forbade before still is \
+             forbidden"
+        ));
+    }
+    files
+}
+
+fn errors(layer: &Layer) -> Vec<SettingsError> {
+    let alone = Files {
+        layers: vec![layer.clone()],
+    };
+    Settings::merge(&alone, Trust::Full).errors
+}
+
+/// The files as they were before they had mistakes.
+fn usable(files: &Files) -> Files {
+    let mut files = files.clone();
+    for layer in &mut files.layers {
+        if let Some(better) = &layer.better {
+            layer.content = better.clone();
         }
     }
     files
+}
+
+/// A file that has become broken says what it said before, but where it is stricter now, that counts: the mistake may be
+/// in a rule that was just written to forbid something.
+fn tighten(rules: &mut Rules, files: &Files, trust: Trust<'_>) {
+    let broken = files.layers.iter().filter(|layer| layer.better.is_some());
+    let broken = Files {
+        layers: broken.cloned().collect(),
+    };
+    let now = Settings::merge(&broken, trust).rules;
+    rules
+        .allow
+        .retain(|rule| !is_of_file(&broken, rule) || now.allow.contains(rule));
+    for (rules, now) in [(&mut rules.deny, now.deny), (&mut rules.ask, now.ask)] {
+        for rule in now {
+            if !rules.contains(&rule) {
+                rules.push(rule);
+            }
+        }
+    }
+}
+
+/// What to say about files that are gone, and have forbidden something: somebody may just be about to write them anew.
+fn gone(before: &Files, now: &Files, rules: &Rules) -> Vec<String> {
+    let pairs = before.layers.iter().zip(&now.layers);
+    let gone = pairs.filter(|(old, new)| {
+        let mut forbids = rules.deny.iter().chain(&rules.ask);
+        old.content != Content::Missing
+            && new.content == Content::Missing
+            && forbids.any(|rule| rule.source.0 == new.name)
+    });
+    let say = |(_, layer): (&Layer, &Layer)| {
+        let path = layer.path.display();
+        format!("`{path}` is gone; what it forbade still is forbidden, until the next start")
+    };
+    gone.map(say).collect()
+}
+
+fn is_of_missing(files: &Files, rule: &Rule) -> bool {
+    let mut layers = files.layers.iter();
+    layers.any(|layer| layer.content == Content::Missing && is_of(layer, rule))
 }
 
 fn is_of_file(files: &Files, rule: &Rule) -> bool {
@@ -248,13 +314,102 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_breaks_still_says_what_it_said_and_that_is_told_once() {
-        let mut desk = Desk::new(Trusted::Not, AFTER);
-        let before = is("Bash(d)", "Bash(e)", "Bash(session)");
-        desk.put("work/.agent-tui/settings.json", "{");
-        assert_eq!(desk.load(), (before.clone(), 1));
-        assert!(!desk.files.changed());
-        assert_eq!(desk.load(), (before, 0));
+    fn a_file_that_breaks_forbids_what_it_forbade_asks_about_the_rest_and_says_so_once() {
+        for trusted in [Trusted::Not, Trusted::WhatItWas] {
+            let mut desk = Desk::new(trusted, AFTER);
+            desk.put("work/.agent-tui/settings.json", "{");
+            let (rules, notices) = desk.load();
+            let broken = is("Bash(d)", "Bash(e) *", "Bash(session)");
+            assert_eq!((rules, notices), (broken.clone(), 1), "{trusted:?}");
+            assert!(!desk.files.changed());
+            assert_eq!(desk.load(), (broken.clone(), 0));
+            // Another file changes: this one is still broken.
+            desk.put("config/settings.json", "{ }");
+            assert_eq!(desk.load(), (broken, 0));
+            desk.put("work/.agent-tui/settings.json", AFTER);
+            let allow = match trusted {
+                Trusted::Not => "Bash(session)",
+                Trusted::WhatItWas => "Bash(b) Bash(c) Bash(session)",
+            };
+            assert_eq!(desk.load(), (is("Bash(d)", "Bash(e)", allow), 0));
+        }
+    }
+
+    #[test]
+    fn a_rule_with_a_mistake_that_is_written_while_it_runs_is_not_passed_over() {
+        for (text, deny, ask) in [
+            (r#"{"permissions": {"deny": ["Bash(x)"],}}"#, "", "*"),
+            (r#"{"permissions": {"denny": ["Bash(x)"]}}"#, "", "*"),
+            (r#"{"permissions": {"deny": ["Bash(x"]}}"#, "", "Bash"),
+            (
+                r#"{"model": 7, "permissions": {"deny": ["Bash(x)"]}}"#,
+                "Bash(x)",
+                "",
+            ),
+            ("", "", "*"),
+        ] {
+            let mut desk = Desk::new(Trusted::Not, "{}");
+            desk.put(
+                "config/settings.json",
+                r#"{"permissions": {"allow": ["Bash(y)"]}}"#,
+            );
+            assert_eq!(desk.load(), (is("", "", "Bash(y) Bash(session)"), 0));
+            desk.put("config/settings.json", text);
+            let rules = is(deny, ask, "Bash(session)");
+            assert_eq!(desk.load(), (rules, 1), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_gone_allows_nothing_and_forbids_what_it_forbade() {
+        for trusted in [Trusted::Not, Trusted::WhatItWas] {
+            let mut desk = Desk::new(trusted, AFTER);
+            std::fs::remove_file(desk.path("work/.agent-tui/settings.json")).expect("removed");
+            let rules = is("Bash(d)", "Bash(e)", "Bash(session)");
+            assert_eq!(desk.load(), (rules.clone(), 1), "{trusted:?}");
+            assert_eq!(desk.load(), (rules, 0), "{trusted:?}");
+        }
+        // To move a broken one away mends it.
+        let mut desk = Desk::new(Trusted::Not, "{");
+        std::fs::remove_file(desk.path("work/.agent-tui/settings.json")).expect("removed");
+        assert_eq!(desk.load(), (is("", "", "Bash(session)"), 0));
+    }
+
+    type Make<'f> = &'f dyn Fn(&Path);
+
+    #[test]
+    fn whatever_takes_the_place_of_a_file_everything_is_asked_about() {
+        let path = "config/settings.json";
+        let places: [(&str, Make<'_>); 4] = [
+            ("a folder", &|path| {
+                std::fs::create_dir(path).expect("made");
+            }),
+            ("a pipe", &|path| {
+                let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+                rustix::fs::mkfifoat(rustix::fs::CWD, path, mode).expect("a pipe");
+            }),
+            ("a loop", &|path| {
+                std::os::unix::fs::symlink(path, path).expect("linked");
+            }),
+            ("no text", &|path| {
+                std::fs::write(path, b"{\xff}").expect("written");
+            }),
+        ];
+        for (name, make) in places {
+            for there_before in [true, false] {
+                let mut desk = Desk::new(Trusted::Not, "{}");
+                let file = desk.path(path);
+                std::fs::remove_file(&file).expect("removed");
+                if there_before {
+                    desk.put(path, "{}");
+                }
+                desk.load();
+                let _ = std::fs::remove_file(&file);
+                make(&file);
+                assert!(desk.files.changed(), "{name}");
+                assert_eq!(desk.load(), (is("", "*", "Bash(session)"), 1), "{name}");
+            }
+        }
     }
 
     #[test]

@@ -3,11 +3,15 @@
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::{LONGEST_FILE, read_regular};
 
 /// Folders of a project that have settings; `.claude` is for people who come from Claude Code.
 pub const FOLDERS: [&str; 2] = [".claude", ".agent-tui"];
+
+/// Two changes within so many seconds may bear the same time, on some file systems.
+const COARSEST_CLOCK: i64 = 3;
 
 /// One settings file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +21,13 @@ pub struct Layer {
     /// As rules and messages name it.
     pub name: String,
     pub content: Content,
-    stamp: Option<Stamp>,
+    /// What it said before, if what it says now has mistakes and it was better once.
+    pub better: Option<Content>,
+    stamp: Stamp,
+    /// Whether its last change was so short before it was read that the next one may have the same time.
+    fresh: bool,
+    /// A pipe is read once.
+    once: bool,
 }
 
 /// Whose file it is.
@@ -45,11 +55,17 @@ pub enum Content {
 
 /// What changes when a file does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
-    file: (u64, u64),
-    size: u64,
-    modified: (i64, i64),
-    changed: (i64, i64),
+enum Stamp {
+    Missing,
+    /// It cannot be looked at, for this reason: a loop of links, a folder that is closed.
+    Hidden(io::ErrorKind),
+    There {
+        regular: bool,
+        file: (u64, u64),
+        size: u64,
+        modified: (i64, i64),
+        changed: (i64, i64),
+    },
 }
 
 /// All files, also those that are not there (yet).
@@ -102,7 +118,7 @@ impl Files {
     pub fn again(&self) -> Self {
         let layers = self.layers.iter().map(|layer| {
             if layer.changed() {
-                Layer::read(layer.owner, layer.path.clone(), layer.name.clone())
+                layer.again()
             } else {
                 layer.clone()
             }
@@ -115,33 +131,60 @@ impl Files {
 
 impl Layer {
     fn read(owner: Owner, path: PathBuf, name: String) -> Self {
+        let read = match owner {
+            Owner::Named => read_any,
+            Owner::Person | Owner::Claude | Owner::Project | Owner::Local => read_file,
+        };
         // Looked at before it is read: a change in between is noticed afterwards.
-        let stamp = stamp(&path);
-        let bytes = match owner {
-            Owner::Named => read_any(&path),
-            Owner::Person | Owner::Claude | Owner::Project | Owner::Local => {
-                read_regular(&path, LONGEST_FILE)
-            }
-        };
-        let content = match bytes {
-            Ok(bytes) => text(bytes),
-            Err(error) if owner != Owner::Named && is_missing(&error) => Content::Missing,
-            Err(error) => Content::Unreadable(error.to_string()),
-        };
+        let stamp = Stamp::of(&path);
         Self {
+            content: content(owner, read(&path)),
+            fresh: stamp.is_fresh(),
+            once: owner == Owner::Named && !matches!(stamp, Stamp::There { regular: true, .. }),
+            better: None,
             owner,
             path,
             name,
-            content,
+            stamp,
+        }
+    }
+
+    /// The file as it is now. What was read like a file is not waited for if it is a pipe by now.
+    fn again(&self) -> Self {
+        let stamp = Stamp::of(&self.path);
+        Self {
+            content: content(self.owner, read_file(&self.path)),
+            fresh: stamp.is_fresh(),
+            once: self.once,
+            better: self.better.clone(),
+            owner: self.owner,
+            path: self.path.clone(),
+            name: self.name.clone(),
             stamp,
         }
     }
 
     fn changed(&self) -> bool {
-        // A pipe is read once.
-        let once = self.owner == Owner::Named && self.stamp.is_none();
-        !once && stamp(&self.path) != self.stamp
+        if self.once {
+            return false;
+        }
+        if Stamp::of(&self.path) != self.stamp {
+            return true;
+        }
+        self.fresh && content(self.owner, read_file(&self.path)) != self.content
     }
+}
+
+fn content(owner: Owner, read: io::Result<Vec<u8>>) -> Content {
+    match read {
+        Ok(bytes) => text(bytes),
+        Err(error) if owner != Owner::Named && is_missing(&error) => Content::Missing,
+        Err(error) => Content::Unreadable(error.to_string()),
+    }
+}
+
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    read_regular(path, LONGEST_FILE)
 }
 
 /// What the person names may be a pipe; what lies in a project may not.
@@ -179,14 +222,34 @@ pub(super) fn is_missing(error: &io::Error) -> bool {
     )
 }
 
-fn stamp(path: &Path) -> Option<Stamp> {
-    let data = path.metadata().ok()?;
-    data.is_file().then(|| Stamp {
-        file: (data.dev(), data.ino()),
-        size: data.size(),
-        modified: (data.mtime(), data.mtime_nsec()),
-        changed: (data.ctime(), data.ctime_nsec()),
-    })
+impl Stamp {
+    fn of(path: &Path) -> Self {
+        match path.metadata() {
+            Ok(data) => Stamp::There {
+                regular: data.is_file(),
+                file: (data.dev(), data.ino()),
+                size: data.size(),
+                modified: (data.mtime(), data.mtime_nsec()),
+                changed: (data.ctime(), data.ctime_nsec()),
+            },
+            Err(error) if is_missing(&error) => Stamp::Missing,
+            Err(error) => Stamp::Hidden(error.kind()),
+        }
+    }
+
+    /// Whether the file was changed just now, or in the future: clocks of file systems are coarse.
+    fn is_fresh(&self) -> bool {
+        let Stamp::There {
+            changed: (seconds, _),
+            ..
+        } = self
+        else {
+            return false;
+        };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = now.map_or(0, |now| i64::try_from(now.as_secs()).unwrap_or(i64::MAX));
+        *seconds > now.saturating_sub(COARSEST_CLOCK)
+    }
 }
 
 #[cfg(test)]
@@ -225,7 +288,45 @@ mod tests {
         assert_eq!(local(&other), Content::Text("[]".into()));
         std::fs::remove_file(&file).expect("removed");
         assert!(other.changed(), "it is gone");
-        assert_eq!(local(&other.again()), Content::Missing);
+        let gone = other.again();
+        assert_eq!(local(&gone), Content::Missing);
+        std::fs::create_dir(&file).expect("made");
+        assert!(gone.changed(), "what is there now is no file");
+        let folder = gone.again();
+        std::fs::remove_dir(&file).expect("removed");
+        symlink(&file, &file).expect("linked");
+        assert!(folder.changed(), "and now it cannot be looked at");
+    }
+
+    #[test]
+    fn two_changes_in_one_tick_of_the_clock_are_two() {
+        let home = tempfile::tempdir().expect("a directory");
+        let folder = home.path().join("work/.agent-tui");
+        std::fs::create_dir_all(&folder).expect("made");
+        let file = folder.join("settings.local.json");
+        for _ in 0..200 {
+            std::fs::write(&file, "{}").expect("written");
+            let before = project(home.path());
+            std::fs::write(&file, "{ ").expect("written");
+            assert!(before.changed());
+            assert_eq!(local(&before.again()), Content::Text("{ ".into()));
+        }
+    }
+
+    #[test]
+    fn a_named_file_that_becomes_a_pipe_is_not_waited_for() {
+        let home = tempfile::tempdir().expect("a directory");
+        let named = home.path().join("named.json");
+        std::fs::write(&named, "{}").expect("written");
+        let before = Files::read(home.path(), home.path(), Some(&named));
+        std::fs::remove_file(&named).expect("removed");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, &named, mode).expect("a pipe");
+        assert!(before.changed());
+        assert_eq!(
+            before.again().layers[5].content,
+            Content::Unreadable("it is not a regular file".into())
+        );
     }
 
     #[test]

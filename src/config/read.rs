@@ -16,7 +16,7 @@ pub struct Reading<T> {
     /// Keys that are not used: their value does not fit, or they stand there twice.
     pub faults: Vec<Fault>,
     /// Keys that nobody knows.
-    pub unknown: Vec<Wrong>,
+    pub unknown: Vec<Unknown>,
     /// Where everything stands.
     pub node: Node,
 }
@@ -25,6 +25,16 @@ pub struct Reading<T> {
 pub struct Fault {
     /// `["permissions", "deny"]`.
     pub keys: Vec<String>,
+    pub wrong: Wrong,
+}
+
+/// A key that nobody knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unknown {
+    /// `["permissions", "denny"]`.
+    pub keys: Vec<String>,
+    /// The known key that it is most like.
+    pub meant: Option<&'static str>,
     pub wrong: Wrong,
 }
 
@@ -175,7 +185,7 @@ impl Sheet<'_> {
         self.node.members().iter().filter_map(wrong).collect()
     }
 
-    fn unknown(&self, known: &[&'static str]) -> Vec<Wrong> {
+    fn unknown(&self, known: &[&'static str]) -> Vec<Unknown> {
         let mut unknown = Vec::new();
         let mut look = |members: &[json::Member], known: &[&'static str], group: Option<&str>| {
             for member in members {
@@ -187,14 +197,20 @@ impl Sheet<'_> {
                 let shown = cut(name);
                 let shown = group.map_or(shown.to_owned(), |group| format!("{group}.{shown}"));
                 let meant = nearest(name, known.iter().copied());
-                let meant = meant.map(|meant| format!("; did you mean `{meant}`?"));
-                unknown.push(Wrong {
-                    line,
-                    column,
-                    problem: format!(
-                        "`{shown}` is not a setting that agent-tui knows{}",
-                        meant.unwrap_or_default()
-                    ),
+                let ask = meant.map(|meant| format!("; did you mean `{meant}`?"));
+                let problem = format!(
+                    "`{shown}` is not a setting that agent-tui knows{}",
+                    ask.unwrap_or_default()
+                );
+                let keys = group.into_iter().chain([name]);
+                unknown.push(Unknown {
+                    keys: keys.map(str::to_owned).collect(),
+                    meant,
+                    wrong: Wrong {
+                        line,
+                        column,
+                        problem,
+                    },
                 });
             }
         };

@@ -6,16 +6,22 @@
 //! What is broken widens nothing. A file that cannot be read may have held rules that forbid something, so without it
 //! everything is asked about; [`Settings::errors`] says what to mend.
 
+mod file;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+pub(super) use file::is_key;
+use file::{File, Permissions};
+pub use file::{keys, schema};
+
 use super::document::cut;
 use super::files::{Content, Files, Layer, Owner};
 use super::json::{Inside, Wrong, place};
-use super::read::{self, Group, Reading};
+use super::read::{self, Group, Reading, Unknown};
 use super::sandbox::{Sandbox, Unasked};
 use crate::hooks::{Hook, HooksFile};
 use crate::permissions::{RuleList, Rules, Source};
@@ -23,6 +29,8 @@ use crate::protocol::{InterruptBehavior, Mode, OnBashError};
 
 /// Behind the name of a file, in the source of the rules that are there because it is broken.
 pub const BROKEN: &str = ", which is broken";
+/// Keys of Claude Code inside `permissions` that are no lists of rules.
+const CLAUDE_KEYS: [&str; 2] = ["disableBypassPermissionsMode", "disableAutoMode"];
 /// More of a rule is not repeated in a message.
 const LONGEST_PROBLEM: usize = 300;
 
@@ -51,6 +59,8 @@ pub struct Settings {
     pub streaming_execution: Option<bool>,
     pub on_bash_error: Option<OnBashError>,
     pub interrupt_behavior: BTreeMap<String, InterruptBehavior>,
+    /// How much may be piped in.
+    pub max_input_mb: Option<u32>,
     pub stall_seconds: Option<u64>,
     pub retries: Option<u32>,
     /// How the screen looks: the name of a theme, or `auto`.
@@ -118,96 +128,6 @@ pub enum Trust<'r> {
     OnlyTightens {
         own: &'r [String],
     },
-}
-
-/// Settings of agent-tui: `settings.json` in the configuration directory, `.agent-tui/settings.json` and
-/// `.agent-tui/settings.local.json` in a project, or a file for `--settings`.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-#[schemars(title = "agent-tui settings")]
-pub(super) struct File {
-    /// Who to talk to: anthropic, openai, responses, builtin or script:FILE. In a project: only once it is trusted.
-    provider: Option<String>,
-    /// The model to ask for. In a project: only once it is trusted.
-    model: Option<String>,
-    /// Where the provider is. In a project: only once it is trusted.
-    base_url: Option<String>,
-    /// What may run.
-    permissions: Permissions,
-    /// Variables for the commands that tools run. In a project: only once it is trusted.
-    env: BTreeMap<String, String>,
-    /// Whether the commands that tools run get the providers' keys, which they normally do not. Not in a project.
-    pass_provider_keys: Option<bool>,
-    /// End a turn after so many answers of the model.
-    max_turns: Option<u32>,
-    /// Pause after so many tokens.
-    max_tokens: Option<u64>,
-    /// Pause after so many dollars; needs the model's price in `prices`.
-    max_cost: Option<f64>,
-    /// What a million tokens cost, by the name of the model.
-    prices: BTreeMap<String, Price>,
-    /// How long an answer may be, in tokens.
-    max_output_tokens: Option<u32>,
-    /// How many tokens the model can take in.
-    context_window: Option<u64>,
-    /// How many calls that only read run side by side.
-    max_tool_concurrency: Option<usize>,
-    /// Whether calls start while the model is still writing.
-    streaming_execution: Option<bool>,
-    /// What a failed command does to the other calls of its response.
-    on_bash_error: Option<OnBashError>,
-    /// What an interrupt does to a running call, by the tool's name.
-    interrupt_behavior: BTreeMap<String, InterruptBehavior>,
-    /// How long a stream may be silent before it counts as broken.
-    stall_seconds: Option<u64>,
-    /// How often a request that failed for a passing reason is tried again.
-    retries: Option<u32>,
-    /// How the screen looks: the name of a theme, or `auto`.
-    theme: Option<String>,
-    /// Commands to run when something happens. In a project: only once it is trusted.
-    hooks: HooksFile,
-    /// Run no hooks at all.
-    disable_all_hooks: Option<bool>,
-    /// What holds commands.
-    sandbox: Sandbox,
-}
-
-/// What may run.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct Permissions {
-    /// Rules for calls that run without a question, e.g. `Bash(cargo test:*)`. In a project: only once it is trusted.
-    allow: Vec<String>,
-    /// Rules for calls that are asked about in every mode. They beat allow rules.
-    ask: Vec<String>,
-    /// Rules for calls that never run. They beat all others.
-    deny: Vec<String>,
-    /// The permission mode to begin with. A project can only choose default, acceptEdits or plan.
-    default_mode: Option<Mode>,
-    /// More directories that count as workspace. In a project: only once it is trusted.
-    additional_directories: Vec<PathBuf>,
-}
-
-/// The JSON Schema of a settings file, for editors.
-pub fn schema() -> serde_json::Value {
-    let mut schema = schemars::schema_for!(File).to_value();
-    let schema_key = serde_json::json!({
-        "description": "Where this schema is, for editors.",
-        "type": "string",
-    });
-    if let Some(properties) = schema["properties"].as_object_mut() {
-        properties.insert("$schema".to_owned(), schema_key);
-    }
-    schema
-}
-
-/// The keys that a settings file can have.
-pub fn keys() -> &'static [&'static str] {
-    read::fields::<File>()
-}
-
-pub(super) fn is_key(key: &str) -> bool {
-    keys().contains(&key)
 }
 
 /// What the settings have for one file.
@@ -323,9 +243,12 @@ impl Settings {
                 self.wrong(layer, fault.wrong);
             }
         }
-        if layer.owner != Owner::Claude {
-            for unknown in &reading.unknown {
-                self.warn_at(layer, unknown);
+        for unknown in reading.unknown {
+            if may_forbid(&unknown, layer.owner) {
+                self.doubt(layer, "*");
+                self.wrong(layer, unknown.wrong);
+            } else if layer.owner != Owner::Claude {
+                self.warn_at(layer, &unknown.wrong);
             }
         }
         let file = reading.value;
@@ -392,7 +315,7 @@ impl Settings {
 
     /// Takes over all but the rules.
     fn take(&mut self, page: &Page<'_>, file: File) {
-        let unasked = self.unasked_of(page, file.sandbox);
+        let unasked = self.unasked_of(page, &file.sandbox);
         self.set(page, "sandbox.unasked", unasked, |it| &mut it.unasked);
         let mode = self.mode_of(page, file.permissions.default_mode);
         self.set(page, "permissions.defaultMode", mode, |it| &mut it.mode);
@@ -472,6 +395,9 @@ impl Settings {
         self.set(page, "onBashError", file.on_bash_error, |it| {
             &mut it.on_bash_error
         });
+        self.set(page, "maxInputMb", file.max_input_mb, |it| {
+            &mut it.max_input_mb
+        });
         self.set(page, "stallSeconds", file.stall_seconds, |it| {
             &mut it.stall_seconds
         });
@@ -502,7 +428,7 @@ impl Settings {
     }
 
     /// How commands are to be held. A project can only make it stricter.
-    fn unasked_of(&mut self, page: &Page<'_>, sandbox: Sandbox) -> Option<Unasked> {
+    fn unasked_of(&mut self, page: &Page<'_>, sandbox: &Sandbox) -> Option<Unasked> {
         let unasked = sandbox.unasked?;
         if page.layer.owner.is_project() && unasked != Unasked::Require {
             let what = "its `sandbox.unasked` is not used: a project can only choose `require`";
@@ -563,6 +489,22 @@ impl Settings {
 
     fn warn(&mut self, path: &Path, what: &str) {
         self.warnings.push(format!("`{}`: {what}", path.display()));
+    }
+}
+
+/// Whether a key that is not known may be a misspelt list of rules that forbid something.
+fn may_forbid(unknown: &Unknown, owner: Owner) -> bool {
+    let is_list = |key: &str| key == "deny" || key == "ask";
+    let keys: Vec<&str> = unknown.keys.iter().map(String::as_str).collect();
+    match (&keys[..], owner) {
+        // Claude Code has more keys than ours, and gets new ones.
+        (["permissions", key], Owner::Claude) => {
+            !CLAUDE_KEYS.contains(key) && unknown.meant.is_some_and(is_list)
+        }
+        (["permissions", _], _) => true,
+        // The whole group is misspelt, or its list stands outside of it.
+        ([key], _) => unknown.meant == Some("permissions") || is_list(&key.to_lowercase()),
+        _ => false,
     }
 }
 

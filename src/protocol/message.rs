@@ -172,6 +172,12 @@ impl Message {
         })
     }
 
+    /// Whether it holds nothing but blanks, if anything. Providers take no such message.
+    pub fn is_blank(&self) -> bool {
+        let mut blocks = self.content.iter();
+        blocks.all(|block| matches!(block, Block::Text { text, .. } if text.trim().is_empty()))
+    }
+
     /// All text of the message, as a person would read it.
     pub fn text(&self) -> String {
         let mut whole = String::new();

@@ -273,3 +273,93 @@ fn a_stream_that_ends_anywhere_never_ends_a_call_twice_or_runs_a_broken_one() {
         }
     }
 }
+
+/// Every stream that differs from this one in the type of one value of one event.
+fn with_wrong_values(stream: &str) -> Vec<(String, String)> {
+    let mut changed = Vec::new();
+    let lines: Vec<&str> = stream.split_inclusive('\n').collect();
+    for (at, line) in lines.iter().enumerate() {
+        let Some(data) = line.strip_prefix("data:") else {
+            continue;
+        };
+        let Ok(event) = serde_json::from_str::<Value>(data) else {
+            continue;
+        };
+        // What an input holds is the model's own affair.
+        let inside = |path: &String| path.contains("/arguments/") || path.contains("/input/");
+        for path in paths(&event).into_iter().filter(|path| !inside(path)) {
+            for wrong in [json!(7), json!(true), json!([]), json!({"a": 1})] {
+                let mut event = event.clone();
+                let Some(place) = event.pointer_mut(&path) else {
+                    continue;
+                };
+                if std::mem::discriminant(place) == std::mem::discriminant(&wrong) {
+                    continue;
+                }
+                *place = wrong.clone();
+                let event = format!("data: {event}\n");
+                let stream = [&lines[..at], &[event.as_str()], &lines[at + 1..]].concat();
+                changed.push((format!("line {at}, {path} = {wrong}"), stream.concat()));
+            }
+        }
+    }
+    changed
+}
+
+/// The places of all values that hold no others.
+fn paths(value: &Value) -> Vec<String> {
+    let below = |key: String, value: &Value| {
+        let paths = paths(value).into_iter();
+        let paths: Vec<String> = paths.map(|path| format!("/{key}{path}")).collect();
+        paths
+    };
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            let fields = fields.iter();
+            fields
+                .flat_map(|(key, value)| below(key.clone(), value))
+                .collect()
+        }
+        Value::Array(items) if !items.is_empty() => {
+            let items = items.iter().enumerate();
+            items
+                .flat_map(|(at, value)| below(at.to_string(), value))
+                .collect()
+        }
+        _ => vec![String::new()],
+    }
+}
+
+#[test]
+fn a_value_of_the_wrong_type_makes_no_call_another_one() {
+    let runnable = |blocks: &[Block]| -> Vec<Value> {
+        let inputs = blocks.iter().filter_map(|block| match block {
+            Block::ToolUse(call) if call.input.is_object() => Some(call.input.clone()),
+            _ => None,
+        });
+        inputs.collect()
+    };
+    for fixture in fixtures() {
+        let Ok(stream) = std::str::from_utf8(&fixture.stream) else {
+            continue;
+        };
+        if stream.len() > 20_000 {
+            continue;
+        }
+        let (_, right) = decode(fixture.protocol(), [fixture.stream.as_slice()]);
+        let mut known = runnable(&right.blocks);
+        // A call may lose its input as a whole, and some servers send it as an object.
+        known.extend([json!({}), json!({"a": 1})]);
+        for (change, stream) in with_wrong_values(stream) {
+            let (events, _) = decode(fixture.protocol(), [stream.as_bytes()]);
+            let context = format!("{}, {change}", fixture.name);
+            let mut ids = std::collections::HashSet::new();
+            for event in &events {
+                if let StreamEvent::BlockEnded(Block::ToolUse(call)) = event {
+                    assert!(known.contains(&call.input), "{context}: {}", call.input);
+                    assert!(ids.insert(call.id.clone()), "{context}: twice");
+                }
+            }
+        }
+    }
+}

@@ -14,6 +14,8 @@ use super::{
 
 /// A stream that is silent for this long counts as broken.
 pub const STALL: Duration = Duration::from_secs(60);
+/// Where a wire does not say that a call is over, silence of this length does.
+const SETTLED_AFTER: Duration = Duration::from_millis(50);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long an error's body may take.
 const ERROR_TIMEOUT: Duration = Duration::from_secs(10);
@@ -214,6 +216,7 @@ impl Http {
             decoder: self.wire.decoder(),
             stall: self.stall,
             deadline: Instant::now() + self.stall,
+            settled: Instant::now() + SETTLED_AFTER,
             bytes: 0,
             secret: self.key.as_ref().map(|key| key.secret().to_owned()),
         }))
@@ -295,6 +298,8 @@ struct HttpStream {
     stall: Duration,
     /// When silence has lasted too long. Kept here, because waiting for it is broken off and taken up again.
     deadline: Instant,
+    /// When a call that is complete need not wait for more of it; kept here likewise.
+    settled: Instant,
     /// How much has come.
     bytes: usize,
     /// The key, which no message may show.
@@ -304,10 +309,21 @@ struct HttpStream {
 impl HttpStream {
     async fn advance(&mut self) -> Batch {
         loop {
-            let bytes = match tokio::time::timeout_at(self.deadline, self.answer.chunk()).await {
+            let waits = self.decoder.is_waiting();
+            let until = if waits {
+                self.deadline.min(self.settled)
+            } else {
+                self.deadline
+            };
+            let bytes = match tokio::time::timeout_at(until, self.answer.chunk()).await {
                 Ok(Ok(Some(bytes))) => bytes,
                 Ok(Ok(None)) => return self.over(None),
                 Ok(Err(error)) => return self.over(Some(broken(cause(&error)))),
+                Err(_) if waits && until < self.deadline => {
+                    let mut events = Vec::new();
+                    self.decoder.quiet(&mut events);
+                    return Batch::Events(events);
+                }
                 Err(_) => {
                     return self.over(Some(broken(format!(
                         "no byte came for {} s",
@@ -316,6 +332,7 @@ impl HttpStream {
                 }
             };
             self.deadline = Instant::now() + self.stall;
+            self.settled = Instant::now() + SETTLED_AFTER;
             self.bytes += bytes.len();
             if self.bytes > LONGEST_ANSWER {
                 return self.over(Some(too_long()));

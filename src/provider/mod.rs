@@ -101,6 +101,12 @@ pub enum StreamErrorKind {
 pub trait Decoder: Send {
     /// Takes one SSE frame and pushes what it means.
     fn frame(&mut self, frame: &sse::Frame<'_>, events: &mut Vec<StreamEvent>);
+    /// Whether a call is complete, and is held back only because more of it would void it.
+    fn is_waiting(&self) -> bool {
+        false
+    }
+    /// Nothing has come for a while: what is complete is held back no longer.
+    fn quiet(&mut self, _events: &mut Vec<StreamEvent>) {}
     /// True once nothing that follows can change the response (terminal event or error).
     fn is_over(&self) -> bool;
     /// The stream has ended: the last events, and the response as a whole.

@@ -102,15 +102,31 @@ impl Look {
         if let Some(theme) = Theme::builtin(name) {
             return Ok(theme);
         }
-        let own = own_themes(&self.dirs, problems);
+        let Own { themes, broken } = own_themes(&self.dirs, problems);
         let names = Theme::names().map(str::to_owned);
         let names: Vec<String> = names
-            .chain(own.iter().map(|own| own.name.clone()))
+            .chain(themes.iter().map(|own| own.name.clone()))
             .collect();
-        let found = own.into_iter().find(|theme| theme.name == name);
-        found.ok_or_else(|| Refusal {
-            problem: format!("there is no theme `{name}`"),
-            hint: Some(format!("there are: auto, {}", names.join(", "))),
+        let found = themes.into_iter().find(|theme| theme.name == name);
+        let mut refused = None;
+        for Broken {
+            stem,
+            problem,
+            hint,
+        } in broken
+        {
+            if found.is_none() && stem == name {
+                refused = Some(Refusal { problem, hint });
+            } else {
+                let hint = hint.map_or(String::new(), |hint| format!("\nhint: {hint}"));
+                problems.push(format!("{problem}{hint}"));
+            }
+        }
+        found.ok_or_else(|| {
+            refused.unwrap_or_else(|| Refusal {
+                problem: format!("there is no theme `{name}`"),
+                hint: Some(format!("there are: auto, {}", names.join(", "))),
+            })
         })
     }
 }
@@ -118,10 +134,26 @@ impl Look {
 /// All themes: those of the program, then the person's own.
 pub fn all_themes(dirs: &Dirs) -> Vec<Theme> {
     let builtin = Theme::names().filter_map(Theme::builtin);
-    builtin.chain(own_themes(dirs, &mut Vec::new())).collect()
+    let own = own_themes(dirs, &mut Vec::new());
+    builtin.chain(own.themes).collect()
 }
 
-fn own_themes(dirs: &Dirs, problems: &mut Vec<String>) -> Vec<Theme> {
+/// The person's own themes.
+#[derive(Default)]
+struct Own {
+    themes: Vec<Theme>,
+    broken: Vec<Broken>,
+}
+
+/// A file that is no theme, and why.
+struct Broken {
+    /// What the theme would be called.
+    stem: String,
+    problem: String,
+    hint: Option<String>,
+}
+
+fn own_themes(dirs: &Dirs, problems: &mut Vec<String>) -> Own {
     let entries = std::fs::read_dir(dirs.config.join("themes"));
     let mut files: Vec<_> = entries
         .into_iter()
@@ -131,24 +163,35 @@ fn own_themes(dirs: &Dirs, problems: &mut Vec<String>) -> Vec<Theme> {
         .filter(|path| path.extension().is_some_and(|ending| ending == "toml"))
         .collect();
     files.sort();
-    let mut themes = Vec::new();
+    let mut own = Own::default();
     for file in files {
         let parsed = match read(&file) {
-            Ok(text) => Theme::parse(&text.unwrap_or_default(), &file),
-            Err(error) => {
-                problems.push(format!("`{}` cannot be read: {error}", file.display()));
-                continue;
-            }
+            Ok(text) => Theme::parse(&text.unwrap_or_default(), &file).map_err(|problem| {
+                let hint = problem.hint.clone();
+                (problem.to_string(), Some(hint))
+            }),
+            Err(error) => Err((
+                format!("`{}` cannot be read: {error}", file.display()),
+                None,
+            )),
         };
         match parsed {
             Ok((theme, wrong)) => {
                 problems.extend(wrong.iter().map(ToString::to_string));
-                themes.push(theme);
+                own.themes.push(theme);
             }
-            Err(problem) => problems.push(problem.to_string()),
+            Err((problem, hint)) => own.broken.push(Broken {
+                stem: file
+                    .file_stem()
+                    .unwrap_or_default()
+                    .to_string_lossy()
+                    .into_owned(),
+                problem: problem.lines().next().unwrap_or_default().to_owned(),
+                hint,
+            }),
         }
     }
-    themes
+    own
 }
 
 /// `None` where there is no such file.
@@ -254,6 +297,37 @@ mod tests {
                 .any(|problem| problem.contains("keymap.toml")),
             "{problems:?}"
         );
+    }
+
+    #[test]
+    fn a_theme_whose_file_is_broken_is_refused_with_its_mistake() {
+        let (_home, dirs) = home();
+        let folder = dirs.config.join("themes");
+        std::fs::create_dir_all(&folder).expect("made");
+        std::fs::write(folder.join("mine.toml"), "ground = \"dark\"\n[palette\n").expect("written");
+        std::fs::write(folder.join("bytes.toml"), b"\xff").expect("written");
+        let refused = |name: &str| {
+            let found = Look::find(Some(wish(name, None)), dirs.clone());
+            found.err().expect("refused")
+        };
+        let refusal = refused("mine");
+        let place = format!("`{}`, line 2, column", folder.join("mine.toml").display());
+        assert!(refusal.problem.starts_with(&place), "{refusal:?}");
+        assert!(refusal.hint.is_some(), "{refusal:?}");
+        let refusal = refused("bytes");
+        assert!(
+            refusal.problem.ends_with("cannot be read: it is not UTF-8"),
+            "{refusal:?}"
+        );
+
+        // A settings file that names it keeps nobody out, and its mistake is told once.
+        let wanted = Some(wish("mine", Some("settings.json")));
+        let (_, settings, problems) = Look::find(wanted, dirs).expect("it starts");
+        assert_eq!(settings.theme.name, "dark");
+        let told = problems
+            .iter()
+            .filter(|problem| problem.contains("mine.toml"));
+        assert_eq!(told.count(), 1, "{problems:?}");
     }
 
     #[test]

@@ -144,7 +144,7 @@ impl Replay {
     /// Ends the open answer as it is, with a result for each of its calls.
     fn close(&mut self) {
         let Some(open) = self.open.take() else { return };
-        if open.content.is_empty() {
+        if open.is_blank() {
             return;
         }
         let mut results = Vec::new();

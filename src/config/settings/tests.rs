@@ -180,16 +180,14 @@ fn a_mistake_is_told_with_its_place_and_costs_only_its_key() {
 
 #[test]
 fn an_unknown_key_is_told_with_the_nearest_one_that_there_is() {
-    let text =
-        "{\"$schema\": \"x\", \"modle\": \"m\",\n \"permissions\": {\"denny\": [], \"zzz\": 1}}";
+    let text = "{\"$schema\": \"x\", \"modle\": \"m\", \"sandbox\": {\"unasekd\": 1}}";
     let desk = Desk::new().with("work/.agent-tui/settings.json", text);
     let settings = desk.load(FULL);
     assert_eq!(
         settings.warnings,
         [
             "`work/.agent-tui/settings.json`, line 1, column 18: `modle` is not a setting that agent-tui knows; did you mean `model`?",
-            "`work/.agent-tui/settings.json`, line 2, column 18: `permissions.denny` is not a setting that agent-tui knows; did you mean `deny`?",
-            "`work/.agent-tui/settings.json`, line 2, column 31: `permissions.zzz` is not a setting that agent-tui knows",
+            "`work/.agent-tui/settings.json`, line 1, column 44: `sandbox.unasekd` is not a setting that agent-tui knows; did you mean `unasked`?",
         ]
     );
     assert_eq!(settings.errors, []);
@@ -199,6 +197,53 @@ fn an_unknown_key_is_told_with_the_nearest_one_that_there_is() {
         [] as [&str; 0],
         "Claude Code may know them"
     );
+}
+
+#[test]
+fn a_key_that_may_be_a_misspelt_list_of_rules_is_an_error_and_everything_is_asked_about() {
+    let text = "{\n \"permissions\": {\"denny\": [\"Bash\"], \"zzz\": 1}}";
+    let desk = Desk::new().with("work/.agent-tui/settings.json", text);
+    assert_eq!(
+        desk.errors(),
+        [
+            "`work/.agent-tui/settings.json`, line 2, column 18: `permissions.denny` is not a setting that agent-tui knows; did you mean `deny`?",
+            "`work/.agent-tui/settings.json`, line 2, column 37: `permissions.zzz` is not a setting that agent-tui knows",
+        ]
+    );
+    for trust in [FULL, NONE] {
+        let rules = desk.load(trust).rules;
+        assert_eq!(
+            texts(&rules.ask),
+            [("*", ".agent-tui/settings.json, which is broken")]
+        );
+    }
+    for text in [
+        r#"{"permisions": {"deny": ["Bash"]}}"#,
+        r#"{"permission": {"deny": ["Bash"]}}"#,
+        r#"{"Permissions": {}}"#,
+        r#"{"deny": ["Bash"]}"#,
+        r#"{"permissions": {"Deny": ["Bash"]}}"#,
+    ] {
+        assert_eq!(doubts(text), ["*"], "{text}");
+    }
+}
+
+#[test]
+fn in_the_files_of_claude_code_only_what_is_like_a_list_of_rules_is_doubted() {
+    for (key, errors) in [
+        ("disableBypassPermissionsMode", 0),
+        ("disableAutoMode", 0),
+        ("somethingNew", 0),
+        ("denny", 1),
+        ("asks", 1),
+    ] {
+        let text = json!({"permissions": {key: "disable"}, "outputStyle": "x"}).to_string();
+        let desk = Desk::new().with("work/.claude/settings.json", text);
+        assert_eq!(desk.errors().len(), errors, "{key}");
+        let settings = desk.load(FULL);
+        assert_eq!(settings.rules.ask.len(), errors, "{key}");
+        assert_eq!(settings.warnings, [] as [&str; 0], "{key}");
+    }
 }
 
 #[test]

@@ -161,7 +161,7 @@ pub fn state() -> &'static State {
 
 #[cfg(target_os = "linux")]
 fn probe() -> State {
-    match keeper::on_held_thread(&Policy::default(), |version| Ok(version)) {
+    match keeper::on_held_thread(&Policy::default(), Ok) {
         Ok(version) => State::Landlock(version),
         Err(error) => State::Nothing(error.to_string()),
     }

@@ -211,7 +211,10 @@ fn programs_lie_outside_of_the_working_directories() {
     for directory in [&work, &bin, &work.join("bin")] {
         std::fs::create_dir_all(directory).expect("mkdir");
     }
-    let found = system::programs(&[tools.clone(), work.join("bin")], &[work.clone()]);
+    let found = system::programs(
+        &[tools.clone(), work.join("bin")],
+        std::slice::from_ref(&work),
+    );
     assert!(found.contains(&bin), "{found:?}");
     assert!(
         !found

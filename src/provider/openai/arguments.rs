@@ -1,7 +1,7 @@
 //! The arguments of a call, which come in pieces and without a mark at their end.
 //!
-//! A JSON object is over with its last brace: nothing valid can follow. So the braces are counted while the pieces come
-//! in, each byte is looked at once, and the text is parsed once, when the count is back at zero.
+//! A JSON object is over with its last brace: nothing but white space can follow. So the braces are counted while the
+//! pieces come in, each byte is looked at once, and the text is parsed once, when the count is back at zero.
 
 use memchr::memchr2;
 use serde_json::{Map, Value};
@@ -23,6 +23,8 @@ enum Scan {
         depth: usize,
         quoted: Quoted,
     },
+    /// The last brace has come.
+    Closed,
     /// Will not be complete before its end: no object, an empty one, or a broken one.
     Open,
 }
@@ -45,9 +47,10 @@ impl Arguments {
         self.raw
     }
 
-    /// Appends a piece. Gives the object as soon as it is complete; what follows its last brace is dropped.
+    /// Appends a piece. Gives the object as soon as it is complete.
     ///
-    /// An empty object is not given: some servers send `{}` first and the arguments after it.
+    /// An empty object is not given: some servers send `{}` first and the arguments after it. Nor is one with something
+    /// behind it: what the model meant is not known, and a tool must not run on a guess.
     pub(super) fn push(&mut self, piece: &str) -> Option<Map<String, Value>> {
         let Some(end) = self.scan.advance(piece.as_bytes()) else {
             self.raw.push_str(piece);
@@ -55,8 +58,12 @@ impl Arguments {
         };
         let before = self.raw.len();
         self.raw.push_str(&piece[..end]);
+        let alone = piece[end..].trim_ascii().is_empty();
         match wire::parse_input(&self.raw) {
-            Some(input) if !input.is_empty() => Some(input),
+            Some(input) if alone && !input.is_empty() => {
+                self.scan = Scan::Closed;
+                Some(input)
+            }
             Some(_) | None => {
                 self.scan = Scan::Open;
                 self.raw.truncate(before);
@@ -64,6 +71,17 @@ impl Arguments {
                 None
             }
         }
+    }
+
+    /// Takes a piece that comes behind the last brace. False if the object is void with it; white space does no harm, nor
+    /// does a server that sends the whole object once more.
+    pub(super) fn bears(&mut self, piece: &str) -> bool {
+        let harmless = piece.trim_ascii().is_empty() || piece.trim_ascii() == self.raw.trim_ascii();
+        if !harmless {
+            self.scan = Scan::Open;
+            self.raw.push_str(piece);
+        }
+        harmless
     }
 }
 
@@ -137,10 +155,25 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_the_object_is_dropped() {
+    fn what_follows_the_object_voids_it_unless_it_is_blank_or_the_same_again() {
+        for (more, harmless) in [
+            (" \n", true),
+            ("", true),
+            ("{\"a\":1}", true),
+            ("trailing", false),
+            ("}", false),
+            ("{\"a\":2}", false),
+        ] {
+            let mut arguments = Arguments::default();
+            assert!(arguments.push("{\"a\":1}").is_some());
+            assert_eq!(arguments.bears(more), harmless, "{more:?}");
+            let whole = format!("{{\"a\":1}}{}", if harmless { "" } else { more });
+            assert_eq!(arguments.as_str(), whole);
+        }
         let mut arguments = Arguments::default();
-        assert!(arguments.push("{\"a\":1} trailing").is_some());
-        assert_eq!(arguments.as_str(), "{\"a\":1}");
+        assert_eq!(arguments.push("{\"a\":1} trailing"), None);
+        assert_eq!(arguments.as_str(), "{\"a\":1} trailing");
+        assert!(Arguments::default().push("{\"a\":1} \n").is_some());
     }
 
     #[test]

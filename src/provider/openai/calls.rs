@@ -2,9 +2,12 @@
 //!
 //! Servers disagree about `index` and `id`: one may be missing, repeated, empty or shared by several calls. Indexes are
 //! keys and not positions, and the first id and name of a call that are not empty stay.
+//!
+//! No event says that a call is over. One whose object is complete waits for what comes next: another call, the end of the
+//! response, or silence. More of its own arguments would void it.
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::arguments::Arguments;
 use crate::protocol::{Block, CallId, ToolUse};
@@ -48,6 +51,8 @@ enum State {
     /// Not announced yet, because its name has not come.
     Nameless(String),
     Open(CallId, Arguments),
+    /// The object is complete; nothing may follow.
+    Complete(CallId, Arguments, Map<String, Value>),
     Ended(ToolUse),
 }
 
@@ -72,7 +77,9 @@ impl Calls {
         let piece = match arguments {
             Some(Value::String(piece)) => piece,
             Some(object @ Value::Object(_)) => object.to_string(),
-            _ => String::new(),
+            Some(Value::Null) | None => String::new(),
+            // A piece is missing, and the others may make sense without it. No JSON holds a NUL: such a call is never run.
+            Some(other) => format!("\0{other}"),
         };
         let at = match self.find(delta.index, &id, &name) {
             Some(at) => at,
@@ -93,6 +100,7 @@ impl Calls {
                 self.list.len() - 1
             }
         };
+        self.settle(Some(at), events);
         let call = &mut self.list[at];
         if call.wire_id.is_empty() {
             call.wire_id = id;
@@ -106,8 +114,24 @@ impl Calls {
         call.push(&piece, events);
     }
 
+    /// Whether a call is complete, and only waits for what comes next.
+    pub(super) fn is_waiting(&self) -> bool {
+        let mut calls = self.list.iter();
+        calls.any(|call| matches!(call.state, State::Complete(..)))
+    }
+
+    /// Ends the calls that are complete, but for the one that a delta goes on with.
+    pub(super) fn settle(&mut self, but: Option<usize>, events: &mut Vec<StreamEvent>) {
+        for (at, call) in self.list.iter_mut().enumerate() {
+            if Some(at) != but {
+                call.settle(events);
+            }
+        }
+    }
+
     /// The response is over: so are its calls.
     pub(super) fn end(&mut self, ending: Ending, events: &mut Vec<StreamEvent>) {
+        self.settle(None, events);
         let last = self.list.len().checked_sub(1);
         for (at, call) in self.list.iter_mut().enumerate() {
             call.start(&mut self.ids, events);
@@ -122,7 +146,7 @@ impl Calls {
         self.list.into_iter().map(move |call| {
             Block::ToolUse(match call.state {
                 State::Ended(call) => call,
-                State::Open(id, arguments) => {
+                State::Open(id, arguments) | State::Complete(id, arguments, _) => {
                     wire::cut_tool_use(id, call.name, arguments.into_string())
                 }
                 State::Nameless(raw) => {
@@ -176,17 +200,34 @@ impl Call {
             State::Open(id, arguments) => {
                 let before = arguments.as_str().len();
                 let input = arguments.push(piece);
-                let id = id.clone();
                 events.push(StreamEvent::ToolInput {
                     id: id.clone(),
                     fragment: arguments.as_str()[before..].to_owned(),
                 });
                 if let Some(input) = input {
-                    let call = wire::whole_tool_use(id, self.name.clone(), input);
-                    self.finish(call, events);
+                    let (id, arguments) = (id.clone(), std::mem::take(arguments));
+                    self.state = State::Complete(id, arguments, input);
+                }
+            }
+            State::Complete(id, arguments, _) => {
+                if !arguments.bears(piece) {
+                    let (id, arguments) = (id.clone(), std::mem::take(arguments));
+                    events.push(StreamEvent::ToolInput {
+                        id: id.clone(),
+                        fragment: piece.to_owned(),
+                    });
+                    self.state = State::Open(id, arguments);
                 }
             }
             State::Ended(_) => {}
+        }
+    }
+
+    fn settle(&mut self, events: &mut Vec<StreamEvent>) {
+        if let State::Complete(id, _, input) = &mut self.state {
+            let (id, input) = (id.clone(), std::mem::take(input));
+            let call = wire::whole_tool_use(id, self.name.clone(), input);
+            self.finish(call, events);
         }
     }
 

@@ -1,7 +1,8 @@
 //! Reads the stream of Chat Completions.
 //!
 //! There is one answer in it, in deltas whose every field may be missing, null or empty. Text and thinking end with the
-//! stream; a call ends with its last brace (see [`super::arguments`]), or with the `finish_reason`.
+//! stream; a call ends once its last brace has come (see [`super::arguments`]) and nothing more of it, or with the
+//! `finish_reason`.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -109,6 +110,14 @@ impl provider::Decoder for Decoder {
 
     fn is_over(&self) -> bool {
         self.done || self.response.error.is_some()
+    }
+
+    fn is_waiting(&self) -> bool {
+        !self.is_over() && self.calls.is_waiting()
+    }
+
+    fn quiet(&mut self, events: &mut Vec<StreamEvent>) {
+        self.calls.settle(None, events);
     }
 
     fn finish(&mut self, events: &mut Vec<StreamEvent>) -> Response {

@@ -36,29 +36,79 @@ fn ended(events: &[StreamEvent]) -> Vec<&ToolUse> {
     ended.collect()
 }
 
-#[test]
-fn a_call_ends_with_its_last_brace_while_the_stream_goes_on() {
-    let deltas = [
-        calls(
-            &json!([{"index": 0, "id": "a", "function": {"name": "run", "arguments": "{\"x\""}}]),
-        ),
-        calls(&json!([{"index": 0, "function": {"arguments": ":1}"}}])),
-    ];
-    let (events, response) = play(&deltas, &[]);
-    assert!(!response.complete);
-    assert_eq!(ended(&events).len(), 1);
-    assert_eq!(ended(&events)[0].input, json!({"x": 1}));
-    assert_eq!(response.blocks, [Block::ToolUse(ended(&events)[0].clone())]);
+/// The pieces of one call's arguments, and then the raw lines.
+fn pieces(pieces: &[&str], lines: &[&str]) -> (Vec<StreamEvent>, Response) {
+    let name = json!([{"index": 0, "id": "a", "function": {"name": "run", "arguments": ""}}]);
+    let piece = |piece: &&str| calls(&json!([{"index": 0, "function": {"arguments": piece}}]));
+    let deltas: Vec<Value> = std::iter::once(calls(&name))
+        .chain(pieces.iter().map(piece))
+        .collect();
+    play(&deltas, lines)
 }
 
 #[test]
-fn nothing_that_follows_changes_a_call_that_has_ended() {
+fn a_call_is_over_once_something_else_comes() {
+    let next =
+        json!({"choices": [{"index": 0, "delta": calls(&json!([{"index": 1, "id": "b"}]))}]});
+    for line in [next.to_string(), finish("tool_calls"), "[DONE]".to_owned()] {
+        let (events, _) = pieces(&["{\"x\"", ":1}"], &[&line]);
+        assert_eq!(ended(&events).len(), 1, "{line}");
+        assert_eq!(ended(&events)[0].input, json!({"x": 1}));
+    }
+    let (events, response) = pieces(&["{\"x\"", ":1}"], &[]);
+    assert_eq!(ended(&events).len(), 0, "a stream that is cut runs nothing");
+    let Block::ToolUse(call) = &response.blocks[0] else {
+        panic!("a call")
+    };
+    assert_eq!(call.input_error.as_deref(), Some("incomplete"));
+}
+
+#[test]
+fn silence_ends_a_call_as_well() {
+    use crate::provider::Decoder as _;
+    let delta =
+        json!([{"index": 0, "id": "a", "function": {"name": "run", "arguments": "{\"x\":1}"}}]);
+    let data = json!({"choices": [{"index": 0, "delta": calls(&delta)}]}).to_string();
+    let (mut decoder, mut events) = (super::Decoder::default(), Vec::new());
+    let frame = crate::provider::sse::Frame {
+        event: None,
+        data: &data,
+        cut: false,
+    };
+    decoder.frame(&frame, &mut events);
+    assert!(decoder.is_waiting() && ended(&events).is_empty());
+    decoder.quiet(&mut events);
+    assert!(!decoder.is_waiting());
+    assert_eq!(ended(&events).len(), 1);
+}
+
+#[test]
+fn arguments_with_something_behind_them_are_never_run() {
+    for garbage in [
+        &["{\"x\":1} trailing"][..],
+        &["{\"x\":1}", "</tool_call>"],
+        &["{\"x\":1}", "}"],
+        &["{\"x\":1}", "{\"x\":2}"],
+        &["{\"x\":1}{\"x\":2}"],
+    ] {
+        let (events, response) = pieces(garbage, &[&finish("tool_calls"), "[DONE]"]);
+        assert!(response.complete, "{garbage:?}");
+        assert_eq!(ended(&events).len(), 0, "{garbage:?}");
+        let Block::ToolUse(call) = &response.blocks[0] else {
+            panic!("a call")
+        };
+        assert_eq!(call.input_error.as_deref(), Some("invalid_json"));
+        assert_eq!(call.input_raw, Some(garbage.concat()));
+    }
+}
+
+#[test]
+fn a_call_that_comes_twice_is_one() {
     let whole = json!({"name": "run", "arguments": "{\"x\":1}"});
     let deltas = [
         calls(&json!([{"index": 0, "id": "a", "function": whole}])),
         calls(&json!([{"index": 0, "id": "a", "function": whole}])),
         calls(&json!([{"index": 0, "function": {"arguments": " \n"}}])),
-        calls(&json!([{"index": 0, "function": {"arguments": "garbage"}}])),
     ];
     let (events, response) = play(
         &deltas,
