@@ -28,7 +28,7 @@ use crate::provider::models::context_window;
 use crate::provider::retry;
 use crate::session::Record;
 use crate::tools::bash::groups::Groups;
-use crate::tools::files::{Checkpoints, Ledger};
+use crate::tools::files::{Checkpoints, Ledger, Locks};
 use crate::tools::{DescribeCx, Environment, Variables};
 
 /// How long an answer may be, unless the settings say otherwise.
@@ -224,6 +224,7 @@ fn environment(
         results_dir,
         ledger: Ledger::default(),
         checkpoints: Checkpoints::new(place.dirs.checkpoints()),
+        locks: Locks::new(place.dirs.locks()),
         groups: Groups::default(),
         variables: Variables {
             more: place.settings.env.clone(),

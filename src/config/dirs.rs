@@ -92,6 +92,11 @@ impl Dirs {
         self.data.join("checkpoints")
     }
 
+    /// What running programs hold while they replace a file.
+    pub fn locks(&self) -> PathBuf {
+        self.data.join("locks")
+    }
+
     pub fn logs(&self) -> PathBuf {
         self.data.join("logs")
     }

@@ -19,6 +19,8 @@ use crate::config::read_regular;
 
 /// A longer ignore file does not count: its patterns take many times its size in memory, and long to compile.
 pub const LONGEST_FILE: u64 = 128 << 10;
+/// Of all ignore files of one walk together, for the same reason.
+const MOST_IN_ALL: u64 = 1 << 20;
 /// More files than these are not remembered as left out.
 const MOST_NAMED: usize = 100;
 
@@ -44,6 +46,8 @@ pub struct Ignores {
     above: Option<Arc<Rules>>,
     below: RwLock<HashMap<PathBuf, Option<Arc<Rules>>>>,
     left_out: Mutex<BTreeMap<PathBuf, String>>,
+    /// How many bytes were read.
+    length: AtomicU64,
 }
 
 /// The ignore files of one directory, and of those above it that have any.
@@ -85,6 +89,7 @@ impl Ignores {
             above: None,
             below: RwLock::default(),
             left_out: Mutex::default(),
+            length: AtomicU64::new(0),
         };
         if let Some(global) = excludes::global() {
             ignores.global = ignores.read(root, &global);
@@ -241,6 +246,12 @@ impl Ignores {
                 return Gitignore::empty();
             }
         };
+        let before = self.length.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        if before.saturating_add(bytes.len() as u64) > MOST_IN_ALL {
+            let problem = format!("with the others it is longer than {MOST_IN_ALL} bytes");
+            self.leave_out(file, problem);
+            return Gitignore::empty();
+        }
         let text = String::from_utf8_lossy(&bytes);
         let mut builder = GitignoreBuilder::new(directory);
         for line in text.trim_start_matches('\u{feff}').lines() {

@@ -141,3 +141,21 @@ fn f9_what_only_looks_like_an_ignore_file_does_not_count_and_is_named() {
         }
     }
 }
+
+#[test]
+fn f9_many_long_ignore_files_are_bounded_together() {
+    let dir = planted(&[], &[0]);
+    let lines = "# a long comment\n".repeat(usize::try_from(LONGEST_FILE).expect("fits") / 20);
+    let ignores = Ignores::new(dir.path());
+    for number in 0..12 {
+        let directory = dir.path().join(format!("n{number}"));
+        fs::create_dir(&directory).expect("made");
+        fs::write(directory.join(".gitignore"), &lines).expect("written");
+        ignores.said(&directory.join("x"), false);
+    }
+    let said = ignores.left_out().unwrap_or_default();
+    assert!(
+        said.contains("ignore files do not count") && said.contains("with the others"),
+        "{said}"
+    );
+}
