@@ -1,10 +1,9 @@
 //! The settings files of a run, lowest first, each read once: what is merged is what was looked at.
 
-use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::{LONGEST_FILE, read_regular};
+use super::{LONGEST_FILE, is_missing, read_named, read_regular};
 
 /// Folders of a project that have settings; `.claude` is for people who come from Claude Code.
 pub const FOLDERS: [&str; 2] = [".claude", ".agent-tui"];
@@ -118,7 +117,7 @@ impl Layer {
         // Looked at before it is read: a change in between is noticed afterwards.
         let stamp = stamp(&path);
         let bytes = match owner {
-            Owner::Named => read_any(&path),
+            Owner::Named => read_named(&path, LONGEST_FILE),
             Owner::Person | Owner::Claude | Owner::Project | Owner::Local => {
                 read_regular(&path, LONGEST_FILE)
             }
@@ -144,19 +143,6 @@ impl Layer {
     }
 }
 
-/// What the person names may be a pipe; what lies in a project may not.
-fn read_any(path: &Path) -> io::Result<Vec<u8>> {
-    use std::io::Read;
-    let mut bytes = Vec::new();
-    let file = std::fs::File::open(path)?;
-    file.take(LONGEST_FILE + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LONGEST_FILE {
-        let problem = format!("it is longer than {LONGEST_FILE} bytes");
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
-    }
-    Ok(bytes)
-}
-
 fn text(mut bytes: Vec<u8>) -> Content {
     if bytes.starts_with(b"\xef\xbb\xbf") {
         bytes.drain(..3);
@@ -170,13 +156,6 @@ fn text(mut bytes: Vec<u8>) -> Content {
             Content::Unreadable(format!("it is not UTF-8 in line {line}"))
         }
     }
-}
-
-pub(super) fn is_missing(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    )
 }
 
 fn stamp(path: &Path) -> Option<Stamp> {

@@ -30,23 +30,35 @@ pub const LONGEST_FILE: u64 = 4 << 20;
 /// device that never ends. Whatever is read from a place that others can write to is read through here, or from what
 /// [`open_regular`] opens.
 pub fn read_regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    let too_long = || {
-        io::Error::new(
-            io::ErrorKind::FileTooLarge,
-            format!("it is longer than {limit} bytes"),
-        )
-    };
     let file = open_regular(path, OpenOptions::new().read(true))?;
     if file.metadata()?.len() > limit {
-        return Err(too_long());
+        return Err(too_long(limit));
     }
-    let mut bytes = Vec::new();
     // It may grow, and files of the kernel have a length that nobody knows before.
-    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    read_bounded(file, limit)
+}
+
+/// Reads what the person names on the command line, which may be a pipe, but has an end.
+pub fn read_named(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    read_bounded(File::open(path)?, limit)
+}
+
+/// Reads to the end, which must come within `limit` bytes.
+pub fn read_bounded(source: impl Read, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut source = source.take(limit.saturating_add(1));
+    source.read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
-        return Err(too_long());
+        return Err(too_long(limit));
     }
     Ok(bytes)
+}
+
+fn too_long(limit: u64) -> io::Error {
+    io::Error::new(
+        io::ErrorKind::FileTooLarge,
+        format!("it is longer than {limit} bytes"),
+    )
 }
 
 /// Opens a regular file, and nothing else; never waits for somebody at the other end of a pipe.
@@ -60,4 +72,12 @@ pub fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> 
         io::ErrorKind::InvalidInput,
         "it is not a regular file",
     ))
+}
+
+/// Whether an error of reading says that there is nothing to read.
+pub fn is_missing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
 }

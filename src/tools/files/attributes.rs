@@ -102,7 +102,7 @@ fn keep_extended(from: &File, to: &File) {
 mod tests {
     use std::io;
 
-    use super::{Owner, SET_GROUP_ID, SET_USER_ID, lost_with_owner};
+    use super::{LostOwner, Owner, SET_GROUP_ID, SET_USER_ID, lost_with_owner};
 
     const OLD: Owner = Owner { user: 1, group: 2 };
 
@@ -120,6 +120,14 @@ mod tests {
             Ok(())
         });
         (asked, lost)
+    }
+
+    #[test]
+    fn c6_a_lost_owner_is_told_with_who_has_the_file_now() {
+        let is = Owner { user: 8, group: 9 };
+        let said = LostOwner { was: OLD, is }.to_string();
+        assert!(said.contains("belonged to user 1 and group 2"), "{said}");
+        assert!(said.contains("belongs to user 8 and group 9 now"), "{said}");
     }
 
     #[test]

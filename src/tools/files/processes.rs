@@ -39,6 +39,15 @@ async fn write_line(scratch: &Scratch, line: &str) {
     }
 }
 
+/// A home in memory, if there is such: a thousand edits wait for the disk more than a thousand times.
+fn home() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    let home = tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir());
+    let home = home.expect("a temporary directory");
+    std::fs::create_dir(home.path().join("work")).expect("mkdir");
+    home
+}
+
 fn start(home: &Path, name: usize) -> Child {
     Command::new(std::env::current_exe().expect("this binary"))
         .args(["--exact", "tools::files::processes::a_writer"])
@@ -72,10 +81,10 @@ fn lines(scratch: &Scratch) -> HashSet<String> {
 
 #[test]
 fn c9_of_a_thousand_edits_by_four_processes_none_is_lost() {
-    let scratch = Scratch::new();
+    let home = home();
+    let scratch = Scratch::at(home.path());
     scratch.put(FILE, "END\n");
-    let home = scratch.root.parent().expect("a home").to_owned();
-    finish((0..WRITERS).map(|name| start(&home, name)).collect());
+    finish((0..WRITERS).map(|name| start(home.path(), name)).collect());
     let lines = lines(&scratch);
     for name in 0..WRITERS {
         for number in 0..EDITS {
@@ -94,11 +103,11 @@ fn c9_of_a_thousand_edits_by_four_processes_none_is_lost() {
 #[test]
 fn c9_what_an_editor_saves_while_others_edit_is_never_lost() {
     const SAVES: usize = 200;
-    let scratch = Scratch::new();
+    let home = home();
+    let scratch = Scratch::at(home.path());
     let file = scratch.put(FILE, "END\n");
-    let home = scratch.root.parent().expect("a home").to_owned();
-    let writers: Vec<Child> = (0..2).map(|name| start(&home, name)).collect();
-    let draft = home.join("draft");
+    let writers: Vec<Child> = (0..2).map(|name| start(home.path(), name)).collect();
+    let draft = home.path().join("draft");
     for number in 0..SAVES {
         let text = std::fs::read_to_string(&file).expect("always there");
         std::fs::write(&draft, format!("editor-{number}\n{text}")).expect("written");

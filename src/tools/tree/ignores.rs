@@ -6,7 +6,6 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -15,7 +14,7 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::{excludes, names};
-use crate::config::read_regular;
+use crate::config::{is_missing, read_regular};
 
 /// A longer ignore file does not count: its patterns take many times its size in memory, and long to compile.
 pub const LONGEST_FILE: u64 = 128 << 10;
@@ -236,11 +235,7 @@ impl Ignores {
         let bytes = match read_regular(file, LONGEST_FILE) {
             Ok(bytes) => bytes,
             Err(error) => {
-                let is_missing = matches!(
-                    error.kind(),
-                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-                );
-                if !is_missing {
+                if !is_missing(&error) {
                     self.leave_out(file, error.to_string());
                 }
                 return Gitignore::empty();

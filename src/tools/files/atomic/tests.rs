@@ -102,7 +102,20 @@ fn content_is_replaced_and_the_mode_kept_with_its_set_id_bits() {
     }
 }
 
-// That the owner is kept needs rights that tests seldom have: see the tests of `attributes`.
+/// C6. Giving a file away needs rights that not every machine gives to tests: see the tests of `attributes`, too.
+#[test]
+fn c6_the_owner_is_kept_or_its_loss_is_told() {
+    let scratch = Scratch::with_file();
+    let file = scratch.file();
+    if std::os::unix::fs::chown(&file, Some(12_345), Some(54_321)).is_err() {
+        return;
+    }
+    let written = replace(&scratch.place(), b"new", as_it_is(&file), &scratch.locks());
+    assert_eq!(written.expect("replaced").lost_owner, None);
+    let data = fs::metadata(&file).expect("there");
+    assert_eq!((data.uid(), data.gid()), (12_345, 54_321));
+}
+
 #[test]
 fn extended_attributes_are_kept_and_a_file_system_without_any_is_no_hindrance() {
     let scratch = Scratch::with_file();
