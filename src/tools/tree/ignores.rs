@@ -6,6 +6,8 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -41,6 +43,8 @@ pub struct Ignores {
     /// The same without links: what the files above it are about.
     real_root: PathBuf,
     in_repository: bool,
+    /// Only then is each directory asked whether it is a repository of `jj`: every question costs time.
+    uses_jj: bool,
     global: Gitignore,
     above: Option<Arc<Rules>>,
     below: RwLock<HashMap<PathBuf, Option<Arc<Rules>>>>,
@@ -64,7 +68,17 @@ struct Rules {
 }
 
 /// A directory of a walk, with its rules.
-type Known = (u64, PathBuf, Option<Arc<Rules>>);
+struct Known {
+    number: u64,
+    directory: PathBuf,
+    rules: Option<Arc<Rules>>,
+}
+
+impl Known {
+    fn is_about(&self, number: u64, directory: &[u8]) -> bool {
+        self.number == number && self.directory.as_os_str().as_bytes() == directory
+    }
+}
 
 thread_local! {
     /// Entries of one directory come one after the other, so that most of them need no lock.
@@ -76,14 +90,15 @@ impl Ignores {
     /// ignore everything.
     pub fn new(root: &Path) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let in_repository = root
-            .ancestors()
-            .any(|directory| directory.join(".git").exists() || directory.join(".jj").exists());
+        let is_below = |name: &str| root.ancestors().any(|above| above.join(name).exists());
+        let uses_jj = is_below(".jj");
+        let in_repository = uses_jj || is_below(".git");
         let mut ignores = Self {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             root: root.to_owned(),
             real_root: root.canonicalize().unwrap_or_else(|_| root.to_owned()),
             in_repository,
+            uses_jj,
             global: Gitignore::empty(),
             above: None,
             below: RwLock::default(),
@@ -108,13 +123,30 @@ impl Ignores {
     /// What the files say about an entry below the root. Whether its directory is ignored is not asked again: a walk
     /// does not enter such.
     pub fn said(&self, path: &Path, is_dir: bool) -> Said {
-        let Some(directory) = path.parent() else {
-            return Said::Nothing;
-        };
-        let rules = self.known(directory);
+        // Every entry of a walk comes by here: as bytes, a path is taken apart much faster, and rules that are borrowed
+        // need no counting, which all threads would do at one place.
+        let bytes = path.as_os_str().as_bytes();
+        let directory = &bytes[..memchr::memrchr(b'/', bytes).unwrap_or(0)];
+        LAST.with_borrow_mut(|last| {
+            let known = match last {
+                Some(known) if known.is_about(self.number, directory) => known,
+                _ => {
+                    let directory = Path::new(OsStr::from_bytes(directory)).to_owned();
+                    last.insert(Known {
+                        number: self.number,
+                        rules: self.look_up(&directory),
+                        directory,
+                    })
+                }
+            };
+            self.judge(known.rules.as_deref(), path, is_dir)
+        })
+    }
+
+    fn judge(&self, rules: Option<&Rules>, path: &Path, is_dir: bool) -> Said {
         let mut found = [const { Match::None }; 4];
         let mut counts_for_git = true;
-        let mut next = rules.as_deref();
+        let mut next = rules;
         let mut real: Option<PathBuf> = None;
         while let Some(rules) = next {
             let path: &Path = if rules.is_above && self.real_root != self.root {
@@ -164,21 +196,6 @@ impl Ignores {
     }
 
     /// The rules for the entries of a directory.
-    fn known(&self, directory: &Path) -> Option<Arc<Rules>> {
-        let last = LAST.with_borrow(|last| match last {
-            Some((number, path, rules)) if *number == self.number && path == directory => {
-                Some(rules.clone())
-            }
-            _ => None,
-        });
-        if let Some(rules) = last {
-            return rules;
-        }
-        let rules = self.look_up(directory);
-        LAST.set(Some((self.number, directory.to_owned(), rules.clone())));
-        rules
-    }
-
     fn look_up(&self, directory: &Path) -> Option<Arc<Rules>> {
         let known = self.below.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(rules) = known.get(directory) {
@@ -206,8 +223,7 @@ impl Ignores {
     ) -> Option<Arc<Rules>> {
         let git = directory.join(".git");
         let git_data = git.metadata().ok();
-        let is_repository =
-            self.in_repository && (git_data.is_some() || directory.join(".jj").exists());
+        let is_repository = self.in_repository && (git_data.is_some() || self.is_jj(directory));
         let exclude = git_data.and_then(|data| excludes::of_repository(&git, &data));
         let rules = Rules {
             is_above,
@@ -230,13 +246,17 @@ impl Ignores {
         Some(Arc::new(rules))
     }
 
+    fn is_jj(&self, directory: &Path) -> bool {
+        self.uses_jj && directory.join(".jj").exists()
+    }
+
     /// The patterns of a file, which are about what is below `directory`.
     fn read(&self, directory: &Path, file: &Path) -> Gitignore {
         let bytes = match read_regular(file, LONGEST_FILE) {
             Ok(bytes) => bytes,
             Err(error) => {
                 if !is_missing(&error) {
-                    self.leave_out(file, error.to_string());
+                    self.leave_out(file, &error.to_string());
                 }
                 return Gitignore::empty();
             }
@@ -244,7 +264,7 @@ impl Ignores {
         let before = self.length.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         if before.saturating_add(bytes.len() as u64) > MOST_IN_ALL {
             let problem = format!("with the others it is longer than {MOST_IN_ALL} bytes");
-            self.leave_out(file, problem);
+            self.leave_out(file, &problem);
             return Gitignore::empty();
         }
         let text = String::from_utf8_lossy(&bytes);
@@ -254,15 +274,15 @@ impl Ignores {
             let _ = builder.add_line(None, line);
         }
         builder.build().unwrap_or_else(|error| {
-            self.leave_out(file, error.to_string());
+            self.leave_out(file, &error.to_string());
             Gitignore::empty()
         })
     }
 
-    fn leave_out(&self, file: &Path, problem: String) {
+    fn leave_out(&self, file: &Path, problem: &str) {
         let mut left_out = self.left_out.lock().unwrap_or_else(PoisonError::into_inner);
         if left_out.len() < MOST_NAMED {
-            left_out.insert(file.to_owned(), names::escape(&problem));
+            left_out.insert(file.to_owned(), names::escape(problem));
         }
     }
 }

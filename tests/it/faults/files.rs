@@ -254,9 +254,9 @@ fn f2_what_is_missing_of_a_resumed_session_is_said() {
 #[test]
 fn f3_while_the_disk_is_full_the_screen_says_so_and_nothing_is_lost() {
     let program = Program::new();
-    let long = "word ".repeat(2_000);
+    let words = "word ".repeat(2_000);
     let toml = format!(
-        "[[turn]]\ntext = \"{long} END\"\n[[turn]]\ntext = \"{long} END\"\n[[turn]]\ntext = \"Answer three.\"\n"
+        "[[turn]]\ntext = \"{words} END\"\n[[turn]]\ntext = \"{words} END\"\n[[turn]]\ntext = \"Answer three.\"\n"
     );
     let provider = script(&program, &toml);
     let binary = env!("CARGO_BIN_EXE_agent-tui");

@@ -111,7 +111,7 @@ fn f9_what_only_looks_like_an_ignore_file_does_not_count_and_is_named() {
         let before = ours(dir.path());
         let plants: [(&str, &dyn Fn()); 5] = [
             ("not a regular file", &|| {
-                symlink("/dev/zero", &file).expect("linked")
+                symlink("/dev/zero", &file).expect("linked");
             }),
             ("not a regular file", &|| {
                 let mode = rustix::fs::Mode::from_raw_mode(0o600);
@@ -119,14 +119,14 @@ fn f9_what_only_looks_like_an_ignore_file_does_not_count_and_is_named() {
                 rustix::fs::mknodat(rustix::fs::CWD, &file, kind, mode, 0).expect("a pipe");
             }),
             ("not a regular file", &|| {
-                fs::create_dir(&file).expect("made")
+                fs::create_dir(&file).expect("made");
             }),
             ("longer than", &|| {
                 let file = fs::File::create(&file).expect("made");
                 file.set_len(LONGEST_FILE + 1).expect("grown");
             }),
             ("too many levels", &|| {
-                symlink(&file, &file).expect("linked")
+                symlink(&file, &file).expect("linked");
             }),
         ];
         for (problem, plant) in plants {
