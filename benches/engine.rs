@@ -30,7 +30,7 @@ use agent_tui::provider::script::Script;
 use agent_tui::provider::{Decoder, anthropic, retry, sse};
 use agent_tui::session::Log;
 use agent_tui::tools::bash::groups::Groups;
-use agent_tui::tools::files::{Checkpoints, Ledger};
+use agent_tui::tools::files::{Checkpoints, Ledger, Locks};
 use agent_tui::tools::registry::Registry;
 use agent_tui::tools::{DescribeCx, Environment};
 use server::{Piece, Reply, Server};
@@ -193,6 +193,7 @@ async fn run_script(home: &Path, script: &Path) -> Duration {
         results_dir: home.join("results"),
         ledger: Ledger::default(),
         checkpoints: Checkpoints::new(home.join("checkpoints")),
+        locks: Locks::new(home.join("locks")),
         groups: Groups::default(),
         variables: agent_tui::tools::Variables::default(),
         home: home.to_owned(),

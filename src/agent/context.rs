@@ -16,16 +16,22 @@ pub struct Surroundings {
     pub model: String,
 }
 
-/// The parts of the system prompt; `git` is what git says about the workspace.
-pub fn system_prompt(around: &Surroundings, git: &str) -> Vec<String> {
+/// What the model is told before anything else, and what a person should know about that.
+pub struct SystemPrompt {
+    pub parts: Vec<String>,
+    pub notices: Vec<String>,
+}
+
+/// The system prompt; `git` is what git says about the workspace.
+pub fn system_prompt(around: &Surroundings, git: &str) -> SystemPrompt {
+    let memory = memory(&around.config_dir, &around.workspace, around.standing);
     let mut parts = vec![PROMPT.trim_end().to_owned()];
-    parts.extend(memory(
-        &around.config_dir,
-        &around.workspace,
-        around.standing,
-    ));
+    parts.extend(memory.parts);
     parts.push(environment(around, git));
-    parts
+    SystemPrompt {
+        parts,
+        notices: memory.left_out,
+    }
 }
 
 fn environment(around: &Surroundings, git: &str) -> String {

@@ -103,6 +103,7 @@ impl Agent {
     ) -> Self {
         let tools = Arc::new(setup.tools);
         let messages = Arc::new(setup.history);
+        let is_kept = setup.log.is_kept();
         let mut journal = Journal::new(setup.log);
         journal.tell_agent(AgentEvent::Opened(SessionOpened {
             session: setup.session.clone(),
@@ -116,6 +117,10 @@ impl Agent {
             tools: tools.iter().map(|tool| tool.name.clone()).collect(),
             history: messages.to_vec(),
         }));
+        if !is_kept {
+            let nowhere = Err("there is no place for it".to_owned());
+            journal.tell_agent(AgentEvent::Saving(nowhere));
+        }
         for notice in setup.notices {
             journal.notice(notice);
         }
@@ -176,6 +181,7 @@ impl Agent {
         }
         self.asides.end(&mut self.journal).await;
         self.end_session().await;
+        self.journal.make_sure();
         self.tell().await;
         self.context.env.groups.end().await;
     }

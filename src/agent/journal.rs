@@ -1,6 +1,7 @@
 //! What the agent writes down and tells: a record first, an event second.
 
 use std::collections::{HashMap, VecDeque};
+use std::io;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -12,7 +13,9 @@ use crate::protocol::{
     AgentEvent, CallId, CallOutcome, Phase, ToolCall, ToolResult, ToolState, ToolUse, TurnEvent,
     TurnId,
 };
+use crate::session::log::{Loss, Saved};
 use crate::session::{Log, Record};
+use crate::tools::files::error::plain;
 
 /// Pieces of an answer that come faster than this are told, and written, together: no screen shows them one by one.
 const BETWEEN_DELTAS: Duration = Duration::from_millis(8);
@@ -168,17 +171,43 @@ impl Journal {
 
     fn write(&mut self, record: Record) {
         let written = self.log.write(record);
+        self.saw(written);
+    }
+
+    /// Sees to it, when the program is about to end, that the log is where a person will look for it.
+    pub fn make_sure(&mut self) {
+        let made_sure = self.log.make_sure();
+        self.saw(made_sure);
+    }
+
+    /// Says what came of writing to the log, if that has changed.
+    fn saw(&mut self, written: io::Result<Saved>) {
+        if let Ok(Saved::Anew(loss)) = written {
+            let what = match loss {
+                Loss::Removed => "was removed or replaced",
+                Loss::CutShort => "was cut short",
+            };
+            let path = self.log.path().display();
+            self.notice(format!(
+                "the session's file {what} by another program; the whole session was saved anew: `{path}`"
+            ));
+        }
         if written.is_err() == self.unsaved {
             return;
         }
         self.unsaved = written.is_err();
-        self.notice(match written {
-            Ok(()) => "the session is being saved again".into(),
+        let (saving, notice) = match written {
+            Ok(_) => (Ok(()), "the session is being saved again".to_owned()),
             Err(error) => {
                 let path = self.log.path().display();
-                format!("the session cannot be saved at the moment (`{path}`: {error}); it goes on in memory")
+                let notice = format!(
+                    "the session cannot be saved at the moment (`{path}`: {error}); it goes on in memory"
+                );
+                (Err(plain(&error)), notice)
             }
-        });
+        };
+        self.tell_agent(AgentEvent::Saving(saving));
+        self.notice(notice);
     }
 
     fn tool(&mut self, call: CallId, state: ToolState) {

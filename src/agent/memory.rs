@@ -3,7 +3,11 @@
 //! Whoever can change a repository can write its `AGENTS.md`. The model is told so, and a text of the project cannot leave
 //! the frame that it stands in.
 
+use std::io;
 use std::path::{Path, PathBuf};
+
+use crate::config::is_missing;
+use crate::tools::files::error::plain;
 
 /// A longer memory file is not read.
 const LONGEST_MEMORY: u64 = 1_000_000;
@@ -29,12 +33,21 @@ pub enum Standing {
     Unknown,
 }
 
-/// The user's memory file, then those of every directory from the repository's root to the workspace; a text for each of
-/// the two, if there is one.
-pub fn memory(config_dir: &Path, workspace: &Path, standing: Standing) -> Vec<String> {
+/// What the memory files come to.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// A text for the person's own file, and one for those of the project, if there are any.
+    pub parts: Vec<String>,
+    /// The files that were left out, with the reason, for the person.
+    pub left_out: Vec<String>,
+}
+
+/// The user's memory file, then those of every directory from the repository's root to the workspace.
+pub fn memory(config_dir: &Path, workspace: &Path, standing: Standing) -> Memory {
     let own = config_dir.join("AGENTS.md");
     let mut parts = Vec::new();
-    if let Some(content) = content(&own, None) {
+    let mut left_out = Vec::new();
+    if let Some(content) = content(&own, None, &mut left_out) {
         let own = own.display();
         parts.push(format!("{OF_PERSON}\n\nFrom `{own}`:\n\n{content}"));
     }
@@ -42,7 +55,9 @@ pub fn memory(config_dir: &Path, workspace: &Path, standing: Standing) -> Vec<St
     let root = directories
         .first()
         .and_then(|root| root.canonicalize().ok());
-    let of = |directory: &PathBuf, name: &str| framed(&directory.join(name), root.as_deref());
+    let mut of = |directory: &PathBuf, name: &str| {
+        framed(&directory.join(name), root.as_deref(), &mut left_out)
+    };
     let files: Vec<String> = directories
         .iter()
         .filter_map(|directory| of(directory, "AGENTS.md").or_else(|| of(directory, "CLAUDE.md")))
@@ -54,12 +69,12 @@ pub fn memory(config_dir: &Path, workspace: &Path, standing: Standing) -> Vec<St
         };
         parts.push(format!("{heading}\n\n{}", files.join("\n\n")));
     }
-    parts
+    Memory { parts, left_out }
 }
 
 /// A file of the project in its frame, which its text cannot close.
-fn framed(file: &Path, root: Option<&Path>) -> Option<String> {
-    let content = content(file, root)?;
+fn framed(file: &Path, root: Option<&Path>, left_out: &mut Vec<String>) -> Option<String> {
+    let content = content(file, root, left_out)?;
     let inside = content.replace(&format!("</{FRAME}"), &format!("<\\/{FRAME}"));
     // The names of directories are the repository's words, too.
     let name = file.display().to_string();
@@ -71,12 +86,29 @@ fn framed(file: &Path, root: Option<&Path>) -> Option<String> {
 }
 
 /// What a memory file says. One that is a link out of the repository is not read: it would be sent to the provider.
-fn content(file: &Path, within: Option<&Path>) -> Option<String> {
-    let real = file.canonicalize().ok()?;
-    if within.is_some_and(|root| !real.starts_with(root)) {
-        return None;
-    }
-    let bytes = crate::config::read_regular(&real, LONGEST_MEMORY).ok()?;
+fn content(file: &Path, within: Option<&Path>, left_out: &mut Vec<String>) -> Option<String> {
+    let read = || -> io::Result<Vec<u8>> {
+        let real = file.canonicalize()?;
+        if within.is_some_and(|root| !real.starts_with(root)) {
+            return Err(io::Error::other(
+                "it is a link that leads out of the project",
+            ));
+        }
+        crate::config::read_regular(&real, LONGEST_MEMORY)
+    };
+    let bytes = match read() {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            if !is_missing(&error) {
+                let name = file.display();
+                left_out.push(format!(
+                    "the model is not told what is in `{name}`: {}",
+                    plain(&error)
+                ));
+            }
+            return None;
+        }
+    };
     let content = String::from_utf8_lossy(&bytes);
     let content = content.trim_end();
     (!content.trim().is_empty()).then(|| content.to_owned())
@@ -122,11 +154,11 @@ mod tests {
             work.join("AGENTS.md").display()
         );
         assert_eq!(
-            memory(&config, &work, Standing::Unknown),
+            memory(&config, &work, Standing::Unknown).parts,
             [own.clone(), format!("{OF_PROJECT}\n\n{project}")]
         );
         assert_eq!(
-            memory(&config, &work, Standing::Trusted),
+            memory(&config, &work, Standing::Trusted).parts,
             [own, format!("{OF_TRUSTED_PROJECT}\n\n{project}")]
         );
     }
@@ -134,6 +166,31 @@ mod tests {
     #[test]
     fn without_memory_files_nothing_is_said() {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        assert!(memory(dir.path(), dir.path(), Standing::Unknown).is_empty());
+        let memory = memory(dir.path(), dir.path(), Standing::Unknown);
+        assert_eq!(memory, Memory::default());
+    }
+
+    #[test]
+    fn c1_a_memory_file_that_is_left_out_is_named() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let (config, work) = (dir.path().join("config"), dir.path().join("work"));
+        for directory in [&config, &work] {
+            std::fs::create_dir(directory).expect("mkdir");
+        }
+        let long = std::fs::File::create(work.join("AGENTS.md")).expect("made");
+        long.set_len(50_000_000).expect("grown");
+        std::fs::create_dir(config.join("AGENTS.md")).expect("mkdir");
+        std::os::unix::fs::symlink("/etc/hosts", work.join("CLAUDE.md")).expect("linked");
+        let memory = memory(&config, &work, Standing::Unknown);
+        assert_eq!(memory.parts, [""; 0]);
+        let reasons = [
+            "config/AGENTS.md`: it is not a regular file",
+            "work/AGENTS.md`: it is longer than 1000000 bytes",
+            "work/CLAUDE.md`: it is a link that leads out of the project",
+        ];
+        assert_eq!(memory.left_out.len(), reasons.len(), "{memory:?}");
+        for (said, reason) in memory.left_out.iter().zip(reasons) {
+            assert!(said.ends_with(reason), "{said}");
+        }
     }
 }

@@ -23,6 +23,8 @@ pub struct SessionInfo {
     pub counted: Option<SessionId>,
     /// The directory it works in, for people.
     pub workspace: String,
+    /// Why the conversation is not being saved, while it is not.
+    pub unsaved: Option<String>,
 }
 
 impl SessionInfo {
@@ -49,6 +51,7 @@ impl SessionInfo {
             context_window: opened.context_window,
             price: opened.price,
             workspace: before.workspace,
+            unsaved: None,
         };
     }
 

@@ -1,6 +1,5 @@
 //! `agent-tui hooks test`: runs the hooks of an event outside of a conversation, and shows what each got and answered.
 
-use std::io::Read;
 use std::path::Path;
 
 use serde_json::{Map, Value};
@@ -10,6 +9,7 @@ use super::args::{Args, HooksCommand};
 use super::launch::this_thread;
 use super::place::{Audience, Place};
 use super::{UsageError, print_line};
+use crate::config::{LONGEST_FILE, read_bounded, read_named};
 use crate::headless::{clean, say};
 use crate::hooks::process::{Ended, Ran};
 use crate::hooks::runner::Told;
@@ -80,15 +80,15 @@ fn unknown(event: &str) -> UsageError {
 }
 
 fn read(path: &Path) -> Result<Map<String, Value>, UsageError> {
-    let mut text = String::new();
     let read = if path == Path::new("-") {
-        std::io::stdin().read_to_string(&mut text).map(drop)
+        read_bounded(std::io::stdin(), LONGEST_FILE)
     } else {
-        std::fs::read_to_string(path).map(|read| text = read)
+        read_named(path, LONGEST_FILE)
     };
     let name = path.display();
-    read.map_err(|error| UsageError::new(format!("`{name}` cannot be read: {error}")))?;
-    let value: Value = serde_json::from_str(&text)
+    let bytes =
+        read.map_err(|error| UsageError::new(format!("`{name}` cannot be read: {error}")))?;
+    let value: Value = serde_json::from_slice(&bytes)
         .map_err(|error| UsageError::new(format!("`{name}` is not JSON: {error}")))?;
     match value {
         Value::Object(fields) => Ok(fields),

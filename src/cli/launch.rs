@@ -28,7 +28,7 @@ use crate::provider::models::context_window;
 use crate::provider::retry;
 use crate::session::Record;
 use crate::tools::bash::groups::Groups;
-use crate::tools::files::{Checkpoints, Ledger};
+use crate::tools::files::{Checkpoints, Ledger, Locks};
 use crate::tools::{DescribeCx, Environment, Variables};
 
 /// How long an answer may be, unless the settings say otherwise.
@@ -130,13 +130,17 @@ pub(super) async fn setup(
     let settings = &place.settings;
     let price = settings.prices.get(&model);
     let git = git.hear().await;
+    let system = system_prompt(&around, &git.lines);
+    let mut notices = place.notices();
+    notices.extend(system.notices);
+    notices.extend(session.notices);
     Ok(agent::Setup {
         context_window: settings.context_window.or_else(|| context_window(&model)),
         price: price.map(|price| protocol::Price {
             input: price.input,
             output: price.output,
         }),
-        system: system_prompt(&around, &git.lines),
+        system: system.parts,
         branch: git.branch,
         limits: limits(args, settings, &model, asking),
         policy: policy(settings),
@@ -162,7 +166,7 @@ pub(super) async fn setup(
         log,
         history: session.history,
         asides: session.asides,
-        notices: place.notices().into_iter().chain(session.notices).collect(),
+        notices,
     })
 }
 
@@ -224,6 +228,7 @@ fn environment(
         results_dir,
         ledger: Ledger::default(),
         checkpoints: Checkpoints::new(place.dirs.checkpoints()),
+        locks: Locks::new(place.dirs.locks()),
         groups: Groups::default(),
         variables: Variables {
             more: place.settings.env.clone(),

@@ -87,13 +87,7 @@ fn resumed(id: SessionId, log: Log, contents: &Contents, place: &Place) -> Sessi
         asides,
     } = replay::conversation(&contents.records);
     sweep_after(&contents.records, &cut_off);
-    let mut notices = Vec::new();
-    if contents.passed_over > 0 {
-        let lines = contents.passed_over;
-        notices.push(format!(
-            "lines of the session's log that cannot be read, and were passed over: {lines}"
-        ));
-    }
+    let mut notices = contents.remarks();
     if !cut_off.is_empty() {
         let calls = cut_off.len();
         notices.push(format!(

@@ -20,7 +20,7 @@ pub struct Dirs {
 impl Dirs {
     /// The platform's directories, unless `AGENT_TUI_CONFIG_DIR` and `AGENT_TUI_DATA_DIR` say otherwise. Without a home the
     /// program still starts: with no configuration, because what lies in a place that all can write to could be anyone's,
-    /// and with a directory for temporary files for its data.
+    /// and with a directory for temporary files for its data. A home that is not there is none: it is not made.
     pub fn find() -> Self {
         let platform = directories::ProjectDirs::from("", "", "agent-tui");
         let choose = |variable: &str, standard: Option<PathBuf>, otherwise: PathBuf| {
@@ -30,32 +30,44 @@ impl Dirs {
             let path = chosen.or(standard).unwrap_or(otherwise);
             std::path::absolute(&path).unwrap_or(path)
         };
-        let user = rustix::process::getuid().as_raw();
-        let temporary = std::env::temp_dir().join(format!("agent-tui-{user}"));
+        let temporary = temporary();
         let nowhere = PathBuf::from("/dev/null/agent-tui");
         let (config, data) = platform
             .map(|dirs| (dirs.config_dir().to_owned(), dirs.data_dir().to_owned()))
             .unzip();
+        let home = directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned());
+        let missing = home.as_ref().filter(|home| !home.is_dir());
+        let is_there = |path: &PathBuf| missing.is_none_or(|home| !path.starts_with(home));
         Self {
-            config: choose("AGENT_TUI_CONFIG_DIR", config, nowhere),
-            data: choose("AGENT_TUI_DATA_DIR", data, temporary.clone()),
-            home: directories::BaseDirs::new().map_or(temporary, |dirs| dirs.home_dir().to_owned()),
+            config: choose("AGENT_TUI_CONFIG_DIR", config.filter(is_there), nowhere),
+            data: choose(
+                "AGENT_TUI_DATA_DIR",
+                data.filter(is_there),
+                temporary.clone(),
+            ),
+            home: home.unwrap_or(temporary),
         }
     }
 
     /// What is off about the place: no home, nowhere to write, no programs to find.
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
-        if self.config.starts_with("/dev/null") {
-            problems.push(
-                "there is no home directory: no settings of yours are read, and data goes to a temporary directory; \
-                 set HOME, or AGENT_TUI_CONFIG_DIR and AGENT_TUI_DATA_DIR"
-                    .to_owned(),
-            );
-        } else if !self.home.is_dir() {
+        let no_home = if self.home.is_dir() && !self.config.starts_with("/dev/null") {
+            None
+        } else if self.home == temporary() {
+            Some("there is no home directory".to_owned())
+        } else {
             let home = self.home.display();
+            Some(format!("the home directory `{home}` does not exist"))
+        };
+        if let Some(no_home) = no_home {
+            let mut problem = no_home;
+            if self.config.starts_with("/dev/null") {
+                problem.push_str(", so that no settings of yours are read");
+            }
+            let data = self.data.display();
             problems.push(format!(
-                "the home directory `{home}` does not exist; set HOME"
+                "{problem}; data goes to `{data}`; set HOME, or AGENT_TUI_CONFIG_DIR and AGENT_TUI_DATA_DIR"
             ));
         }
         if let Err(error) = create_private_dir(&self.data) {
@@ -92,9 +104,20 @@ impl Dirs {
         self.data.join("checkpoints")
     }
 
+    /// What running programs hold while they replace a file.
+    pub fn locks(&self) -> PathBuf {
+        self.data.join("locks")
+    }
+
     pub fn logs(&self) -> PathBuf {
         self.data.join("logs")
     }
+}
+
+/// Where data goes without a home.
+fn temporary() -> PathBuf {
+    let user = rustix::process::getuid().as_raw();
+    std::env::temp_dir().join(format!("agent-tui-{user}"))
 }
 
 /// Creates a directory, with its parents, that only its owner may enter. One that is somebody else's is refused.

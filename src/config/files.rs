@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::{LONGEST_FILE, read_regular};
+use super::{LONGEST_FILE, is_missing, read_named, read_regular};
 
 /// Folders of a project that have settings; `.claude` is for people who come from Claude Code.
 pub const FOLDERS: [&str; 2] = [".claude", ".agent-tui"];
@@ -189,15 +189,7 @@ fn read_file(path: &Path) -> io::Result<Vec<u8>> {
 
 /// What the person names may be a pipe; what lies in a project may not.
 fn read_any(path: &Path) -> io::Result<Vec<u8>> {
-    use std::io::Read;
-    let mut bytes = Vec::new();
-    let file = std::fs::File::open(path)?;
-    file.take(LONGEST_FILE + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LONGEST_FILE {
-        let problem = format!("it is longer than {LONGEST_FILE} bytes");
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
-    }
-    Ok(bytes)
+    read_named(path, LONGEST_FILE)
 }
 
 fn text(mut bytes: Vec<u8>) -> Content {
@@ -213,13 +205,6 @@ fn text(mut bytes: Vec<u8>) -> Content {
             Content::Unreadable(format!("it is not UTF-8 in line {line}"))
         }
     }
-}
-
-pub(super) fn is_missing(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    )
 }
 
 impl Stamp {

@@ -12,6 +12,7 @@ pub mod secrets;
 pub mod settings;
 pub mod trust;
 
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -26,27 +27,57 @@ pub use settings::{Settings, SettingsError};
 pub const LONGEST_FILE: u64 = 4 << 20;
 
 /// Reads a regular file of at most `limit` bytes. A project may put anything in its place: a pipe that nobody writes to, a
-/// device that never ends.
+/// device that never ends. Whatever is read from a place that others can write to is read through here, or from what
+/// [`open_regular`] opens.
 pub fn read_regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    let no_wait = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
-    let file = std::fs::OpenOptions::new()
-        .read(true)
-        .custom_flags(no_wait)
-        .open(path)?;
-    let data = file.metadata()?;
-    if !data.is_file() {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "it is not a regular file",
-        ));
+    let file = open_regular(path, OpenOptions::new().read(true))?;
+    if file.metadata()?.len() > limit {
+        return Err(too_long(limit));
     }
-    if data.len() > limit {
-        return Err(io::Error::new(
-            io::ErrorKind::FileTooLarge,
-            format!("it is longer than {limit} bytes"),
-        ));
-    }
+    // It may grow, and files of the kernel have a length that nobody knows before.
+    read_bounded(file, limit)
+}
+
+/// Reads what the person names on the command line, which may be a pipe, but has an end.
+pub fn read_named(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    read_bounded(File::open(path)?, limit)
+}
+
+/// Reads to the end, which must come within `limit` bytes.
+pub fn read_bounded(source: impl Read, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    file.take(limit).read_to_end(&mut bytes)?;
+    let mut source = source.take(limit.saturating_add(1));
+    source.read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        return Err(too_long(limit));
+    }
     Ok(bytes)
+}
+
+fn too_long(limit: u64) -> io::Error {
+    io::Error::new(
+        io::ErrorKind::FileTooLarge,
+        format!("it is longer than {limit} bytes"),
+    )
+}
+
+/// Opens a regular file, and nothing else; never waits for somebody at the other end of a pipe.
+pub fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    let no_wait = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let file = options.custom_flags(no_wait).open(path)?;
+    if file.metadata()?.is_file() {
+        return Ok(file);
+    }
+    Err(io::Error::new(
+        io::ErrorKind::InvalidInput,
+        "it is not a regular file",
+    ))
+}
+
+/// Whether an error of reading says that there is nothing to read.
+pub fn is_missing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
 }

@@ -215,6 +215,8 @@ impl Printer {
             AgentEvent::ModeIs(_)
             | AgentEvent::TakenBack(_)
             | AgentEvent::Reply(_)
+            // A notice says so, too.
+            | AgentEvent::Saving(_)
             | AgentEvent::Rules(_)
             | AgentEvent::BackgroundEnded(..)
             | AgentEvent::Rewritten { .. }

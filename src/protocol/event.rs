@@ -16,6 +16,8 @@ pub enum AgentEvent {
     Opened(SessionOpened),
     /// Something a person should know, in one line.
     Notice(String),
+    /// Whether the session is being saved from now on; if not, why.
+    Saving(Result<(), String>),
     /// The mode in force from now on: the answer to every [`SetMode`](super::Command::SetMode).
     ModeIs(Mode),
     /// The messages that waited are the person's again.

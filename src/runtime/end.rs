@@ -8,6 +8,7 @@ use crate::app::transcript::Cell;
 use crate::app::{Effect, Msg, update};
 use crate::headless::say;
 use crate::ui::plain;
+use crate::ui::text::clean;
 
 /// How much of the conversation's end stays on the normal screen.
 const LAST_LINES: usize = 16;
@@ -60,6 +61,12 @@ impl Shell {
             return String::new();
         };
         let last = plain::last_lines(&self.state, self.state.width, LAST_LINES);
-        format!("{last}\n\ngo on with: agent-tui --resume {session}\n")
+        match &self.state.session.unsaved {
+            None => format!("{last}\n\ngo on with: agent-tui --resume {session}\n"),
+            Some(problem) => {
+                let problem = clean(problem);
+                format!("{last}\n\nthe conversation could not be saved: {problem}\n")
+            }
+        }
     }
 }

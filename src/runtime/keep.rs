@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::config::dirs::create_private_dir;
+use crate::config::open_regular;
 
 /// The history is cut to half of this when it has more entries.
 const MOST_ENTRIES: usize = 2_000;
@@ -56,7 +57,8 @@ impl Keep {
 
     /// What was sent, from the oldest to the newest. Cuts the file when it has become long.
     pub fn history(&self) -> io::Result<Vec<String>> {
-        let mut file = match File::open(&self.history) {
+        let opened = open_regular(&self.history, OpenOptions::new().read(true));
+        let mut file = match opened {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(error),
@@ -123,7 +125,8 @@ impl Keep {
     }
 
     fn take_over(&mut self, path: PathBuf) -> io::Result<Option<String>> {
-        let mut file = match OpenOptions::new().read(true).write(true).open(&path) {
+        let opened = open_regular(&path, OpenOptions::new().read(true).write(true));
+        let mut file = match opened {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
@@ -161,12 +164,9 @@ impl Keep {
             create_private_dir(folder)?;
         }
         loop {
-            let file = OpenOptions::new()
-                .create(true)
-                .append(true)
-                .read(true)
-                .mode(0o600)
-                .open(&self.history)?;
+            let mut options = OpenOptions::new();
+            options.create(true).append(true).read(true).mode(0o600);
+            let file = open_regular(&self.history, &mut options)?;
             file.lock()?;
             if is_at(&file, &self.history)? {
                 return Ok(file);

@@ -1,21 +1,26 @@
 //! The append-only file of one session.
 //!
 //! A record is in the file (the kernel has it) when [`Log::write`] returns. The disk has it once [`Log::file_to_sync`] was synced.
-//! The file is locked while it is open, so that two programs never write into one session.
+//! The file is locked while it is open, so that two programs never write into one session. Should somebody remove it,
+//! move it or cut it short meanwhile, the next write sees that and saves the whole session anew, where it was.
 
 use std::fs::{File, OpenOptions, Permissions, TryLockError};
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::record::{Line, Record};
+use super::kept::Kept;
+use super::lines::{self, Piece};
+use super::record::{Line, Record, VERSION};
+use crate::config::dirs::create_private_dir;
+use crate::config::open_regular;
 
 #[cfg(test)]
 mod tests;
 
-/// A line longer than this is not read back: it could only be damage.
-const LONGEST_LINE: usize = 256 << 20;
+/// How much of a log is read at once.
+const BLOCK: usize = 256 << 10;
 
 const LOCK_TRIES: u32 = 30;
 const LOCK_PAUSE: Duration = Duration::from_millis(10);
@@ -32,6 +37,8 @@ pub struct Log {
     keys: Vec<String>,
     /// Lines to write: the present one, and before it those that could not be written (disk full, say).
     backlog: Vec<u8>,
+    /// What the file holds, as far as it matters.
+    kept: Kept,
 }
 
 /// What a log had in it.
@@ -40,7 +47,68 @@ pub struct Contents {
     pub records: Vec<Record>,
     /// Lines that were passed over: damaged, or of a kind this program does not know.
     pub passed_over: usize,
+    /// How much of a last line was there that had no end.
+    pub cut_off: u64,
     next_seq: u64,
+}
+
+impl Contents {
+    /// Takes a line in, if it is a record.
+    fn take(&mut self, line: &[u8], kept: &mut Kept) -> bool {
+        let Ok(parsed) = serde_json::from_slice::<Line>(line) else {
+            return false;
+        };
+        let mut whole = line.to_vec();
+        whole.push(b'\n');
+        kept.add(&parsed.record, &whole);
+        self.next_seq = self.next_seq.max(parsed.seq.saturating_add(1));
+        self.records.push(parsed.record);
+        true
+    }
+
+    /// What a person should know who goes on with the session.
+    pub fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        let first = self.records.first();
+        match first {
+            None => remarks.push("nothing of the session's log could be read; it begins anew".into()),
+            Some(Record::Session { version, .. }) if *version > VERSION => remarks.push(format!(
+                "the session was written by a newer version of agent-tui (format {version}, this one knows {VERSION}); \
+                 what it does not know is left out"
+            )),
+            Some(Record::Session { .. }) => {}
+            Some(_) => remarks.push(
+                "the beginning of the session's log is missing; it goes on with what is there".into(),
+            ),
+        }
+        if self.passed_over > 0 {
+            let lines = self.passed_over;
+            remarks.push(format!(
+                "lines of the session's log that cannot be read, and were passed over: {lines}"
+            ));
+        }
+        if self.cut_off > 0 {
+            remarks.push(
+                "the last line of the session's log was cut off; what it said is missing".into(),
+            );
+        }
+        remarks
+    }
+}
+
+/// How a record got into the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Saved {
+    AsUsual,
+    /// The file was not what it had been, and was written as a whole.
+    Anew(Loss),
+}
+
+/// What had happened to the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loss {
+    Removed,
+    CutShort,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -74,27 +142,22 @@ impl Log {
             buffer: Vec::new(),
             keys: crate::config::keys(),
             backlog: Vec::new(),
+            kept: Kept::default(),
         }
     }
 
     /// An existing log, with what is in it. Half a line at its end is cut off.
     pub fn open(path: &Path) -> Result<(Self, Contents), OpenError> {
-        let mut file = OpenOptions::new().append(true).read(true).open(path)?;
+        let file = open_regular(path, OpenOptions::new().append(true).read(true))?;
         make_private(&file)?;
         lock(&file)?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
-        let whole = bytes
-            .iter()
-            .rposition(|byte| *byte == b'\n')
-            .map_or(0, |at| at + 1);
-        if whole < bytes.len() {
-            file.set_len(whole as u64)?;
-        }
-        let contents = read(&bytes[..whole]);
+        let mut kept = Kept::default();
+        let (contents, read) = read_from(BufReader::with_capacity(BLOCK, &file), &mut kept)?;
+        let len = end_last_line(&file, &contents, &read)?;
         let log = Self {
             next_seq: contents.next_seq,
-            len: whole as u64,
+            len,
+            kept,
             ..Self::over(file, path)
         };
         Ok((log, contents))
@@ -113,9 +176,9 @@ impl Log {
     }
 
     /// Writes a record. An error leaves it in the backlog: nothing is lost while the program lives.
-    pub fn write(&mut self, record: Record) -> io::Result<()> {
+    pub fn write(&mut self, record: Record) -> io::Result<Saved> {
         if self.file.is_none() {
-            return Ok(());
+            return Ok(Saved::AsUsual);
         }
         let line = Line {
             seq: self.next_seq,
@@ -127,8 +190,90 @@ impl Log {
         serde_json::to_writer(&mut self.buffer, &line).map_err(io::Error::other)?;
         crate::config::without_keys(&mut self.buffer, &self.keys);
         self.buffer.push(b'\n');
+        self.kept.add(&line.record, &self.buffer);
         self.backlog.append(&mut self.buffer);
-        self.append_backlog()
+        let saved = self.make_sure()?;
+        self.append_backlog()?;
+        Ok(saved)
+    }
+
+    /// Sees to it that the file is where it was, with all that was written to it.
+    pub fn make_sure(&mut self) -> io::Result<Saved> {
+        let Some(loss) = self.loss()? else {
+            return Ok(Saved::AsUsual);
+        };
+        self.save_anew(loss)?;
+        Ok(Saved::Anew(loss))
+    }
+
+    /// Whether the file is kept at all.
+    pub fn is_kept(&self) -> bool {
+        self.file.is_some()
+    }
+
+    fn loss(&self) -> io::Result<Option<Loss>> {
+        let Some(file) = &self.file else {
+            return Ok(None);
+        };
+        let ours = file.metadata()?;
+        if ours.len() < self.len {
+            return Ok(Some(Loss::CutShort));
+        }
+        Ok(match std::fs::metadata(&self.path) {
+            Ok(there) if (there.dev(), there.ino()) == (ours.dev(), ours.ino()) => None,
+            Ok(_) => Some(Loss::Removed),
+            Err(error) => match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Some(Loss::Removed),
+                // Whether it is there cannot be seen at the moment; writing to it goes on.
+                _ => None,
+            },
+        })
+    }
+
+    /// Writes all that the file held to a new one in its place: from the old one, which is still open, or from memory if
+    /// that was cut short. A foreign file in its place is put aside.
+    fn save_anew(&mut self, loss: Loss) -> io::Result<()> {
+        let Some(old) = &mut self.file else {
+            return Ok(());
+        };
+        let folder = self.path.parent().ok_or(io::ErrorKind::NotFound)?;
+        create_private_dir(folder)?;
+        let mut new = tempfile::Builder::new()
+            .prefix(".session-")
+            .append(true)
+            .tempfile_in(folder)?;
+        let len = match loss {
+            Loss::Removed => {
+                old.seek(SeekFrom::Start(0))?;
+                io::copy(&mut old.take(self.len), new.as_file_mut())?
+            }
+            Loss::CutShort => {
+                let lines = self.kept.whole().ok_or_else(|| {
+                    io::Error::other(
+                        "the file was cut short, and was too long to be kept in memory",
+                    )
+                })?;
+                // What waits to be written is among them.
+                self.backlog.clear();
+                let mut len = 0;
+                for line in lines {
+                    new.write_all(line)?;
+                    len += line.len() as u64;
+                }
+                len
+            }
+        };
+        lock(new.as_file()).map_err(io::Error::other)?;
+        if loss == Loss::Removed && self.path.exists() {
+            let aside = self
+                .path
+                .with_extension(format!("jsonl.{:08x}", fastrand::u32(..)));
+            std::fs::rename(&self.path, aside)?;
+        }
+        let file = new.persist(&self.path).map_err(|error| error.error)?;
+        self.file = Some(file);
+        self.len = len;
+        Ok(())
     }
 
     /// Half a line must never stay in the middle of the file: a write that fails is taken back.
@@ -165,6 +310,19 @@ impl Log {
     }
 }
 
+/// A last line that is whole but for its end gets it; half a line is cut off. Returns how long the file is then.
+fn end_last_line(mut file: &File, contents: &Contents, read: &lines::Read) -> io::Result<u64> {
+    if read.rest == 0 {
+        return Ok(read.whole);
+    }
+    if contents.cut_off == 0 && !read.last.is_empty() {
+        file.write_all(b"\n")?;
+        return Ok(read.whole + read.rest + 1);
+    }
+    file.set_len(read.whole)?;
+    Ok(read.whole)
+}
+
 /// A log that others can read or write becomes private; one that belongs to somebody else is not ours to go on with.
 fn make_private(file: &File) -> io::Result<()> {
     let data = file.metadata()?;
@@ -195,25 +353,31 @@ fn lock(file: &File) -> Result<(), OpenError> {
 
 /// What is in a log's bytes. Reads on behind damage: one bad line costs only itself.
 pub fn read(bytes: &[u8]) -> Contents {
+    let read = read_from(bytes, &mut Kept::default());
+    read.map(|(contents, _)| contents).unwrap_or_default()
+}
+
+/// What is in the log at `path`, which stays as it is.
+pub fn read_file(path: &Path) -> io::Result<Contents> {
+    let file = open_regular(path, OpenOptions::new().read(true))?;
+    let source = BufReader::with_capacity(BLOCK, file);
+    Ok(read_from(source, &mut Kept::default())?.0)
+}
+
+fn read_from(source: impl BufRead, kept: &mut Kept) -> io::Result<(Contents, lines::Read)> {
     let mut contents = Contents::default();
-    for line in bytes.split(|byte| *byte == b'\n') {
-        if line.iter().all(u8::is_ascii_whitespace) {
-            continue;
-        }
-        let parsed = if line.len() > LONGEST_LINE {
-            None
-        } else {
-            serde_json::from_slice::<Line>(line).ok()
+    let read = lines::read(source, |piece| {
+        let is_record = match piece {
+            Piece::Line(line) => contents.take(line, kept),
+            Piece::Damaged => false,
         };
-        match parsed {
-            Some(line) => {
-                contents.next_seq = contents.next_seq.max(line.seq.saturating_add(1));
-                contents.records.push(line.record);
-            }
-            None => contents.passed_over += 1,
-        }
+        contents.passed_over += usize::from(!is_record);
+    })?;
+    let is_blank = read.last.is_empty() && read.rest == 0;
+    if !is_blank && !contents.take(&read.last, kept) {
+        contents.cut_off = read.rest;
     }
-    contents
+    Ok((contents, read))
 }
 
 fn now_ms() -> u64 {

@@ -3,6 +3,8 @@
 //! [`record`] is the format, [`log`] the file, [`replay`] makes a conversation of it again. Checkpoints of changed files
 //! are kept by `tools::files`, and named here by their hash.
 
+mod kept;
+mod lines;
 pub mod log;
 pub mod record;
 pub mod replay;

@@ -1,7 +1,7 @@
 //! Where sessions are: one folder for each workspace, one file for each session.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::fs::OpenOptions;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -9,10 +9,14 @@ use sha2::{Digest, Sha256};
 use super::log::{Contents, Log, OpenError};
 use super::record::{Record, VERSION};
 use crate::config::dirs::create_private_dir;
+use crate::config::open_regular;
 use crate::protocol::SessionId;
 
 #[cfg(test)]
 mod tests;
+
+/// How much of a log is looked at to see whether it has begun.
+const BEGINNING: u64 = 256 << 10;
 
 pub struct Store {
     root: PathBuf,
@@ -83,8 +87,7 @@ impl Store {
             path: found.path.clone(),
             problem: error.into(),
         };
-        let bytes = std::fs::read(&found.path).map_err(unusable)?;
-        let contents = super::log::read(&bytes);
+        let contents = super::log::read_file(&found.path).map_err(unusable)?;
         let (id, mut log) = self.create(cwd, Some(found.id.clone()))?;
         for record in &contents.records {
             if !matches!(record, Record::Session { .. }) {
@@ -153,15 +156,14 @@ impl Store {
     }
 }
 
-/// Whether anything was ever said in a session.
+/// Whether anything was ever said in a session: its first message is near the beginning.
 fn has_begun(path: &Path) -> bool {
-    let Ok(file) = File::open(path) else {
+    let Ok(file) = open_regular(path, OpenOptions::new().read(true)) else {
         return false;
     };
-    let lines = BufReader::new(file).split(b'\n').map_while(Result::ok);
-    lines
-        .take(20)
-        .any(|line| memchr::memmem::find(&line, br#""kind":"user""#).is_some())
+    let mut beginning = Vec::new();
+    let read = file.take(BEGINNING).read_to_end(&mut beginning);
+    read.is_ok() && memchr::memmem::find(&beginning, br#""kind":"user""#).is_some()
 }
 
 fn sessions_in(folder: &Path) -> Vec<Found> {

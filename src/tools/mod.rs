@@ -186,6 +186,8 @@ pub struct Environment {
     /// What was read, and may therefore be changed.
     pub ledger: files::Ledger,
     pub checkpoints: files::Checkpoints,
+    /// Against other processes that replace a file at the same time.
+    pub locks: files::Locks,
     /// What runs in the background.
     pub groups: bash::groups::Groups,
     /// What the commands of tools find in their environment.

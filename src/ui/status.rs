@@ -156,6 +156,19 @@ pub fn draw_status(state: &AppState, area: Rect, buf: &mut Buffer) {
         return;
     }
     let theme = &state.settings.theme;
+    let mut area = area;
+    if let Some(problem) = &state.session.unsaved {
+        // First, so that it stays in sight on the narrowest screen.
+        let room = usize::from(area.width);
+        let text = truncate(&format!("! not saved: {} ", clean(problem)), room);
+        let taken = u16::try_from(width(&text))
+            .unwrap_or(area.width)
+            .min(area.width);
+        let line = Line::from(Span::styled(text, theme.style(Role::Warning)));
+        buf.set_line(area.x, area.y, &line, area.width);
+        area.x += taken;
+        area.width -= taken;
+    }
     let room = usize::from(area.width);
     let mut left = String::new();
     for part in status_parts(state) {

@@ -30,6 +30,10 @@ impl AppState {
                 self.notice(NoticeKind::Warning, text);
                 Vec::new()
             }
+            AgentEvent::Saving(saving) => {
+                self.session.unsaved = saving.err();
+                Vec::new()
+            }
             AgentEvent::Reply(text) => {
                 self.notice(NoticeKind::Info, text);
                 Vec::new()

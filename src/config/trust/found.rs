@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::super::files::{Content, FOLDERS, Files, Owner, is_missing};
-use super::super::{LONGEST_FILE, read_regular};
+use super::super::files::{Content, FOLDERS, Files, Owner};
+use super::super::{LONGEST_FILE, is_missing, read_regular};
 use super::{Item, Kind};
 
 /// Keys that are read elsewhere than in the settings.

@@ -34,7 +34,7 @@
 mod file;
 
 use std::collections::HashMap;
-use std::fs;
+use std::io;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -44,9 +44,12 @@ use futures_util::future::BoxFuture;
 
 use super::playback::{Flow, Playback, Recording};
 use super::{Provider, ProviderError, Request, ResponseStream, StreamError};
+use crate::config::read_named;
 use crate::protocol::{CallId, Role, StopReason, ToolUse};
 
 const NAME: &str = "script";
+/// A longer script is refused.
+const LONGEST_FILE: u64 = 64 << 20;
 /// What the script says when it has nothing left to say.
 pub const NO_MORE: &str = "(the script has no more turns)";
 
@@ -114,7 +117,7 @@ enum Input {
 impl Script {
     pub fn load(path: &Path) -> Result<Self, ScriptError> {
         let shown = path.display().to_string();
-        let text = fs::read_to_string(path).map_err(|cause| ScriptError::Unreadable {
+        let text = read_text(path).map_err(|cause| ScriptError::Unreadable {
             path: shown.clone(),
             cause,
         })?;
@@ -200,6 +203,11 @@ impl ScriptedCall {
             input_raw,
         }
     }
+}
+
+fn read_text(path: &Path) -> io::Result<String> {
+    let bytes = read_named(path, LONGEST_FILE)?;
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
 impl Provider for Script {

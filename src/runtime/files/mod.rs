@@ -41,7 +41,8 @@ enum Input {
         generation: u64,
     },
     Found(Index),
-    WalkEnded,
+    /// With what a person should know about it.
+    WalkEnded(Option<String>),
     /// The finder is gone. The walk holds a sender too, so the channel alone does not tell.
     Ended,
 }
@@ -88,6 +89,8 @@ struct Worker {
     walk: Walk,
     matching: Matching,
     query: Option<(String, u64)>,
+    /// What was said about the last walk; the same is not said again.
+    said: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,6 +112,7 @@ impl Worker {
             walk: Walk::Never,
             matching: Matching::default(),
             query: None,
+            said: None,
         }
     }
 
@@ -120,8 +124,9 @@ impl Worker {
                 match input {
                     Input::Asked { query, generation } => asked = Some((query, generation)),
                     Input::Found(batch) => more |= self.found(&batch),
-                    Input::WalkEnded => {
+                    Input::WalkEnded(remark) => {
                         self.end_walk();
+                        self.say(remark);
                         more = true;
                     }
                     Input::Ended => return,
@@ -171,11 +176,11 @@ impl Worker {
             Arc::clone(&self.stop),
         );
         let walk = move || {
-            walk::walk(&root, &stop, |batch| {
+            let remark = walk::walk(&root, &stop, |batch| {
                 input.send(Input::Found(batch)).is_ok()
             });
             // The finder may be gone by now.
-            let _ = input.send(Input::WalkEnded);
+            let _ = input.send(Input::WalkEnded(remark));
         };
         match spawn("walk", walk) {
             Ok(()) => {
@@ -191,6 +196,13 @@ impl Worker {
         let into = self.next.as_mut().unwrap_or(&mut self.index);
         into.append(batch);
         self.next.is_none()
+    }
+
+    fn say(&mut self, remark: Option<String>) {
+        if let Some(remark) = remark.filter(|remark| self.said.as_ref() != Some(remark)) {
+            (self.answer)(JobResult::Failed(remark.clone()));
+            self.said = Some(remark);
+        }
     }
 
     fn end_walk(&mut self) {

@@ -1,11 +1,14 @@
 //! Walks over the workspace as git sees it, and hands out its paths in batches.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ignore::{DirEntry, WalkBuilder};
 
 use super::index::Index;
+use crate::tools::tree;
+use crate::tools::tree::ignores::{Ignores, Said};
 
 /// A home directory, say, may have more; they are not looked at.
 const MOST_PATHS: usize = 500_000;
@@ -13,20 +16,26 @@ const MOST_PATHS: usize = 500_000;
 const FIRST_BATCH: usize = 256;
 const LARGEST_BATCH: usize = 16_384;
 
-/// Calls `found` with all files and directories below `root` that are not ignored, as long as it says to go on.
-pub fn walk(root: &Path, stop: &AtomicBool, mut found: impl FnMut(Index) -> bool) {
+/// Calls `found` with all files and directories below `root` that are not ignored, as long as it says to go on. Returns
+/// what a person should know about ignore files that did not count.
+pub fn walk(
+    root: &Path,
+    stop: &AtomicBool,
+    mut found: impl FnMut(Index) -> bool,
+) -> Option<String> {
+    let ignores = Arc::new(Ignores::new(root));
     let mut batch = Index::default();
     let mut size = FIRST_BATCH;
-    let entries = walker(root).build().filter_map(Result::ok);
+    let entries = walker(root, &ignores).build().filter_map(Result::ok);
     let paths = entries.filter_map(|entry| relative(root, &entry));
     for path in paths.take(MOST_PATHS) {
         if stop.load(Ordering::Relaxed) {
-            return;
+            return None;
         }
         batch.push(&path);
         if batch.len() == size {
             if !found(std::mem::take(&mut batch)) {
-                return;
+                return None;
             }
             size = (size * 2).min(LARGEST_BATCH);
         }
@@ -34,19 +43,19 @@ pub fn walk(root: &Path, stop: &AtomicBool, mut found: impl FnMut(Index) -> bool
     if !batch.is_empty() {
         found(batch);
     }
+    ignores.left_out()
 }
 
 /// Hidden files are part of a project, what it ignores is not. Ignore files count outside of a repository, too: a tree
 /// that was unpacked without its `.git` is still not about its `node_modules`.
-fn walker(root: &Path) -> WalkBuilder {
-    let has_git = |directory: &Path| directory.join(".git").exists();
-    let in_repository = root.ancestors().any(has_git);
-    let mut builder = WalkBuilder::new(root);
-    builder
-        .hidden(false)
-        .require_git(in_repository)
-        .parents(in_repository)
-        .filter_entry(|entry| entry.file_name() != ".git" && entry.file_name() != ".jj");
+fn walker(root: &Path, ignores: &Arc<Ignores>) -> WalkBuilder {
+    let ignores = ignores.clone();
+    let mut builder = tree::unread(root);
+    builder.filter_entry(move |entry| {
+        let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
+        let is_own = entry.file_name() == ".git" || entry.file_name() == ".jj";
+        entry.depth() == 0 || (!is_own && ignores.said(entry.path(), is_dir) != Said::Ignored)
+    });
     builder
 }
 

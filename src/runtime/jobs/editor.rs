@@ -1,12 +1,15 @@
 //! The person's own editor on the draft. The terminal is the editor's meanwhile.
 
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::Command;
 
 use crate::config::dirs::create_private_dir;
+use crate::config::read_regular;
 
+/// A longer draft is not taken back.
+const LONGEST_DRAFT: u64 = 16 << 20;
 /// Where every system has one: a name would be looked for in `PATH`, which may lead into the workspace.
 const SHELL: &str = "/bin/sh";
 
@@ -50,8 +53,10 @@ fn edit_with(editor: &OsString, draft: &str, folder: &Path) -> Result<String, St
         ));
     }
     // An editor may have put another file in its place.
-    let text = std::fs::read_to_string(file.path())
-        .map_err(|error| format!("the draft cannot be read again: {error}"))?;
+    let read = read_regular(file.path(), LONGEST_DRAFT).and_then(|bytes| {
+        String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    });
+    let text = read.map_err(|error| format!("the draft cannot be read again: {error}"))?;
     Ok(text.strip_suffix('\n').unwrap_or(&text).to_owned())
 }
 

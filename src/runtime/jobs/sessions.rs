@@ -1,11 +1,12 @@
 //! The conversations of a workspace that can be gone on with, the newest first.
 
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use crate::app::job::SessionRow;
+use crate::config::open_regular;
 use crate::session::{Record, Store, log};
 
 /// More than these nobody looks through.
@@ -31,7 +32,7 @@ pub fn list(store: &Store, workspace: &Path) -> Vec<SessionRow> {
 /// The first line of the first message, or the id where that is too far away; `None` when nothing was said.
 fn title(path: &Path, id: &str) -> Option<String> {
     let mut beginning = Vec::new();
-    let file = File::open(path).ok()?;
+    let file = open_regular(path, OpenOptions::new().read(true)).ok()?;
     file.take(BEGINNING).read_to_end(&mut beginning).ok()?;
     let records = log::read(&beginning).records;
     let text = records.iter().find_map(|record| match record {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::{Log, OpenError, read};
+use super::{Log, Loss, OpenError, Saved, read};
 use crate::session::Record;
 
 struct Folder {
@@ -188,4 +188,190 @@ fn a_log_has_one_writer() {
     assert!(matches!(Log::open(&folder.path()), Err(OpenError::InUse)));
     drop(log);
     assert!(Log::open(&folder.path()).is_ok());
+}
+
+fn first(version: u32) -> Record {
+    Record::Session {
+        version,
+        id: crate::protocol::SessionId("s".into()),
+        cwd: "/w".into(),
+        forked_from: None,
+    }
+}
+
+/// X6: what others do to the file while the program runs.
+#[test]
+fn x6_a_log_that_is_removed_moved_replaced_or_cut_short_is_saved_anew_and_whole() {
+    type Harm = fn(&Folder);
+    let harms: [(Harm, Loss); 6] = [
+        (
+            |folder| std::fs::remove_file(folder.path()).expect("removed"),
+            Loss::Removed,
+        ),
+        (
+            |folder| std::fs::rename(folder.path(), folder.dir.path().join("away")).expect("moved"),
+            Loss::Removed,
+        ),
+        (
+            |folder| std::fs::remove_dir_all(folder.dir.path()).expect("removed"),
+            Loss::Removed,
+        ),
+        (
+            |folder| {
+                let other = folder.dir.path().join("other");
+                std::fs::write(&other, "theirs").expect("written");
+                std::fs::rename(other, folder.path()).expect("moved");
+            },
+            Loss::Removed,
+        ),
+        (
+            |folder| {
+                let file = File::options().write(true).open(folder.path());
+                file.and_then(|file| file.set_len(0)).expect("cut");
+            },
+            Loss::CutShort,
+        ),
+        (
+            |folder| {
+                let file = File::options().write(true).open(folder.path());
+                file.and_then(|file| file.set_len(30)).expect("cut");
+            },
+            Loss::CutShort,
+        ),
+    ];
+    for (number, (harm, loss)) in harms.into_iter().enumerate() {
+        let folder = Folder::new();
+        folder.create().write(said("one")).expect("written");
+        let (mut log, _) = Log::open(&folder.path()).expect("opened");
+        log.write(said("two")).expect("written");
+        harm(&folder);
+        assert_eq!(
+            log.write(said("three")).expect("written"),
+            Saved::Anew(loss),
+            "{number}"
+        );
+        assert_eq!(
+            log.write(said("four")).expect("written"),
+            Saved::AsUsual,
+            "{number}"
+        );
+        let expected = ["one", "two", "three", "four"].map(String::from);
+        assert_eq!(
+            folder.lines(),
+            (0..).zip(expected).collect::<Vec<_>>(),
+            "{number}"
+        );
+        assert!(
+            matches!(Log::open(&folder.path()), Err(OpenError::InUse)),
+            "{number}"
+        );
+    }
+}
+
+#[test]
+fn x6_a_foreign_file_in_the_place_of_the_log_is_put_aside() {
+    let folder = Folder::new();
+    let mut log = folder.create();
+    log.write(said("one")).expect("written");
+    std::fs::remove_file(folder.path()).expect("removed");
+    std::fs::write(folder.path(), "theirs").expect("written");
+    assert_eq!(log.make_sure().expect("saved"), Saved::Anew(Loss::Removed));
+    assert_eq!(folder.lines(), [(0, "one".into())]);
+    let entries = std::fs::read_dir(folder.dir.path())
+        .expect("list")
+        .flatten();
+    let texts: Vec<String> = entries
+        .filter(|entry| entry.path() != folder.path())
+        .filter_map(|entry| std::fs::read_to_string(entry.path()).ok())
+        .collect();
+    assert_eq!(texts, ["theirs"]);
+}
+
+#[test]
+fn x6_a_log_that_can_be_saved_nowhere_says_so_and_is_saved_once_it_can() {
+    let folder = Folder::new();
+    let mut log = folder.create();
+    log.write(said("one")).expect("written");
+    std::fs::remove_dir_all(folder.dir.path()).expect("removed");
+    std::fs::write(folder.dir.path(), "in the way").expect("written");
+    log.write(said("two")).expect_err("there is no room for it");
+    std::fs::remove_file(folder.dir.path()).expect("removed");
+    let saved = log.write(said("three")).expect("written");
+    assert_eq!(saved, Saved::Anew(Loss::Removed));
+    let expected = ["one", "two", "three"].map(String::from);
+    assert_eq!(folder.lines(), (0..).zip(expected).collect::<Vec<_>>());
+}
+
+#[test]
+fn pieces_of_an_answer_are_not_kept_once_it_is_whole() {
+    let folder = Folder::new();
+    let mut log = folder.create();
+    let request = Record::Request {
+        provider: "p".into(),
+        model: "m".into(),
+        attempt: 0,
+    };
+    let message = crate::protocol::Message::from_user(Vec::new());
+    let answer = Record::Assistant {
+        message,
+        stop_reason: None,
+        usage: crate::protocol::Usage::default(),
+    };
+    for record in [request.clone(), said("piece"), answer.clone()] {
+        log.write(record).expect("written");
+    }
+    let file = File::options().write(true).open(folder.path());
+    file.and_then(|file| file.set_len(0)).expect("cut");
+    log.write(first(1)).expect("written");
+    assert_eq!(read(&folder.bytes()).records, [request, answer, first(1)]);
+}
+
+/// F2: what is wrong with a log is said.
+#[test]
+fn f2_what_is_wrong_with_a_log_is_said() {
+    let line = |record: Record| {
+        let line = crate::session::record::Line {
+            seq: 0,
+            at_ms: 1,
+            record,
+        };
+        serde_json::to_string(&line).expect("JSON") + "\n"
+    };
+    let good = line(first(1)) + &line(said("a"));
+    let remarks = |text: &str| {
+        let folder = Folder::new();
+        drop(folder.create());
+        folder.append(text.as_bytes());
+        let (_, contents) = Log::open(&folder.path()).expect("opened");
+        contents.remarks().join("; ")
+    };
+    assert_eq!(remarks(&good), "");
+    assert_eq!(
+        remarks(good.trim_end()),
+        "",
+        "only the last line end is missing"
+    );
+    for (text, said) in [
+        (String::new(), "nothing of the session's log could be read"),
+        (
+            line(said("a")),
+            "the beginning of the session's log is missing",
+        ),
+        (line(first(9)), "written by a newer version"),
+        (
+            format!("{good}{{\"seq\":1,"),
+            "the last line of the session's log was cut off",
+        ),
+        (
+            format!("{good}\0\0\0\0"),
+            "the last line of the session's log was cut off",
+        ),
+        (format!("{good}\0\0\n"), "passed over: 1"),
+    ] {
+        assert!(
+            remarks(&text).contains(said),
+            "{text:?}: {}",
+            remarks(&text)
+        );
+    }
 }

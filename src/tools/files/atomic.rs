@@ -1,8 +1,10 @@
 //! Putting new content in the place of a file: all of it or nothing.
 //!
 //! The content is written to a temporary file in the same directory, gets the mode, owner and extended attributes of
-//! the old file, is synced, and is renamed over it. Immediately before the rename the old file is checked once more.
-//! Whatever fails, the old file is as it was and the temporary one is gone.
+//! the old file, is synced, and changes places with it. Immediately before that the old file is checked once more, under
+//! a lock against other processes of this program; and once it has been moved aside it is checked again, because an
+//! editor may have saved in between: then it is put back. Whatever fails, the old file is as it was and the temporary
+//! one is gone.
 //!
 //! **Hard links.** Only the name that was asked for gets the new content; other names of the file keep the old one.
 //! Writing through all of them would need writing in place, which is not atomic, and would change files that nobody
@@ -17,8 +19,9 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 
-use super::attributes;
+use super::attributes::{self, LostOwner};
 use super::error::{FileError, plain};
+use super::lock::Locks;
 use super::path::shown;
 use super::place::Place;
 use super::stamp::{ContentHash, Stamp};
@@ -36,6 +39,8 @@ pub struct Written {
     pub stamp: Stamp,
     /// Other names of the old file, which still have the old content.
     pub other_links: u64,
+    /// The owner of the old file, if the new one could not have it.
+    pub lost_owner: Option<LostOwner>,
 }
 
 /// The steps of a write, in order.
@@ -47,11 +52,17 @@ pub enum Step {
     Sync,
     Check,
     Rename,
+    Verify,
 }
 
 /// Makes `content` the content of the file at `place`, if what is there is what was expected.
-pub fn replace(place: &Place, content: &[u8], expected: Expected) -> Result<Written, FileError> {
-    replace_watched(place, content, expected, &mut |_| Ok(()))
+pub fn replace(
+    place: &Place,
+    content: &[u8],
+    expected: Expected,
+    locks: &Locks,
+) -> Result<Written, FileError> {
+    replace_watched(place, content, expected, locks, &mut |_| Ok(()))
 }
 
 /// [`replace`], with `before` called ahead of every step: tests make steps fail there, or change the file.
@@ -59,10 +70,11 @@ fn replace_watched(
     place: &Place,
     content: &[u8],
     expected: Expected,
+    locks: &Locks,
     before: &mut dyn FnMut(Step) -> io::Result<()>,
 ) -> Result<Written, FileError> {
     let mut step = Step::CreateTemporary;
-    let mut attempt = || -> io::Result<Option<Written>> {
+    let mut attempt = || -> io::Result<Attempt> {
         let mut enter = |next: Step| {
             step = next;
             before(next)
@@ -72,22 +84,42 @@ fn replace_watched(
         enter(Step::WriteContent)?;
         temporary.file.write_all(content)?;
         enter(Step::KeepAttributes)?;
-        if let Expected::File { .. } = expected {
-            attributes::keep(&place.open()?, &temporary.file)?;
-        }
+        let lost_owner = match expected {
+            Expected::File { .. } => attributes::keep(&place.open()?, &temporary.file)?,
+            Expected::Nothing => None,
+        };
         enter(Step::Sync)?;
         temporary.file.sync_all()?;
+        let Ok(_alone) = locks.hold(place.real()) else {
+            return Ok(Attempt::Busy);
+        };
         enter(Step::Check)?;
         let Some(other_links) = check(place, expected)? else {
-            return Ok(None);
+            return Ok(Attempt::Unexpected);
         };
         enter(Step::Rename)?;
-        let stamp = temporary.move_into_place(expected)?;
-        Ok(Some(Written { stamp, other_links }))
+        let moved = temporary.move_into_place(expected)?;
+        // What goes wrong from here on changes nothing about what was written.
+        let _ = enter(Step::Verify);
+        let stamp = match moved {
+            Moved::Overtaken => None,
+            Moved::Into(stamp) => temporary.is_in_place().then_some(stamp),
+        };
+        Ok(match stamp {
+            None => Attempt::Unexpected,
+            Some(stamp) => Attempt::Written(Written {
+                stamp,
+                other_links,
+                lost_owner,
+            }),
+        })
     };
     match attempt() {
-        Ok(Some(written)) => Ok(written),
-        Ok(None) => Err(unexpected(place, expected)),
+        Ok(Attempt::Written(written)) => Ok(written),
+        Ok(Attempt::Unexpected) => Err(unexpected(place, expected)),
+        Ok(Attempt::Busy) => Err(FileError::Busy {
+            path: shown(place.real()),
+        }),
         // The rename itself found a file where there was none.
         Err(error) if step == Step::Rename && error.kind() == io::ErrorKind::AlreadyExists => {
             Err(unexpected(place, expected))
@@ -104,9 +136,28 @@ fn replace_watched(
     }
 }
 
+enum Attempt {
+    Written(Written),
+    /// Something else is at the place.
+    Unexpected,
+    /// Another process holds the lock.
+    Busy,
+}
+
+/// What came of moving the new file into place.
+enum Moved {
+    Into(Stamp),
+    /// The old file was not the expected one any more, and is back where it was.
+    Overtaken,
+}
+
 /// Whether what is at the place is what was expected: the number of its other links, or `None`.
 fn check(place: &Place, expected: Expected) -> io::Result<Option<u64>> {
-    match (place.open(), expected) {
+    check_file(place.open(), expected)
+}
+
+fn check_file(opened: io::Result<File>, expected: Expected) -> io::Result<Option<u64>> {
+    match (opened, expected) {
         (Err(error), Expected::Nothing) if error.kind() == io::ErrorKind::NotFound => Ok(Some(0)),
         (Ok(_), Expected::Nothing) => Ok(None),
         (Err(error), Expected::File { .. }) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -187,17 +238,74 @@ impl<'a> Temporary<'a> {
         Err(io::ErrorKind::AlreadyExists.into())
     }
 
-    fn move_into_place(mut self, expected: Expected) -> io::Result<Stamp> {
+    fn move_into_place(&mut self, expected: Expected) -> io::Result<Moved> {
         match expected {
             Expected::File { .. } => {
-                let directory = &self.place.directory;
-                rustix::fs::renameat(directory, &self.name, directory, &self.place.name)?;
-                self.moved = true;
+                if !self.move_over(expected)? {
+                    return Ok(Moved::Overtaken);
+                }
             }
             Expected::Nothing => self.move_where_nothing_is()?,
         }
         // On what was written, not on the place: that can be another file by now.
-        Stamp::of_file(&self.file)
+        Stamp::of_file(&self.file).map(Moved::Into)
+    }
+
+    /// Changes places with the old file and looks at it once more, now that nobody can save under its name; false if it
+    /// was not the expected one, and is back. A file system that cannot do that gets a plain rename.
+    fn move_over(&mut self, expected: Expected) -> io::Result<bool> {
+        match self.exchange() {
+            Ok(()) => {}
+            Err(rustix::io::Errno::NOENT) => return Ok(false),
+            Err(
+                rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::NOTSUP,
+            ) => {
+                let directory = &self.place.directory;
+                rustix::fs::renameat(directory, &self.name, directory, &self.place.name)?;
+                self.moved = true;
+                return Ok(true);
+            }
+            Err(error) => return Err(error.into()),
+        }
+        let aside = self.place.open_beside(&self.name);
+        if matches!(check_file(aside, expected), Ok(Some(_))) {
+            return Ok(true);
+        }
+        // Somebody saved between the check and now: that counts.
+        let back = self.exchange();
+        if back.is_ok() && self.is_beside() {
+            return Ok(false);
+        }
+        // And somebody has saved over the new file since, or removed it: what is newest stays. The other one stays beside
+        // it, under its temporary name, rather than being lost.
+        self.moved = true;
+        if back.is_ok() {
+            let _ = self.exchange();
+        }
+        Ok(false)
+    }
+
+    fn exchange(&self) -> rustix::io::Result<()> {
+        let directory = &self.place.directory;
+        let (ours, theirs): (&OsStr, &OsStr) = (&self.name, &self.place.name);
+        rustix::fs::renameat_with(directory, ours, directory, theirs, RenameFlags::EXCHANGE)
+    }
+
+    /// Whether the new file is what is at the place.
+    fn is_in_place(&self) -> bool {
+        self.is_same(self.place.open())
+    }
+
+    fn is_beside(&self) -> bool {
+        self.is_same(self.place.open_beside(&self.name))
+    }
+
+    fn is_same(&self, other: io::Result<File>) -> bool {
+        let same = || -> io::Result<bool> {
+            let (ours, theirs) = (self.file.metadata()?, other?.metadata()?);
+            Ok((ours.dev(), ours.ino()) == (theirs.dev(), theirs.ino()))
+        };
+        same().unwrap_or(false)
     }
 
     /// The rename that refuses to replace anything. A file system that has none gets a second name for the file,
@@ -245,6 +353,7 @@ impl Step {
             Self::Sync => "sync the new content to the disk",
             Self::Check => "check the old content again",
             Self::Rename => "move the new content into place",
+            Self::Verify => "look at the new content in its place",
         }
     }
 }

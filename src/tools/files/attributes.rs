@@ -1,5 +1,6 @@
 //! What a file has besides its content: owner, mode, extended attributes (access lists among them).
 
+use std::fmt;
 use std::fs::{File, Metadata, Permissions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
@@ -10,7 +11,8 @@ const SET_USER_ID: u32 = 0o4000;
 const SET_GROUP_ID: u32 = 0o2000;
 
 /// Gives `to` what `from` has. The mode must succeed; owner and extended attributes are kept where the system lets us.
-pub fn keep(from: &File, to: &File) -> io::Result<()> {
+/// Returns the owner that was lost, if it could not be kept.
+pub fn keep(from: &File, to: &File) -> io::Result<Option<LostOwner>> {
     let old = from.metadata()?;
     // The order matters: changing the owner clears the set-id bits, and an access list carries a part of the mode.
     let lost = lost_with_owner(
@@ -20,14 +22,35 @@ pub fn keep(from: &File, to: &File) -> io::Result<()> {
     );
     let mode = old.mode() & 0o7777 & !lost;
     keep_extended(from, to);
-    to.set_permissions(Permissions::from_mode(mode))
+    to.set_permissions(Permissions::from_mode(mode))?;
+    let (was, is) = (Owner::of(&old), Owner::of(&to.metadata()?));
+    Ok((was != is).then_some(LostOwner { was, is }))
 }
 
 /// Who a file belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Owner {
+pub struct Owner {
     user: u32,
     group: u32,
+}
+
+/// A file that belongs to somebody else than before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LostOwner {
+    was: Owner,
+    is: Owner,
+}
+
+impl fmt::Display for LostOwner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { was, is } = self;
+        write!(
+            f,
+            "The file belonged to user {} and group {}, which could not be kept: it belongs to user {} and group {} now, \
+             with the same mode. Whoever used it before may no longer be able to; tell the user",
+            was.user, was.group, is.user, is.group
+        )
+    }
 }
 
 impl Owner {
@@ -79,7 +102,7 @@ fn keep_extended(from: &File, to: &File) {
 mod tests {
     use std::io;
 
-    use super::{Owner, SET_GROUP_ID, SET_USER_ID, lost_with_owner};
+    use super::{LostOwner, Owner, SET_GROUP_ID, SET_USER_ID, lost_with_owner};
 
     const OLD: Owner = Owner { user: 1, group: 2 };
 
@@ -97,6 +120,14 @@ mod tests {
             Ok(())
         });
         (asked, lost)
+    }
+
+    #[test]
+    fn c6_a_lost_owner_is_told_with_who_has_the_file_now() {
+        let is = Owner { user: 8, group: 9 };
+        let said = LostOwner { was: OLD, is }.to_string();
+        assert!(said.contains("belonged to user 1 and group 2"), "{said}");
+        assert!(said.contains("belongs to user 8 and group 9 now"), "{said}");
     }
 
     #[test]

@@ -331,7 +331,7 @@ impl Document {
                     write_error("create the parent directories", &self.path, &error)
                 })?;
                 let change = announced(&place, None)?;
-                let written = atomic::replace(&place, &bytes, Expected::Nothing)?;
+                let written = atomic::replace(&place, &bytes, Expected::Nothing, &env.locks)?;
                 made.keep();
                 (None, change, written)
             }
@@ -344,7 +344,8 @@ impl Document {
                     write_error("keep the old content as a checkpoint", &self.path, &error)
                 })?;
                 let change = announced(&place, Some(hash))?;
-                let written = atomic::replace(&place, &bytes, Expected::File { stamp, hash })?;
+                let written =
+                    atomic::replace(&place, &bytes, Expected::File { stamp, hash }, &env.locks)?;
                 let before = Text::decode(&old).map_or_else(|_| String::new(), |text| text.content);
                 (Some(before), change, written)
             }
@@ -361,6 +362,7 @@ impl Document {
             after: self.text.content,
             change,
             other_links: written.other_links,
+            lost_owner: written.lost_owner,
         })
     }
 }

@@ -68,6 +68,10 @@ pub enum FileError {
          decided; try again"
     )]
     Moved { path: String },
+    #[error(
+        "Another agent-tui has been changing {path} for a while and does not end. Nothing was written; try again"
+    )]
+    Busy { path: String },
     #[error("The call was given up before it had changed anything")]
     GivenUp,
     #[error("{message}")]

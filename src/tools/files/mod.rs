@@ -22,6 +22,8 @@ pub mod path;
 pub mod pdf;
 pub mod place;
 #[cfg(test)]
+mod processes;
+#[cfg(test)]
 mod race;
 pub mod saved;
 #[cfg(test)]
@@ -34,6 +36,7 @@ pub use checkpoint::Checkpoints;
 pub use document::{Document, FileChange};
 pub use error::FileError;
 pub use ledger::{Ledger, Novelty, Part, Seen, Stale, View};
+pub use lock::Locks;
 pub use stamp::{ContentHash, NotAHash, Stamp};
 
 use super::ToolError;

@@ -89,8 +89,13 @@ impl Place {
 
     /// Opens what is there now for reading. A link is not followed.
     pub fn open(&self) -> io::Result<File> {
+        self.open_beside(&self.name)
+    }
+
+    /// The same, for another name in its directory.
+    pub(super) fn open_beside(&self, name: &OsStr) -> io::Result<File> {
         let flags = READING | OFlags::NOFOLLOW;
-        let file = rustix::fs::openat(&self.directory, &self.name, flags, Mode::empty())?;
+        let file = rustix::fs::openat(&self.directory, name, flags, Mode::empty())?;
         Ok(File::from(file))
     }
 

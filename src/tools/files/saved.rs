@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::FileChange;
+use super::attributes::LostOwner;
 use super::numbered::{changed_range, snippet};
 use super::part::left_out;
 use super::path::shown;
@@ -26,6 +27,8 @@ pub struct Saved {
     pub change: FileChange,
     /// Other names of the file, which keep the old content.
     pub other_links: u64,
+    /// The owner that the file had and could not keep.
+    pub lost_owner: Option<LostOwner>,
 }
 
 impl Saved {
@@ -65,6 +68,9 @@ impl Saved {
                     count => format!("{count} other names"),
                 }
             );
+        }
+        if let Some(lost) = self.lost_owner {
+            let _ = write!(text, "\n<system-reminder>{lost}.</system-reminder>");
         }
         ToolOutput {
             for_model: vec![ResultBlock::text(text)],

@@ -14,7 +14,7 @@ use crate::process::Programs;
 use crate::protocol::{CallId, ResultBlock};
 use crate::tools::bash::groups::Groups;
 use crate::tools::edit::Edit;
-use crate::tools::files::{Checkpoints, FileChange, Ledger};
+use crate::tools::files::{Checkpoints, FileChange, Ledger, Locks};
 use crate::tools::off_limits::OffLimits;
 use crate::tools::read::Read;
 use crate::tools::write::Write;
@@ -23,7 +23,7 @@ use crate::tools::{
 };
 
 pub struct Scratch {
-    _dir: tempfile::TempDir,
+    _dir: Option<tempfile::TempDir>,
     pub root: PathBuf,
     pub cx: ToolCx,
     announced: Arc<Mutex<Vec<FileChange>>>,
@@ -36,18 +36,28 @@ impl Scratch {
     )]
     pub fn new() -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        let root = dir.path().canonicalize().expect("it exists").join("work");
-        std::fs::create_dir(&root).expect("mkdir");
+        let home = dir.path().canonicalize().expect("it exists");
+        std::fs::create_dir(home.join("work")).expect("mkdir");
+        Self {
+            _dir: Some(dir),
+            ..Self::at(&home)
+        }
+    }
+
+    /// In the home of another one, which may be of another process.
+    pub fn at(home: &Path) -> Self {
+        let root = home.join("work");
         let programs = Arc::new(Programs::find([root.as_path()]));
         let env = Environment {
             workspace: root.clone(),
             additional: Vec::new(),
-            results_dir: dir.path().join("results"),
+            results_dir: home.join("results"),
             ledger: Ledger::default(),
-            checkpoints: Checkpoints::new(dir.path().join("checkpoints")),
+            checkpoints: Checkpoints::new(home.join("checkpoints")),
+            locks: Locks::new(home.join("locks")),
             groups: Groups::default(),
             variables: Variables::default(),
-            home: dir.path().join("home"),
+            home: home.join("home"),
             unasked: Unasked::Auto,
             ground: OnceLock::new(),
             git: Git::new(programs.clone()),
@@ -71,7 +81,7 @@ impl Scratch {
             env: Arc::new(env),
         };
         Self {
-            _dir: dir,
+            _dir: None,
             root,
             cx,
             announced,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use ignore::types::Types;
 use ignore::{DirEntry, ParallelVisitor, ParallelVisitorBuilder, WalkState};
 
 use super::query::{Query, Target};
@@ -39,19 +40,21 @@ pub(super) fn search(query: &Query, off_limits: &OffLimits, stop: &Stop) -> Foun
         total: AtomicUsize::new(0),
         unread: Mutex::default(),
     };
-    tree::walker(&query.root, &query.hidden, off_limits)
+    let mut walk = tree::walk(&query.root, &query.hidden, Types::empty(), off_limits);
+    walk.builder
         .max_depth(query.max_depth)
         .build_parallel()
         .visit(&mut &shared);
     let (files, _) = shared.first.finish();
+    let unread = shared.unread.into_inner();
     Found {
         paths: files.into_iter().map(|file| file.key.into_path()).collect(),
         total: shared.total.into_inner(),
         stopped: stop.is_set(),
-        unread: shared
-            .unread
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner),
+        unread: Unread {
+            ignores: walk.ignores.left_out(),
+            ..unread.unwrap_or_else(PoisonError::into_inner)
+        },
     }
 }
 

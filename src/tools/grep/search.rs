@@ -64,6 +64,7 @@ pub(super) fn search(query: &Query, start: &Path, off_limits: &OffLimits, stop: 
         searched: AtomicUsize::new(0),
         unread: Mutex::default(),
     };
+    let mut ignores = None;
     match &query.root {
         Root::File(path) => {
             // A file that was named is searched to its end, as far as that makes sense.
@@ -71,21 +72,23 @@ pub(super) fn search(query: &Query, start: &Path, off_limits: &OffLimits, stop: 
             worker.search_file(path);
         }
         Root::Directory(path) => {
-            let mut walker = tree::walker(path, &query.filter.hidden, off_limits);
-            walker.types(query.filter.types.clone());
-            walker.build_parallel().visit(&mut &shared);
+            let (hidden, types) = (&query.filter.hidden, &query.filter.types);
+            let walk = tree::walk(path, hidden, types.clone(), off_limits);
+            walk.builder.build_parallel().visit(&mut &shared);
+            ignores = walk.ignores.left_out();
         }
     }
     let (files, more) = shared.first.finish();
+    let unread = shared.unread.into_inner();
     Found {
         files,
         searched: shared.searched.into_inner(),
         more,
         stopped: stop.is_set(),
-        unread: shared
-            .unread
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner),
+        unread: Unread {
+            ignores,
+            ..unread.unwrap_or_else(PoisonError::into_inner)
+        },
     }
 }
 

@@ -12,13 +12,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use globset::GlobSet;
+use ignore::types::Types;
 use ignore::{DirEntry, WalkBuilder};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+mod excludes;
 pub mod first;
+pub mod ignores;
 pub mod names;
 
+use self::ignores::{Ignores, Said};
 use crate::permissions::Places;
 use crate::tools::ToolError;
 use crate::tools::files::{FileError, path};
@@ -107,40 +111,55 @@ pub enum Hidden {
     Named(GlobSet),
 }
 
-/// A walker that sees what `rg` would see below `root`.
+/// A walk that is about to begin, and the ignore files that it goes by.
+pub struct Walk {
+    pub builder: WalkBuilder,
+    pub ignores: Arc<Ignores>,
+}
+
+/// A walk that sees what `rg` would see below `root`.
 ///
 /// Inside a repository that is git's own notion of ignored. Outside one, `rg` reads no `.gitignore` at all; here those
 /// at and below `root` count all the same, because a tree that was unpacked or copied without its `.git` is still not
 /// meant to be searched in its `node_modules`. Those above `root` do not count there: a home directory may well ignore
 /// everything.
-pub fn walker(root: &Path, hidden: &Hidden, off_limits: &OffLimits) -> WalkBuilder {
-    let in_repository = root
-        .ancestors()
-        .any(|directory| directory.join(".git").exists() || directory.join(".jj").exists());
+pub fn walk(root: &Path, hidden: &Hidden, types: Types, off_limits: &OffLimits) -> Walk {
+    let ignores = Arc::new(Ignores::new(root));
+    let mut builder = unread(root);
+    builder.types(types.clone());
+    let (hidden, off_limits) = (hidden.clone(), off_limits.clone());
+    let filter = ignores.clone();
+    builder.filter_entry(move |entry| {
+        if entry.depth() == 0 {
+            return true;
+        }
+        let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
+        let said = filter.said(entry.path(), is_dir);
+        let is_asked_for =
+            || said == Said::Wanted || types.matched(entry.path(), is_dir).is_whitelist();
+        let is_admitted = match &hidden {
+            Hidden::Skipped => !is_hidden(entry) || is_asked_for(),
+            Hidden::Named(names) => is_admitted(entry, names),
+        };
+        said != Said::Ignored && is_admitted && !off_limits.cover(entry.path())
+    });
+    Walk { builder, ignores }
+}
+
+/// A walker that reads no file by itself: see [`Ignores`].
+pub fn unread(root: &Path) -> WalkBuilder {
     let mut builder = WalkBuilder::new(root);
+    builder.standard_filters(false).current_dir(root);
     builder
-        .require_git(in_repository)
-        .parents(in_repository)
-        .current_dir(root)
-        .add_custom_ignore_filename(".rgignore");
-    let names = match hidden {
-        Hidden::Named(names) => Some(names.clone()),
-        Hidden::Skipped => None,
-    };
-    builder.hidden(names.is_none());
-    if names.is_some() || !off_limits.is_nothing() {
-        let off_limits = off_limits.clone();
-        builder.filter_entry(move |entry| {
-            let admitted = names.as_ref().is_none_or(|names| is_admitted(entry, names));
-            entry.depth() == 0 || (admitted && !off_limits.cover(entry.path()))
-        });
-    }
-    builder
+}
+
+fn is_hidden(entry: &DirEntry) -> bool {
+    entry.file_name().as_encoded_bytes().starts_with(b".")
 }
 
 fn is_admitted(entry: &DirEntry, names: &GlobSet) -> bool {
     let name = entry.file_name();
-    name != ".git" && (!name.as_encoded_bytes().starts_with(b".") || names.is_match(name))
+    name != ".git" && (!is_hidden(entry) || names.is_match(name))
 }
 
 /// The globs for the hidden names that a glob spells out: `.github` for `.github/**`, `.env*` for `**/.env*`.
@@ -208,6 +227,8 @@ pub struct Unread {
     pub count: usize,
     /// The first one with its reason, as an example.
     pub example: Option<String>,
+    /// What is to be said about ignore files that did not count: more may have been found than was meant.
+    pub ignores: Option<String>,
 }
 
 impl Unread {
@@ -234,23 +255,27 @@ impl Unread {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
+        self.ignores = self.ignores.take().or(other.ignores);
     }
 
-    /// The line for the model, if there is anything to say.
+    /// The lines for the model, if there is anything to say.
     pub fn line(&self) -> Option<String> {
-        let example = self.example.as_ref()?;
-        Some(match self.count {
+        let unread = self.example.as_ref().map(|example| match self.count {
             1 => format!("[Not searched: {example}]"),
             count => {
                 format!("[{count} files or directories were not searched, for example {example}]")
             }
-        })
+        });
+        let ignores = self.ignores.as_ref().map(|line| format!("[Note: {line}]"));
+        let lines: Vec<String> = unread.into_iter().chain(ignores).collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
     fn note(&mut self, example: String) {
         self.merge(Unread {
             count: 1,
             example: Some(example),
+            ignores: None,
         });
     }
 }

@@ -1,7 +1,7 @@
 use crate::app::pointer::PointerKind;
 use crate::app::rig::{App, millis};
 use crate::keymap::{Keymap, Resolved};
-use crate::protocol::{Ending, TurnEvent};
+use crate::protocol::{AgentEvent, Ending, TurnEvent};
 use crate::ui::footer::hints;
 use crate::ui::rig::Screen;
 
@@ -112,4 +112,19 @@ fn with_a_selection_while_a_turn_runs_the_footer_says_that_it_goes_first() {
     );
     assert_eq!(screen.commands("ctrl+c"), []);
     assert_eq!(first_hints(&mut screen, 1), [hint("Esc", "interrupt")]);
+}
+
+#[test]
+fn f3_while_the_session_cannot_be_saved_the_status_line_says_so() {
+    let mut screen = App::working().on(60, 20);
+    let says = |screen: &mut Screen| screen.text().contains("! not saved: no space left");
+    assert!(!says(&mut screen));
+    let full = Err("no space left on device".to_owned());
+    screen.told(AgentEvent::Saving(full));
+    assert!(says(&mut screen));
+    screen.hear(TurnEvent::Text("a long answer\n\n".repeat(60)));
+    screen.ends(Ending::Done);
+    assert!(says(&mut screen), "it does not scroll away");
+    screen.told(AgentEvent::Saving(Ok(())));
+    assert!(!says(&mut screen));
 }

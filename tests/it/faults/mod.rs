@@ -1,5 +1,6 @@
-//! Faults that the program has to survive, each played on the built binary.
+//! Faults played on the whole program: it says what happened, loses nothing, and goes on or ends cleanly.
 
+mod files;
 mod hooks;
 mod surroundings;
 mod talk;

@@ -7,6 +7,7 @@ use rustix::io::Errno;
 
 use super::{Expected, Step, Written, replace, replace_watched};
 use crate::tools::files::error::FileError;
+use crate::tools::files::lock::Locks;
 use crate::tools::files::path::{Located, locate};
 use crate::tools::files::place::Place;
 use crate::tools::files::{ContentHash, Stamp};
@@ -21,7 +22,7 @@ const STEPS: [Step; 6] = [
 ];
 
 struct Scratch {
-    _dir: tempfile::TempDir,
+    dir: tempfile::TempDir,
     root: PathBuf,
 }
 
@@ -35,7 +36,7 @@ impl Scratch {
     fn empty() -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let root = dir.path().canonicalize().expect("it exists");
-        Self { _dir: dir, root }
+        Self { dir, root }
     }
 
     fn file(&self) -> PathBuf {
@@ -46,6 +47,10 @@ impl Scratch {
         Place::of(&self.file()).expect("its directory exists")
     }
 
+    fn locks(&self) -> Locks {
+        Locks::new(self.dir.path().with_extension("locks"))
+    }
+
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.root).expect("list").flatten();
         let mut names: Vec<String> = entries
@@ -53,6 +58,12 @@ impl Scratch {
             .collect();
         names.sort();
         names
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(self.dir.path().with_extension("locks"));
     }
 }
 
@@ -74,7 +85,8 @@ fn content_is_replaced_and_the_mode_kept_with_its_set_id_bits() {
         let scratch = Scratch::with_file();
         let file = scratch.file();
         fs::set_permissions(&file, Permissions::from_mode(mode)).expect("chmod");
-        let written = replace(&scratch.place(), b"new", as_it_is(&file)).expect("replaced");
+        let written =
+            replace(&scratch.place(), b"new", as_it_is(&file), &scratch.locks()).expect("replaced");
         assert_eq!(fs::read(&file).expect("readable"), b"new");
         let metadata = fs::metadata(&file).expect("there");
         assert_eq!(metadata.mode() & 0o7777, mode);
@@ -82,20 +94,34 @@ fn content_is_replaced_and_the_mode_kept_with_its_set_id_bits() {
             written,
             Written {
                 stamp: Stamp::of(&metadata),
-                other_links: 0
+                other_links: 0,
+                lost_owner: None,
             }
         );
         assert_eq!(scratch.names(), ["file"]);
     }
 }
 
-// That the owner is kept needs rights that tests seldom have: see the tests of `attributes`.
+/// C6. Giving a file away needs rights that not every machine gives to tests: see the tests of `attributes`, too.
+#[test]
+fn c6_the_owner_is_kept_or_its_loss_is_told() {
+    let scratch = Scratch::with_file();
+    let file = scratch.file();
+    if std::os::unix::fs::chown(&file, Some(12_345), Some(54_321)).is_err() {
+        return;
+    }
+    let written = replace(&scratch.place(), b"new", as_it_is(&file), &scratch.locks());
+    assert_eq!(written.expect("replaced").lost_owner, None);
+    let data = fs::metadata(&file).expect("there");
+    assert_eq!((data.uid(), data.gid()), (12_345, 54_321));
+}
+
 #[test]
 fn extended_attributes_are_kept_and_a_file_system_without_any_is_no_hindrance() {
     let scratch = Scratch::with_file();
     let file = scratch.file();
     let marked = rustix::fs::setxattr(&file, "user.mark", b"kept", rustix::fs::XattrFlags::empty());
-    replace(&scratch.place(), b"new", as_it_is(&file)).expect("replaced");
+    replace(&scratch.place(), b"new", as_it_is(&file), &scratch.locks()).expect("replaced");
     let mut value = [0; 16];
     let mark = rustix::fs::getxattr(&file, "user.mark", &mut value[..]);
     match marked {
@@ -112,7 +138,13 @@ fn a_new_file_gets_the_mode_that_any_new_file_gets() {
     let scratch = Scratch::empty();
     let beside = scratch.root.join("beside");
     fs::write(&beside, "").expect("write");
-    replace(&scratch.place(), b"new", Expected::Nothing).expect("created");
+    replace(
+        &scratch.place(),
+        b"new",
+        Expected::Nothing,
+        &scratch.locks(),
+    )
+    .expect("created");
     assert_eq!(
         fs::metadata(scratch.file()).expect("there").mode(),
         fs::metadata(beside).expect("there").mode()
@@ -138,8 +170,14 @@ fn a_failure_at_any_step_leaves_the_old_file_and_no_temporary_one() {
                 Ok(())
             };
             let expected = as_it_is(&scratch.file());
-            let error = replace_watched(&scratch.place(), b"new", expected, &mut fail)
-                .expect_err("the step fails");
+            let error = replace_watched(
+                &scratch.place(),
+                b"new",
+                expected,
+                &scratch.locks(),
+                &mut fail,
+            )
+            .expect_err("the step fails");
             let text = error.to_string();
             assert!(
                 text.starts_with(&format!("Could not {} for ", failing.words())),
@@ -162,8 +200,14 @@ fn a_failed_creation_leaves_nothing() {
             }
             Ok(())
         };
-        let error = replace_watched(&scratch.place(), b"new", Expected::Nothing, &mut fail)
-            .expect_err("the step fails");
+        let error = replace_watched(
+            &scratch.place(),
+            b"new",
+            Expected::Nothing,
+            &scratch.locks(),
+            &mut fail,
+        )
+        .expect_err("the step fails");
         assert!(
             error
                 .to_string()
@@ -189,10 +233,67 @@ fn a_change_right_before_the_rename_is_seen_even_if_only_the_content_differs() {
         }
         Ok(())
     };
-    let error = replace_watched(&scratch.place(), b"new", expected, &mut change);
+    let error = replace_watched(
+        &scratch.place(),
+        b"new",
+        expected,
+        &scratch.locks(),
+        &mut change,
+    );
     assert!(matches!(error, Err(FileError::Changed { .. })), "{error:?}");
     assert_eq!(fs::read(&file).expect("readable"), b"OLD");
     assert_eq!(scratch.names(), ["file"]);
+}
+
+/// C9: an editor saves when the check is over.
+#[test]
+fn what_an_editor_saves_between_check_and_rename_stays_and_is_a_change() {
+    type Save = fn(&Path) -> io::Result<()>;
+    let by_rename: Save = |file| {
+        fs::write(file.with_extension("new"), "theirs")?;
+        fs::rename(file.with_extension("new"), file)
+    };
+    let in_place: Save = |file| fs::write(file, "theirs");
+    for (moment, save) in [
+        (Step::Rename, by_rename),
+        (Step::Rename, in_place),
+        (Step::Verify, by_rename),
+    ] {
+        let scratch = Scratch::with_file();
+        let file = scratch.file();
+        let expected = as_it_is(&file);
+        let mut saves = |step| if step == moment { save(&file) } else { Ok(()) };
+        let error = replace_watched(
+            &scratch.place(),
+            b"new",
+            expected,
+            &scratch.locks(),
+            &mut saves,
+        );
+        assert!(matches!(error, Err(FileError::Changed { .. })), "{error:?}");
+        assert_eq!(fs::read(&file).expect("readable"), b"theirs");
+        assert_eq!(scratch.names(), ["file"]);
+    }
+}
+
+#[test]
+fn a_file_deleted_between_check_and_rename_stays_deleted() {
+    let scratch = Scratch::with_file();
+    let file = scratch.file();
+    let expected = as_it_is(&file);
+    let mut delete = |step| match step {
+        Step::Rename => fs::remove_file(&file),
+        _ => Ok(()),
+    };
+    let error = replace_watched(
+        &scratch.place(),
+        b"new",
+        expected,
+        &scratch.locks(),
+        &mut delete,
+    );
+    assert!(matches!(error, Err(FileError::Changed { .. })), "{error:?}");
+    assert_eq!(scratch.names(), Vec::<String>::new());
 }
 
 #[test]
@@ -204,7 +305,13 @@ fn a_file_deleted_before_the_rename_is_a_change_and_stays_deleted() {
         Step::Check => fs::remove_file(&file),
         _ => Ok(()),
     };
-    let error = replace_watched(&scratch.place(), b"new", expected, &mut delete);
+    let error = replace_watched(
+        &scratch.place(),
+        b"new",
+        expected,
+        &scratch.locks(),
+        &mut delete,
+    );
     assert!(matches!(error, Err(FileError::Changed { .. })), "{error:?}");
     assert_eq!(scratch.names(), Vec::<String>::new());
 }
@@ -218,7 +325,13 @@ fn a_file_that_appears_meanwhile_is_never_overwritten() {
             step if step == moment => fs::write(&file, "theirs"),
             _ => Ok(()),
         };
-        let error = replace_watched(&scratch.place(), b"new", Expected::Nothing, &mut appear);
+        let error = replace_watched(
+            &scratch.place(),
+            b"new",
+            Expected::Nothing,
+            &scratch.locks(),
+            &mut appear,
+        );
         assert!(
             matches!(error, Err(FileError::Appeared { .. })),
             "{error:?}"
@@ -237,7 +350,7 @@ fn a_link_stays_and_its_target_is_written() {
         panic!("the link leads to a file");
     };
     let place = Place::of(&real).expect("its directory exists");
-    replace(&place, b"new", as_it_is(&link)).expect("replaced");
+    replace(&place, b"new", as_it_is(&link), &scratch.locks()).expect("replaced");
     assert!(link.is_symlink());
     assert_eq!(fs::read(scratch.file()).expect("readable"), b"new");
 }
@@ -248,7 +361,7 @@ fn of_a_file_with_two_names_only_the_given_one_changes() {
     let other = scratch.root.join("other");
     fs::hard_link(scratch.file(), &other).expect("link");
     let expected = as_it_is(&scratch.file());
-    let written = replace(&scratch.place(), b"new", expected).expect("replaced");
+    let written = replace(&scratch.place(), b"new", expected, &scratch.locks()).expect("replaced");
     assert_eq!(written.other_links, 1);
     assert_eq!(fs::read(scratch.file()).expect("readable"), b"new");
     assert_eq!(fs::read(other).expect("readable"), b"old");

@@ -1,0 +1,291 @@
+//! What ignore files leave out of a walk: `.rgignore`, `.ignore`, `.gitignore`, `.git/info/exclude`, git's global one.
+//!
+//! The rules are those of the `ignore` crate, but the files are read here: a project may put a pipe, a device or a file
+//! without end where an ignore file is looked for, and the crate opens whatever is there. What is no regular file of a
+//! sensible size does not count, and [`Ignores::left_out`] says so.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use super::{excludes, names};
+use crate::config::{is_missing, read_regular};
+
+/// A longer ignore file does not count: its patterns take many times its size in memory, and long to compile.
+pub const LONGEST_FILE: u64 = 128 << 10;
+/// Of all ignore files of one walk together, for the same reason.
+const MOST_IN_ALL: u64 = 1 << 20;
+/// More files than these are not remembered as left out.
+const MOST_NAMED: usize = 100;
+
+/// What the ignore files say about an entry of a walk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Said {
+    Nothing,
+    Ignored,
+    /// A pattern with a `!` asks for it, hidden or not.
+    Wanted,
+}
+
+/// The ignore files of one walk, each read once.
+#[derive(Debug)]
+pub struct Ignores {
+    number: u64,
+    /// Where the walk starts, as its paths begin.
+    root: PathBuf,
+    /// The same without links: what the files above it are about.
+    real_root: PathBuf,
+    in_repository: bool,
+    /// Only then is each directory asked whether it is a repository of `jj`: every question costs time.
+    uses_jj: bool,
+    global: Gitignore,
+    above: Option<Arc<Rules>>,
+    below: RwLock<HashMap<PathBuf, Option<Arc<Rules>>>>,
+    left_out: Mutex<BTreeMap<PathBuf, String>>,
+    /// How many bytes were read.
+    length: AtomicU64,
+}
+
+/// The ignore files of one directory, and of those above it that have any.
+#[derive(Debug)]
+struct Rules {
+    parent: Option<Arc<Rules>>,
+    /// Above the root of the walk: paths are compared without links.
+    is_above: bool,
+    /// Git's rules of the directories above do not count in here.
+    is_repository: bool,
+    rgignore: Gitignore,
+    ignore: Gitignore,
+    gitignore: Gitignore,
+    exclude: Gitignore,
+}
+
+/// A directory of a walk, with its rules.
+struct Known {
+    number: u64,
+    directory: PathBuf,
+    rules: Option<Arc<Rules>>,
+}
+
+impl Known {
+    fn is_about(&self, number: u64, directory: &[u8]) -> bool {
+        self.number == number && self.directory.as_os_str().as_bytes() == directory
+    }
+}
+
+thread_local! {
+    /// Entries of one directory come one after the other, so that most of them need no lock.
+    static LAST: RefCell<Option<Known>> = const { RefCell::new(None) };
+}
+
+impl Ignores {
+    /// The ignore files for a walk over `root`. Those above it count in a repository only: a home directory may well
+    /// ignore everything.
+    pub fn new(root: &Path) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let is_below = |name: &str| root.ancestors().any(|above| above.join(name).exists());
+        let uses_jj = is_below(".jj");
+        let in_repository = uses_jj || is_below(".git");
+        let mut ignores = Self {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            root: root.to_owned(),
+            real_root: root.canonicalize().unwrap_or_else(|_| root.to_owned()),
+            in_repository,
+            uses_jj,
+            global: Gitignore::empty(),
+            above: None,
+            below: RwLock::default(),
+            left_out: Mutex::default(),
+            length: AtomicU64::new(0),
+        };
+        if let Some(global) = excludes::global() {
+            ignores.global = ignores.read(root, &global);
+        }
+        if in_repository {
+            let mut above: Vec<PathBuf> =
+                ignores.real_root.ancestors().map(Path::to_owned).collect();
+            above.reverse();
+            above.pop();
+            for directory in above {
+                ignores.above = ignores.rules(&directory, ignores.above.clone(), true);
+            }
+        }
+        ignores
+    }
+
+    /// What the files say about an entry below the root. Whether its directory is ignored is not asked again: a walk
+    /// does not enter such.
+    pub fn said(&self, path: &Path, is_dir: bool) -> Said {
+        // Every entry of a walk comes by here: as bytes, a path is taken apart much faster, and rules that are borrowed
+        // need no counting, which all threads would do at one place.
+        let bytes = path.as_os_str().as_bytes();
+        let directory = &bytes[..memchr::memrchr(b'/', bytes).unwrap_or(0)];
+        LAST.with_borrow_mut(|last| {
+            let known = match last {
+                Some(known) if known.is_about(self.number, directory) => known,
+                _ => {
+                    let directory = Path::new(OsStr::from_bytes(directory)).to_owned();
+                    last.insert(Known {
+                        number: self.number,
+                        rules: self.look_up(&directory),
+                        directory,
+                    })
+                }
+            };
+            self.judge(known.rules.as_deref(), path, is_dir)
+        })
+    }
+
+    fn judge(&self, rules: Option<&Rules>, path: &Path, is_dir: bool) -> Said {
+        let mut found = [const { Match::None }; 4];
+        let mut counts_for_git = true;
+        let mut next = rules;
+        let mut real: Option<PathBuf> = None;
+        while let Some(rules) = next {
+            let path: &Path = if rules.is_above && self.real_root != self.root {
+                real.get_or_insert_with(|| {
+                    let below = path.strip_prefix(&self.root).unwrap_or(path);
+                    self.real_root.join(below)
+                })
+            } else {
+                path
+            };
+            let kinds = [
+                (&rules.rgignore, true),
+                (&rules.ignore, true),
+                (&rules.gitignore, counts_for_git),
+                (&rules.exclude, counts_for_git),
+            ];
+            for (found, (matcher, counts)) in found.iter_mut().zip(kinds) {
+                if counts && found.is_none() && !matcher.is_empty() {
+                    *found = matcher.matched(path, is_dir).map(drop);
+                }
+            }
+            counts_for_git &= !rules.is_repository;
+            next = rules.parent.as_deref();
+        }
+        let [rgignore, ignore, gitignore, exclude] = found;
+        let said = rgignore.or(ignore).or(gitignore).or(exclude);
+        let said = match said {
+            Match::None if !self.global.is_empty() => self.global.matched(path, is_dir).map(drop),
+            said => said,
+        };
+        match said {
+            Match::None => Said::Nothing,
+            Match::Ignore(()) => Said::Ignored,
+            Match::Whitelist(()) => Said::Wanted,
+        }
+    }
+
+    /// The files that did not count, in one line for whoever wonders about what was found.
+    pub fn left_out(&self) -> Option<String> {
+        let left_out = self.left_out.lock().unwrap_or_else(PoisonError::into_inner);
+        let (path, problem) = left_out.first_key_value()?;
+        let first = format!("`{}`: {problem}", names::show(path));
+        Some(match left_out.len() {
+            1 => format!("an ignore file does not count: {first}"),
+            count => format!("{count} ignore files do not count, for example {first}"),
+        })
+    }
+
+    /// The rules for the entries of a directory.
+    fn look_up(&self, directory: &Path) -> Option<Arc<Rules>> {
+        let known = self.below.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(rules) = known.get(directory) {
+            return rules.clone();
+        }
+        drop(known);
+        let parent = match directory.parent() {
+            Some(parent) if directory != self.root && parent.starts_with(&self.root) => {
+                self.look_up(parent)
+            }
+            _ => self.above.clone(),
+        };
+        let rules = self.rules(directory, parent, false);
+        let mut known = self.below.write().unwrap_or_else(PoisonError::into_inner);
+        known.insert(directory.to_owned(), rules.clone());
+        rules
+    }
+
+    /// The rules of a directory; those of its parent if it adds none.
+    fn rules(
+        &self,
+        directory: &Path,
+        parent: Option<Arc<Rules>>,
+        is_above: bool,
+    ) -> Option<Arc<Rules>> {
+        let git = directory.join(".git");
+        let git_data = git.metadata().ok();
+        let is_repository = self.in_repository && (git_data.is_some() || self.is_jj(directory));
+        let exclude = git_data.and_then(|data| excludes::of_repository(&git, &data));
+        let rules = Rules {
+            is_above,
+            is_repository,
+            rgignore: self.read(directory, &directory.join(".rgignore")),
+            ignore: self.read(directory, &directory.join(".ignore")),
+            gitignore: self.read(directory, &directory.join(".gitignore")),
+            exclude: exclude.map_or_else(Gitignore::empty, |file| self.read(directory, &file)),
+            parent: parent.clone(),
+        };
+        let matchers = [
+            &rules.rgignore,
+            &rules.ignore,
+            &rules.gitignore,
+            &rules.exclude,
+        ];
+        if !is_repository && matchers.iter().all(|matcher| matcher.is_empty()) {
+            return parent;
+        }
+        Some(Arc::new(rules))
+    }
+
+    fn is_jj(&self, directory: &Path) -> bool {
+        self.uses_jj && directory.join(".jj").exists()
+    }
+
+    /// The patterns of a file, which are about what is below `directory`.
+    fn read(&self, directory: &Path, file: &Path) -> Gitignore {
+        let bytes = match read_regular(file, LONGEST_FILE) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                if !is_missing(&error) {
+                    self.leave_out(file, &error.to_string());
+                }
+                return Gitignore::empty();
+            }
+        };
+        let before = self.length.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        if before.saturating_add(bytes.len() as u64) > MOST_IN_ALL {
+            let problem = format!("with the others it is longer than {MOST_IN_ALL} bytes");
+            self.leave_out(file, &problem);
+            return Gitignore::empty();
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        let mut builder = GitignoreBuilder::new(directory);
+        for line in text.trim_start_matches('\u{feff}').lines() {
+            // As git does: a pattern that is none costs only itself.
+            let _ = builder.add_line(None, line);
+        }
+        builder.build().unwrap_or_else(|error| {
+            self.leave_out(file, &error.to_string());
+            Gitignore::empty()
+        })
+    }
+
+    fn leave_out(&self, file: &Path, problem: &str) {
+        let mut left_out = self.left_out.lock().unwrap_or_else(PoisonError::into_inner);
+        if left_out.len() < MOST_NAMED {
+            left_out.insert(file.to_owned(), names::escape(problem));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
