@@ -17,7 +17,7 @@ use crate::config::dirs::create_private_dir;
 use crate::config::settings::Price;
 use crate::executor::{self, Asking, Context};
 use crate::git::{self, Git};
-use crate::headless;
+use crate::headless::{self, signals::Signals};
 use crate::hooks::occasion::Source;
 use crate::permissions::Store;
 use crate::process::Programs;
@@ -39,6 +39,9 @@ pub fn headless(args: &Args) -> Result<u8, UsageError> {
     let prompt = prompt::read(args)?;
     let runtime = engine()?;
     let code = runtime.block_on(async {
+        // Before anything is started that a signal must not leave behind.
+        let mut signals = Signals::listen()
+            .map_err(|error| UsageError::new(format!("signals cannot be listened to: {error}")))?;
         let place = Place::find(args, Audience::Nobody)?;
         let run = headless::Run {
             format: args.output_format,
@@ -46,10 +49,12 @@ pub fn headless(args: &Args) -> Result<u8, UsageError> {
             cwd: place.workspace.clone(),
             mode: place.mode(args),
         };
-        let agent = agent::spawn(setup(args, place, Asking::Nobody, Source::Startup).await?);
-        let exit = headless::run(agent, run).await;
-        exit.map(headless::Exit::code)
-            .map_err(|error| UsageError::new(format!("signals cannot be listened to: {error}")))
+        let setup = tokio::select! {
+            setup = setup(args, place, Asking::Nobody, Source::Startup) => setup?,
+            signal = signals.next() => return Ok(signal.exit_code()),
+        };
+        let exit = headless::run(agent::spawn(setup), run, signals).await;
+        Ok(exit.code())
     });
     // A tool that does not listen must not keep the program alive.
     runtime.shutdown_background();

@@ -57,8 +57,7 @@ impl Exit {
 }
 
 /// Sends the prompt, prints what comes, and waits until nothing runs any more.
-pub async fn run(mut agent: AgentHandle, run: Run) -> io::Result<Exit> {
-    let mut signals = Signals::listen()?;
+pub async fn run(mut agent: AgentHandle, run: Run, mut signals: Signals) -> Exit {
     let mut printer = Printer::new(run);
     printer.submit(&agent);
     let mut patience = Patience::default();
@@ -83,13 +82,13 @@ pub async fn run(mut agent: AgentHandle, run: Run) -> io::Result<Exit> {
     let written = tokio::select! {
         written = printer.output.finish() => written,
         // A reader that does not read must not keep the program from ending.
-        signal = signals.next() => return Ok(end(agent, Exit::Ended(signal)).await),
+        signal = signals.next() => return end(agent, Exit::Ended(signal)).await,
     };
     let exit = end(agent, exit).await;
-    Ok(match written {
+    match written {
         Err(error) if matches!(exit, Exit::Done | Exit::Deserted) => write_failed(&error),
         Ok(()) | Err(_) => exit,
-    })
+    }
 }
 
 /// What there is to do next.
@@ -155,10 +154,12 @@ impl Patience {
                 self.interrupts += 1;
                 (self.interrupts > 2).then_some(Exit::Interrupted)
             }
-            Signal::Terminate | Signal::HangUp | Signal::Quit if self.end.is_some() => {
+            Signal::Terminate | Signal::HangUp | Signal::Quit | Signal::Other(_)
+                if self.end.is_some() =>
+            {
                 Some(Exit::Ended(signal))
             }
-            Signal::Terminate | Signal::HangUp | Signal::Quit => {
+            Signal::Terminate | Signal::HangUp | Signal::Quit | Signal::Other(_) => {
                 let _ = agent.commands.send(Command::Interrupt);
                 self.end = Some((signal, Instant::now() + LAST_GRACE));
                 None

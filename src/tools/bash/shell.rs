@@ -17,8 +17,8 @@ use super::capture::Capture;
 use super::group::Group;
 use super::groups::Groups;
 use super::held::Held;
-use super::stragglers;
 use crate::process::sandbox::Tried;
+use crate::process::stragglers;
 use crate::tools::{Environment, Progress, ToolCx};
 
 /// How long a command has to end by itself once it was told to.
