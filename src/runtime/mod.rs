@@ -11,6 +11,7 @@ mod effects;
 mod encoder;
 mod end;
 mod files;
+mod guard;
 mod input;
 mod jobs;
 mod keep;
@@ -52,6 +53,7 @@ use crate::protocol::{AgentEvent, Block, Command};
 use crate::ui::Caches;
 
 pub use self::agent::{Launcher, Obstacle, Order, Refusal};
+pub use self::guard::watch_if_asked;
 pub use self::terminal::{NoTerminal, check as check_terminal};
 
 /// All that the screen needs.
@@ -126,6 +128,7 @@ pub async fn run(launch: Launch) -> Result<Exit, Refusal> {
     let ran = AssertUnwindSafe(async {
         // Nothing that may wait comes before the first frame.
         shell.draw().await;
+        guard::start();
         shell.agent.start();
         for problem in problems {
             shell.tell(Msg::Agent(AgentEvent::Notice(problem))).await;
@@ -142,6 +145,7 @@ pub async fn run(launch: Launch) -> Result<Exit, Refusal> {
     });
     let exit = ran.catch_unwind().await.unwrap_or(Exit::Panicked);
     shell.end(&exit).await;
+    guard::end();
     Ok(exit)
 }
 

@@ -10,7 +10,7 @@ use std::panic::PanicHookInfo;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::terminal;
+use super::{guard, terminal};
 use crate::config::dirs::create_private_dir;
 use crate::headless::say;
 
@@ -19,6 +19,7 @@ static SESSION: Mutex<Option<String>> = Mutex::new(None);
 
 pub fn session_is(id: &str) {
     *SESSION.lock().unwrap_or_else(PoisonError::into_inner) = Some(id.to_owned());
+    guard::session_is(id);
 }
 
 /// This thread is the screen's own from now on; what it panics about is written to the log.
@@ -35,14 +36,29 @@ pub fn guard(log: PathBuf) {
     }));
 }
 
-/// For tests of the above: `AGENT_TUI_PANIC` makes the first key panic, in the screen's own thread or in a task.
+/// For tests of the above and of the guard: `AGENT_TUI_PANIC` makes the first key panic, in the screen's own thread or in
+/// a task, or end the program in a way that no hook hears of.
 pub fn rehearse() {
     if cfg!(debug_assertions) {
         match std::env::var("AGENT_TUI_PANIC").as_deref() {
             Ok("ui") => panic!("a rehearsal"),
             Ok("task") => drop(tokio::spawn(async { panic!("a rehearsal") })),
+            Ok("memory") => drop(Vec::<u8>::with_capacity(isize::MAX.unsigned_abs())),
+            Ok("twice") => {
+                let _second = PanicsAgain;
+                panic!("a rehearsal");
+            }
             Ok(_) | Err(_) => {}
         }
+    }
+}
+
+/// Makes one panic two, which ends the program at once.
+struct PanicsAgain;
+
+impl Drop for PanicsAgain {
+    fn drop(&mut self) {
+        panic!("a second rehearsal");
     }
 }
 
