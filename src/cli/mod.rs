@@ -65,7 +65,8 @@ pub fn main() -> ExitCode {
     let ran = std::panic::catch_unwind(AssertUnwindSafe(|| run(&args)));
     running::kill_all();
     let Ok(ran) = ran else {
-        say("error: internal error; --debug writes down what happened");
+        say("error: internal error");
+        say(&debug::panic_note());
         return ExitCode::FAILURE;
     };
     match ran {

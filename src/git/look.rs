@@ -11,14 +11,14 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
-use tokio::process::Command;
+use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use super::environment::{harmless, misleads};
 use super::keys::is_harmless;
 use super::{Look, Repository};
 use crate::process::Programs;
-use crate::process::running::Leader;
+use crate::process::running::{self, Leader};
 
 /// A file that never ends, or that nobody writes to, must not hold the program up.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -284,8 +284,7 @@ async fn submodule(
 
 /// The submodules among the entries of an index, which may be many.
 async fn links(mut list: Command) -> io::Result<Vec<OsString>> {
-    let mut child = list.spawn()?;
-    let leader = Leader::of(&child);
+    let (mut child, leader) = start(&mut list)?;
     let stdout = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
     let mut entries = BufReader::with_capacity(1 << 16, stdout);
     let (mut links, mut entry) = (Vec::new(), Vec::new());
@@ -306,6 +305,13 @@ async fn links(mut list: Command) -> io::Result<Vec<OsString>> {
     Ok(links)
 }
 
+fn start(command: &mut Command) -> io::Result<(Child, Leader)> {
+    let _starting = running::starting();
+    let child = command.spawn()?;
+    let leader = Leader::of(&child);
+    Ok((child, leader))
+}
+
 pub struct Output {
     pub status: ExitStatus,
     pub stdout: Vec<u8>,
@@ -314,8 +320,7 @@ pub struct Output {
 
 /// Runs a command to its end. One that prints more than anyone reads is an error.
 pub async fn output(mut command: Command) -> io::Result<Output> {
-    let mut child = command.spawn()?;
-    let leader = Leader::of(&child);
+    let (mut child, leader) = start(&mut command)?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let (stdout, stderr) = tokio::join!(bounded(stdout), bounded(stderr));
     let output = Output {

@@ -1,7 +1,7 @@
 //! `-p`: the same agent without a screen. Reads the same events, and prints them as text, json or stream-json.
 
 mod lines;
-mod output;
+pub mod output;
 pub mod signals;
 
 use std::borrow::Cow;
@@ -57,8 +57,8 @@ impl Exit {
 }
 
 /// Sends the prompt, prints what comes, and waits until nothing runs any more.
-pub async fn run(mut agent: AgentHandle, run: Run, mut signals: Signals) -> Exit {
-    let mut printer = Printer::new(run);
+pub async fn run(mut agent: AgentHandle, run: Run, output: Output, mut signals: Signals) -> Exit {
+    let mut printer = Printer::new(run, output);
     printer.submit(&agent);
     let mut patience = Patience::default();
     let exit = loop {
@@ -187,11 +187,11 @@ struct Printer {
 }
 
 impl Printer {
-    fn new(run: Run) -> Self {
+    fn new(run: Run, output: Output) -> Self {
         Self {
             run,
             session: String::new(),
-            output: Output::start(),
+            output,
         }
     }
 
@@ -273,7 +273,7 @@ fn write_failed(error: &io::Error) -> Exit {
 
 fn internal_error() -> Exit {
     say("error: internal error; the conversation so far is in the session's log");
-    say("hint: go on with --continue; --debug writes down what happened");
+    say("hint: go on with --continue; `logs/panic.log` in the data directory may say more");
     Exit::Failed
 }
 

@@ -3,6 +3,7 @@
 pub mod programs;
 pub mod running;
 pub mod sandbox;
+pub mod scarce;
 pub mod stragglers;
 
 pub use programs::Programs;

@@ -18,6 +18,13 @@ struct Groups {
     over: bool,
 }
 
+/// Held while a process of the program's own group is being started. The program cannot be stopped while it waits for
+/// one that it has just forked and that is stopped together with it.
+pub fn starting() -> MutexGuard<'static, ()> {
+    static STARTING: Mutex<()> = Mutex::new(());
+    STARTING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Takes note of a group that has been started.
 pub fn add(leader: Pid) {
     let mut groups = lock();

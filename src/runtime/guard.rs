@@ -21,7 +21,7 @@ use rustix::termios::{
 };
 
 use super::terminal;
-use crate::process::stragglers;
+use crate::process::{running, stragglers};
 
 /// What the guard is called; no longer than the kernel keeps. Not like the program: who kills that by its name must not
 /// kill what repairs it.
@@ -87,7 +87,10 @@ pub fn session_is(id: &str) {
 pub fn start() {
     let builder = std::thread::Builder::new().name("guard".into());
     let _ = builder.spawn(|| {
-        let Ok((mut pipe, mut child)) = spawn() else {
+        let starting = running::starting();
+        let spawned = spawn();
+        drop(starting);
+        let Ok((mut pipe, mut child)) = spawned else {
             return;
         };
         let mut guard = lock();

@@ -1,17 +1,12 @@
 //! What becomes of a panic: one of the screen's own thread gives the terminal back and says what happened; one of another
 //! thread is only logged, and the program goes on.
 
-use std::backtrace::Backtrace;
 use std::fmt::Write as _;
-use std::fs::OpenOptions;
-use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt;
 use std::panic::PanicHookInfo;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::{guard, terminal};
-use crate::config::dirs::create_private_dir;
 use crate::headless::say;
 
 /// The session to go on with.
@@ -22,7 +17,7 @@ pub fn session_is(id: &str) {
     guard::session_is(id);
 }
 
-/// This thread is the screen's own from now on; what it panics about is written to the log.
+/// This thread is the screen's own from now on; the hook that is set already writes what it panics about to the log.
 pub fn guard(log: PathBuf) {
     let screen = std::thread::current().id();
     let others = std::panic::take_hook();
@@ -82,17 +77,8 @@ fn report(info: &PanicHookInfo, log: &Path) -> String {
             "\nhint: the conversation is saved; go on with `agent-tui --resume {id}`"
         );
     }
-    let trace = Backtrace::force_capture();
-    if write_down(log, &format!("{report}\n{trace}\n")).is_ok() {
+    if log.exists() {
         let _ = write!(report, "\nnote: details are in `{}`", log.display());
     }
     report
-}
-
-fn write_down(log: &Path, text: &str) -> io::Result<()> {
-    let folder = log.parent().ok_or(io::ErrorKind::NotFound)?;
-    create_private_dir(folder)?;
-    let mut options = OpenOptions::new();
-    let mut file = options.append(true).create(true).mode(0o600).open(log)?;
-    file.write_all(crate::config::hidden(text.to_owned()).as_bytes())
 }

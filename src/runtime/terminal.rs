@@ -15,12 +15,13 @@ use rustix::termios::{
 };
 
 use super::guard::{self, Holding};
+use crate::process::running;
 
 /// The title is kept, then: the other screen, pastes in brackets, focus, the mouse with its drags, keys told apart.
 pub const SCREEN_ON: &str =
     "\x1b[22;0t\x1b[?1049h\x1b[?2004h\x1b[?1004h\x1b[?1000h\x1b[?1002h\x1b[?1006h\x1b[>1u";
 /// The same backwards, after a frame that may have been cut off.
-pub const SCREEN_OFF: &str = "\x1b[?2026l\x1b[0m\x1b[<u\x1b[?1006l\x1b[?1002l\x1b[?1000l\x1b[?1004l\x1b[?2004l\x1b[?25h\x1b[?1049l\x1b[23;0t";
+pub const SCREEN_OFF: &str = "\x1b[?2026l\x1b[?7h\x1b[0m\x1b[<u\x1b[?1006l\x1b[?1002l\x1b[?1000l\x1b[?1004l\x1b[?2004l\x1b[?25h\x1b[?1049l\x1b[23;0t";
 /// Asks for the colour of the ground.
 const ASK_GROUND: &str = "\x1b]11;?\x1b\\";
 
@@ -136,6 +137,27 @@ pub fn holds_normal_screen(normal: bool) {
     }
 }
 
+/// The terminal that a run without a screen prints to, as it was found. Commands may change it behind our back.
+pub struct Found(Option<Termios>);
+
+impl Found {
+    pub fn now() -> Self {
+        Self(tcgetattr(io::stdout()).ok().filter(has_lines))
+    }
+
+    /// Makes a terminal usable again that was, and is not any more. One that belongs to another program by now is left
+    /// alone.
+    pub fn restore(&self) {
+        let ours = tcgetpgrp(io::stdout()).is_ok_and(|group| group == rustix::process::getpgrp());
+        if let Some(found) = &self.0
+            && ours
+            && tcgetattr(io::stdout()).is_ok_and(|now| !has_lines(&now))
+        {
+            let _ = tcsetattr(io::stdout(), OptionalActions::Now, found);
+        }
+    }
+}
+
 fn restore(before: &Termios) {
     // Not after what is still to be written: a terminal that does not read would keep us here.
     let _ = tcsetattr(io::stdin(), OptionalActions::Now, before);
@@ -191,6 +213,7 @@ pub fn has_shell() -> bool {
 
 /// Stops the program and whatever it was started together with, as the shell expects it. Returns when it goes on.
 pub fn stop() {
+    let _nobody_starts = running::starting();
     let _ = rustix::process::kill_current_process_group(Signal::STOP);
 }
 

@@ -91,12 +91,13 @@ impl Group {
         if self.is_alive() {
             self.signal(Signal::KILL);
         }
-        self.leader.take().map(running::remove);
         match self.mark.take() {
             Some(mark) if *self.signalled.get_mut() => stragglers::kill_busy(&mark),
             Some(mark) => stragglers::kill(&mark),
             None => {}
         }
+        // Not before: if the program ends meanwhile, it does what is not done yet.
+        self.leader.take().map(running::remove);
     }
 }
 

@@ -13,6 +13,7 @@ use std::time::{Duration, SystemTime};
 
 use globset::GlobSet;
 use ignore::{DirEntry, WalkBuilder};
+use tokio::task::JoinError;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -20,6 +21,7 @@ pub mod first;
 pub mod names;
 
 use crate::permissions::Places;
+use crate::process::scarce;
 use crate::tools::ToolError;
 use crate::tools::files::{FileError, path};
 use crate::tools::off_limits::OffLimits;
@@ -28,6 +30,9 @@ use crate::tools::off_limits::OffLimits;
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 /// How long its threads may take to see that. One that waits for a pipe or a dead mount never does.
 const GRACE: Duration = Duration::from_secs(5);
+
+/// With a limit on threads and processes from here on nobody comes near it.
+const MANY_THREADS: u64 = 4096;
 
 /// Longer patterns are not compiled: they cost more memory than any search needs.
 const LONGEST_PATTERN: usize = 10_000;
@@ -76,7 +81,7 @@ pub async fn run<T: Send + 'static>(
             biased;
             () = cancel.cancelled() => return Err(ToolError::cancelled()),
             ended = &mut running => {
-                return ended.map_err(|error| ToolError::new(format!("the search broke off: {error}")));
+                return ended.map_err(broke_off);
             }
             () = &mut timer => {
                 if guard.0.is_set() {
@@ -88,6 +93,21 @@ pub async fn run<T: Send + 'static>(
                 timer.as_mut().reset(Instant::now() + GRACE);
             }
         }
+    }
+}
+
+fn broke_off(error: JoinError) -> ToolError {
+    match error.try_into_panic() {
+        Ok(panic) if scarce::is_cause(&*panic) => {
+            let hint = scarce::HINT;
+            ToolError::new(format!(
+                "the search could not start a thread: no more are to be had; {hint}"
+            ))
+        }
+        // Whoever runs the call says that it was a bug.
+        Ok(panic) => std::panic::resume_unwind(panic),
+        // The runtime is shutting down.
+        Err(_) => ToolError::cancelled(),
     }
 }
 
@@ -122,6 +142,7 @@ pub fn walker(root: &Path, hidden: &Hidden, off_limits: &OffLimits) -> WalkBuild
         .require_git(in_repository)
         .parents(in_repository)
         .current_dir(root)
+        .threads(threads())
         .add_custom_ignore_filename(".rgignore");
     let names = match hidden {
         Hidden::Named(names) => Some(names.clone()),
@@ -136,6 +157,13 @@ pub fn walker(root: &Path, hidden: &Hidden, off_limits: &OffLimits) -> WalkBuild
         });
     }
     builder
+}
+
+/// How many threads a walk may start; 0 leaves it to the walker. If it got only some of those that it wants it would wait
+/// for the others for ever, so where they are scarce it gets one.
+fn threads() -> usize {
+    let scarce = rustix::process::getrlimit(rustix::process::Resource::Nproc);
+    usize::from(scarce.current.is_some_and(|limit| limit < MANY_THREADS))
 }
 
 fn is_admitted(entry: &DirEntry, names: &GlobSet) -> bool {

@@ -15,7 +15,7 @@ const PROMPT: &str = "❯";
 const GUARD: &str = "terminal-guard";
 
 /// Asserts what holds whatever has ended the program.
-fn assert_clean(tui: &Pty, end: &End) {
+pub fn assert_clean(tui: &Pty, end: &End) {
     let shown = end.screen.contents();
     let written = String::from_utf8_lossy(&end.bytes);
     assert!(!written.contains("panicked at"), "{shown}");
@@ -56,7 +56,7 @@ fn assert_nothing_left(program: &Program) {
 }
 
 /// The guard of a program that runs.
-fn guard_of(program: Pid) -> Option<Pid> {
+pub fn guard_of(program: Pid) -> Option<Pid> {
     let parent = format!(" {} ", program.as_raw_nonzero());
     processes().into_iter().find_map(|process| {
         let stat = std::fs::read_to_string(process.join("stat")).ok()?;
@@ -254,6 +254,35 @@ fn x3_a_terminal_that_an_editor_left_raw_is_restored_in_the_end() {
     let end = end.send("\x03\x03").exit();
     assert_eq!(end.code, 0);
     assert_clean(&tui, &end);
+}
+
+#[test]
+fn x3_a_terminal_that_a_command_left_raw_is_restored_in_the_end() {
+    for how in ["", "-p"] {
+        let program = Program::new();
+        let command = "stty -F $(cat terminal) raw -echo";
+        let model = script(
+            &program,
+            &format!(
+                "[[turn]]\nstep = [{{ call = \"Bash\", input = {{ command = \"{command}\" }} }}]\n[[turn]]\ntext = \"It is raw.\"\n"
+            ),
+        );
+        let shell = format!(
+            "tty > terminal; exec \"$0\" {how} go --provider {model} --permission-mode bypassPermissions"
+        );
+        let binary = env!("CARGO_BIN_EXE_agent-tui");
+        let mut tui = Pty::run(program, &["sh", "-c", &shell, binary], &[], 80, 24);
+        tui.wait_for("It is raw.");
+        let code = if how.is_empty() {
+            tui.signal(Signal::TERM);
+            143
+        } else {
+            0
+        };
+        let end = tui.exit();
+        assert_eq!(end.code, code);
+        assert_clean(&tui, &end);
+    }
 }
 
 #[test]

@@ -322,7 +322,8 @@ impl Drop for Pty {
 }
 
 impl End {
-    /// The private modes that were turned on and never off again; 25, the cursor, the other way round.
+    /// The private modes that were turned on and never off again; 7, the wrapping of lines, and 25, the cursor, the other
+    /// way round.
     pub fn modes_left(&self) -> BTreeSet<u16> {
         let text = String::from_utf8_lossy(&self.bytes);
         let mut left = BTreeSet::new();
@@ -332,8 +333,8 @@ impl End {
                 continue;
             };
             match piece.as_bytes().get(digits.len()) {
-                Some(b'h') if mode != 25 => left.insert(mode),
-                Some(b'l') if mode == 25 => left.insert(mode),
+                Some(b'h') if !matches!(mode, 7 | 25) => left.insert(mode),
+                Some(b'l') if matches!(mode, 7 | 25) => left.insert(mode),
                 Some(b'h' | b'l') => left.remove(&mode),
                 _ => false,
             };
