@@ -77,8 +77,14 @@ impl Group {
     /// Forgets a group that is gone: its number may come to mean somebody else's processes.
     pub fn disarm(&mut self) {
         // Not by replacing it: dropping the old value would kill.
-        self.leader.take().map(running::remove);
+        self.forget_leader();
         self.mark = None;
+    }
+
+    fn forget_leader(&mut self) {
+        if let Some(leader) = self.leader.take() {
+            running::remove(leader);
+        }
     }
 
     /// Kills what is left, wherever it has gone.
@@ -97,7 +103,7 @@ impl Group {
             None => {}
         }
         // Not before: if the program ends meanwhile, it does what is not done yet.
-        self.leader.take().map(running::remove);
+        self.forget_leader();
     }
 }
 

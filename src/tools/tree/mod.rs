@@ -104,8 +104,10 @@ fn broke_off(error: JoinError) -> ToolError {
                 "the search could not start a thread: no more are to be had; {hint}"
             ))
         }
-        // Whoever runs the call says that it was a bug.
-        Ok(panic) => std::panic::resume_unwind(panic),
+        // What it says is of no use to the model, and stands in the log.
+        Ok(_) => {
+            ToolError::new("the search broke off; this is a bug in agent-tui, not in the call")
+        }
         // The runtime is shutting down.
         Err(_) => ToolError::cancelled(),
     }

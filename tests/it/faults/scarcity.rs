@@ -82,10 +82,8 @@ fn b7_calls_that_get_no_process_tell_the_model_why_and_the_program_goes_on() {
         r#"{ call = "Glob", input = { pattern = "*.txt" } }"#,
         r#"{ call = "Read", input = { file_path = "file.txt" } }"#,
     ];
-    let turns: String = calls
-        .iter()
-        .map(|call| format!("[[turn]]\nstep = [{call}]\n"))
-        .collect();
+    let turns = calls.map(|call| format!("[[turn]]\nstep = [{call}]\n"));
+    let turns = turns.concat();
     let model = script(
         &program,
         &format!("{turns}[[turn]]\ntext = \"All done.\"\n"),
