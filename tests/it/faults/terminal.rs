@@ -172,13 +172,17 @@ fn assert_repaired(tui: &Pty, end: &End) {
 
 #[test]
 fn an_editor_keeps_the_terminal_when_the_program_behind_it_is_killed() {
-    let environment = [("VISUAL", "printf editing; read line; printf edited; :")];
-    let program = Program::new();
-    let mut tui = Pty::spawn_with(program, BUILTIN, &environment, 80, 24);
+    let editor = "printf editing; read line; printf edited; echo > done; :";
+    // A shell around it: the end of whoever leads a session takes the terminal from all others.
+    let shell = "bash -c 'echo $$ > pid; exec \"$0\" --provider builtin' \"$0\"; until [ -e done ]; do sleep 0.05; done";
+    let binary = env!("CARGO_BIN_EXE_agent-tui");
+    let command = ["bash", "-c", shell, binary];
+    let mut tui = Pty::run(Program::new(), &command, &[("VISUAL", editor)], 80, 24);
     tui.wait_for(PROMPT);
-    wait_for_some(|| guard_of(tui.pid()));
+    let pid = wait_for_some(|| Pid::from_raw(tui.program().read("pid").trim().parse().ok()?));
+    wait_for_some(|| guard_of(pid));
     tui.send("\x07").wait_for("editing");
-    tui.signal(Signal::KILL);
+    rustix::process::kill_process(pid, Signal::KILL).expect("it runs");
     let end = tui.send("\n").wait_for("edited").exit();
     end.assert_terminal_restored();
     assert!(!end.screen.contents().contains("agent-tui was ended"));
