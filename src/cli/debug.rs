@@ -1,17 +1,48 @@
 //! `--debug`, and what becomes of panics.
 
+use std::backtrace::Backtrace;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 use std::sync::Mutex;
 
 use super::UsageError;
 use crate::config::Dirs;
 use crate::config::dirs::create_private_dir;
 
-/// A panic in a task is a bug that becomes an error result; it belongs into the log, not on the screen.
+/// More of it helps nobody.
+const LONGEST_PANIC_LOG: u64 = 1 << 20;
+
+/// A panic in a task is a bug that becomes an error result; it belongs into the logs, not on the screen.
 pub fn quiet_panics() {
-    std::panic::set_hook(Box::new(|info| tracing::error!("panic: {info}")));
+    std::panic::set_hook(Box::new(|info| {
+        tracing::error!("panic: {info}");
+        let trace = Backtrace::force_capture();
+        // Whoever tells the person of the panic looks whether there is a log.
+        let _ = write_down(&Dirs::find().panic_log(), &format!("{info}\n{trace}\n"));
+    }));
+}
+
+fn write_down(log: &Path, text: &str) -> io::Result<()> {
+    let folder = log.parent().ok_or(io::ErrorKind::NotFound)?;
+    create_private_dir(folder)?;
+    let mut options = OpenOptions::new();
+    let mut file = options.append(true).create(true).mode(0o600).open(log)?;
+    if file.metadata()?.len() > LONGEST_PANIC_LOG {
+        file.set_len(0)?;
+    }
+    file.write_all(crate::config::hidden(text.to_owned()).as_bytes())
+}
+
+/// Where the details of a panic are, if they could be written.
+pub fn panic_note() -> String {
+    let log = Dirs::find().panic_log();
+    if log.exists() {
+        format!("note: details are in `{}`", log.display())
+    } else {
+        "note: --debug writes down what happened".to_owned()
+    }
 }
 
 /// Sends what the program says about itself to a file in the data directory.

@@ -1,9 +1,12 @@
 //! From arguments to a running agent.
 
+use std::io;
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use rustix::io::Errno;
 use tokio::runtime::{Builder, Runtime};
 
 use super::args::Args;
@@ -18,41 +21,54 @@ use crate::config::settings::Price;
 use crate::executor::{self, Asking, Context};
 use crate::git::{self, Git};
 use crate::headless;
+use crate::headless::output::Output;
+use crate::headless::signals::Signals;
 use crate::hooks::occasion::Source;
 use crate::permissions::Store;
-use crate::process::Programs;
+use crate::process::{Programs, scarce};
 use crate::protocol;
 use crate::provider::builtin::Builtin;
 use crate::provider::choose::{self, Choice, Wanted, Wish};
 use crate::provider::models::context_window;
 use crate::provider::retry;
+use crate::runtime::FoundTerminal;
 use crate::session::Record;
 use crate::tools::bash::groups::Groups;
 use crate::tools::files::{Checkpoints, Ledger, Locks};
 use crate::tools::{DescribeCx, Environment, Variables};
 
+/// Longer than anybody works without a pause.
+const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long an answer may be, unless the settings say otherwise.
 const MAX_OUTPUT_TOKENS: u32 = 32_000;
 
 /// `agent-tui -p`.
 pub fn headless(args: &Args) -> Result<u8, UsageError> {
+    let terminal = FoundTerminal::now();
     let place = Place::find(args, Audience::Nobody)?;
     let prompt = prompt::read(args, &place.settings)?;
     let runtime = engine()?;
     let code = runtime.block_on(async {
+        // Before anything is started that a signal must not leave behind.
+        let mut signals = Signals::listen()
+            .map_err(|error| UsageError::new(format!("signals cannot be listened to: {error}")))?;
         let run = headless::Run {
             format: args.output_format,
             prompt,
             cwd: place.workspace.clone(),
             mode: place.mode(args),
         };
-        let agent = agent::spawn(setup(args, place, Asking::Nobody, Source::Startup).await?);
-        let exit = headless::run(agent, run).await;
-        exit.map(headless::Exit::code)
-            .map_err(|error| UsageError::new(format!("signals cannot be listened to: {error}")))
+        let setup = tokio::select! {
+            setup = setup(args, place, Asking::Nobody, Source::Startup) => setup?,
+            signal = signals.next() => return Ok(signal.exit_code()),
+        };
+        let output = Output::start().map_err(no_threads)?;
+        let exit = headless::run(agent::spawn(setup), run, output, signals).await;
+        Ok(exit.code())
     });
     // A tool that does not listen must not keep the program alive.
     runtime.shutdown_background();
+    terminal.restore();
     code
 }
 
@@ -68,8 +84,21 @@ pub(super) fn this_thread() -> Result<Runtime, UsageError> {
 }
 
 fn started(builder: &mut Builder) -> Result<Runtime, UsageError> {
-    let built = builder.enable_all().build();
-    built.map_err(|error| UsageError::new(format!("the program cannot start its threads: {error}")))
+    // A runtime that has lost its last thread for what waits, and gets no other, panics; so one is kept.
+    builder.enable_all().thread_keep_alive(KEPT);
+    let built = std::panic::catch_unwind(AssertUnwindSafe(|| {
+        let runtime = builder.build()?;
+        drop(runtime.spawn_blocking(|| ()));
+        Ok(runtime)
+    }));
+    let built = built.unwrap_or_else(|_| Err(Errno::AGAIN.into()));
+    built.map_err(no_threads)
+}
+
+/// Why the program cannot run here.
+pub(super) fn no_threads(error: io::Error) -> UsageError {
+    let error = scarce::explained(error);
+    UsageError::new(format!("the program cannot start its threads: {error}"))
 }
 
 /// Everything that a conversation needs; `asking` says whether a person is there, `fresh` why a session begins that is

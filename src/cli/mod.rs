@@ -23,6 +23,7 @@ use clap::{CommandFactory, Parser};
 
 use self::args::{Args, Subcommand};
 use crate::headless::{say, without_controls};
+use crate::process::running;
 
 /// What went wrong before anything ran, with what to do about it.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +48,9 @@ impl UsageError {
 }
 
 pub fn main() -> ExitCode {
+    if let Some(code) = crate::runtime::watch_if_asked() {
+        return code;
+    }
     keep_memory_private();
     debug::quiet_panics();
     let args = match Args::try_parse() {
@@ -59,8 +63,10 @@ pub fn main() -> ExitCode {
         }
     };
     let ran = std::panic::catch_unwind(AssertUnwindSafe(|| run(&args)));
+    running::kill_all();
     let Ok(ran) = ran else {
-        say("error: internal error; --debug writes down what happened");
+        say("error: internal error");
+        say(&debug::panic_note());
         return ExitCode::FAILURE;
     };
     match ran {

@@ -109,6 +109,11 @@ impl Dirs {
         self.data.join("locks")
     }
 
+    /// Where it is written down what the program has failed at.
+    pub fn panic_log(&self) -> PathBuf {
+        self.logs().join("panic.log")
+    }
+
     pub fn logs(&self) -> PathBuf {
         self.data.join("logs")
     }

@@ -11,13 +11,14 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
-use tokio::process::Command;
+use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use super::environment::{harmless, misleads};
 use super::keys::is_harmless;
 use super::{Look, Repository};
 use crate::process::Programs;
+use crate::process::running::{self, Leader};
 
 /// A file that never ends, or that nobody writes to, must not hold the program up.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -78,6 +79,7 @@ pub fn command(git: &Path, programs: &Programs, directory: &Path) -> Command {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
+        .process_group(0)
         .kill_on_drop(true);
     let passed_on = PASSED_ON.iter().filter_map(|name| {
         let value = std::env::var_os(name)?;
@@ -282,7 +284,7 @@ async fn submodule(
 
 /// The submodules among the entries of an index, which may be many.
 async fn links(mut list: Command) -> io::Result<Vec<OsString>> {
-    let mut child = list.spawn()?;
+    let (mut child, leader) = start(&mut list)?;
     let stdout = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
     let mut entries = BufReader::with_capacity(1 << 16, stdout);
     let (mut links, mut entry) = (Vec::new(), Vec::new());
@@ -295,10 +297,19 @@ async fn links(mut list: Command) -> io::Result<Vec<OsString>> {
         }
         entry.clear();
     }
-    if !child.wait().await?.success() {
+    let status = child.wait().await?;
+    leader.ended();
+    if !status.success() {
         return Err(io::Error::other("git has failed"));
     }
     Ok(links)
+}
+
+fn start(command: &mut Command) -> io::Result<(Child, Leader)> {
+    let _starting = running::starting();
+    let child = command.spawn()?;
+    let leader = Leader::of(&child);
+    Ok((child, leader))
 }
 
 pub struct Output {
@@ -309,14 +320,16 @@ pub struct Output {
 
 /// Runs a command to its end. One that prints more than anyone reads is an error.
 pub async fn output(mut command: Command) -> io::Result<Output> {
-    let mut child = command.spawn()?;
+    let (mut child, leader) = start(&mut command)?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let (stdout, stderr) = tokio::join!(bounded(stdout), bounded(stderr));
-    Ok(Output {
+    let output = Output {
         stdout: stdout?,
         stderr: stderr?,
         status: child.wait().await?,
-    })
+    };
+    leader.ended();
+    Ok(output)
 }
 
 async fn bounded(stream: Option<impl AsyncRead + Unpin>) -> io::Result<Vec<u8>> {

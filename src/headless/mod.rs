@@ -1,7 +1,7 @@
 //! `-p`: the same agent without a screen. Reads the same events, and prints them as text, json or stream-json.
 
 mod lines;
-mod output;
+pub mod output;
 pub mod signals;
 
 use std::borrow::Cow;
@@ -57,9 +57,8 @@ impl Exit {
 }
 
 /// Sends the prompt, prints what comes, and waits until nothing runs any more.
-pub async fn run(mut agent: AgentHandle, run: Run) -> io::Result<Exit> {
-    let mut signals = Signals::listen()?;
-    let mut printer = Printer::new(run);
+pub async fn run(mut agent: AgentHandle, run: Run, output: Output, mut signals: Signals) -> Exit {
+    let mut printer = Printer::new(run, output);
     printer.submit(&agent);
     let mut patience = Patience::default();
     let exit = loop {
@@ -83,13 +82,13 @@ pub async fn run(mut agent: AgentHandle, run: Run) -> io::Result<Exit> {
     let written = tokio::select! {
         written = printer.output.finish() => written,
         // A reader that does not read must not keep the program from ending.
-        signal = signals.next() => return Ok(end(agent, Exit::Ended(signal)).await),
+        signal = signals.next() => return end(agent, Exit::Ended(signal)).await,
     };
     let exit = end(agent, exit).await;
-    Ok(match written {
+    match written {
         Err(error) if matches!(exit, Exit::Done | Exit::Deserted) => write_failed(&error),
         Ok(()) | Err(_) => exit,
-    })
+    }
 }
 
 /// What there is to do next.
@@ -155,10 +154,12 @@ impl Patience {
                 self.interrupts += 1;
                 (self.interrupts > 2).then_some(Exit::Interrupted)
             }
-            Signal::Terminate | Signal::HangUp | Signal::Quit if self.end.is_some() => {
+            Signal::Terminate | Signal::HangUp | Signal::Quit | Signal::Other(_)
+                if self.end.is_some() =>
+            {
                 Some(Exit::Ended(signal))
             }
-            Signal::Terminate | Signal::HangUp | Signal::Quit => {
+            Signal::Terminate | Signal::HangUp | Signal::Quit | Signal::Other(_) => {
                 let _ = agent.commands.send(Command::Interrupt);
                 self.end = Some((signal, Instant::now() + LAST_GRACE));
                 None
@@ -186,11 +187,11 @@ struct Printer {
 }
 
 impl Printer {
-    fn new(run: Run) -> Self {
+    fn new(run: Run, output: Output) -> Self {
         Self {
             run,
             session: String::new(),
-            output: Output::start(),
+            output,
         }
     }
 
@@ -274,7 +275,7 @@ fn write_failed(error: &io::Error) -> Exit {
 
 fn internal_error() -> Exit {
     say("error: internal error; the conversation so far is in the session's log");
-    say("hint: go on with --continue; --debug writes down what happened");
+    say("hint: go on with --continue; `logs/panic.log` in the data directory may say more");
     Exit::Failed
 }
 

@@ -1,7 +1,7 @@
 //! Standard output, written by a thread of its own: a reader that does not read must not keep signals from being heard.
 
 use std::io::{self, Write};
-use std::thread::JoinHandle;
+use std::thread::{Builder, JoinHandle};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use serde_json::Value;
@@ -20,19 +20,19 @@ pub struct Output {
 }
 
 impl Output {
-    pub fn start() -> Self {
+    pub fn start() -> io::Result<Self> {
         let (lines, queue) = mpsc::channel(LINES);
-        let writer = std::thread::spawn(move || write(queue));
+        let writer = Builder::new().spawn(move || write(queue))?;
         let (gone, deserted) = oneshot::channel();
-        std::thread::spawn(move || {
+        Builder::new().spawn(move || {
             wait_for_the_end_of_the_reader();
             let _ = gone.send(());
-        });
-        Self {
+        })?;
+        Ok(Self {
             lines: Some(lines),
             writer: Some(writer),
             deserted,
-        }
+        })
     }
 
     pub fn line(&mut self, text: String) {

@@ -1,6 +1,7 @@
 //! The signals that end a run.
 
 use std::io;
+use std::task::Poll;
 
 use tokio::signal::unix::{Signal as Stream, SignalKind, signal};
 
@@ -11,7 +12,25 @@ pub enum Signal {
     /// The terminal is gone.
     HangUp,
     Quit,
+    /// Another one that would end the program at once if nobody listened.
+    Other(u8),
 }
+
+/// Those that come from outside, or from a limit, and may be waited for. What a fault of the program itself raises would
+/// come again and again.
+const OTHERS: &[rustix::process::Signal] = &[
+    rustix::process::Signal::ALARM,
+    rustix::process::Signal::VTALARM,
+    rustix::process::Signal::PROF,
+    rustix::process::Signal::XCPU,
+    rustix::process::Signal::USR1,
+    rustix::process::Signal::USR2,
+    rustix::process::Signal::IO,
+    #[cfg(target_os = "linux")]
+    rustix::process::Signal::POWER,
+    #[cfg(target_os = "linux")]
+    rustix::process::Signal::STKFLT,
+];
 
 impl Signal {
     pub fn exit_code(self) -> u8 {
@@ -20,6 +39,7 @@ impl Signal {
             Signal::Terminate => 143,
             Signal::HangUp => 129,
             Signal::Quit => 131,
+            Signal::Other(number) => 128 + number,
         }
     }
 }
@@ -30,6 +50,7 @@ pub struct Signals {
     /// `None` when whoever started the program wants it to outlive the terminal (`nohup`).
     hang_ups: Option<Stream>,
     quits: Stream,
+    others: Vec<(u8, Stream)>,
     /// Only so that a file that grows too large is an error of that file and not the end of the program.
     _too_large: Option<Stream>,
 }
@@ -45,6 +66,7 @@ impl Signals {
                 Some(signal(SignalKind::hangup())?)
             },
             quits: signal(SignalKind::quit())?,
+            others: others()?,
             _too_large: signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())).ok(),
         })
     }
@@ -55,8 +77,30 @@ impl Signals {
             _ = self.terminations.recv() => Signal::Terminate,
             () = hang_up(self.hang_ups.as_mut()) => Signal::HangUp,
             _ = self.quits.recv() => Signal::Quit,
+            number = other(&mut self.others) => Signal::Other(number),
         }
     }
+}
+
+fn others() -> io::Result<Vec<(u8, Stream)>> {
+    let numbers = OTHERS.iter().map(|kind| kind.as_raw());
+    let streams = numbers.map(|number| {
+        let stream = signal(SignalKind::from_raw(number))?;
+        Ok((u8::try_from(number).unwrap_or(0), stream))
+    });
+    streams.collect()
+}
+
+/// The number of the first that comes. Cancel-safe.
+async fn other(streams: &mut [(u8, Stream)]) -> u8 {
+    std::future::poll_fn(|cx| {
+        let come = streams.iter_mut().find_map(|(number, stream)| {
+            let come = stream.poll_recv(cx).is_ready();
+            come.then_some(*number)
+        });
+        come.map_or(Poll::Pending, Poll::Ready)
+    })
+    .await
 }
 
 async fn hang_up(stream: Option<&mut Stream>) {

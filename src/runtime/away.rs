@@ -8,6 +8,7 @@ use crossterm::event::KeyCode;
 use tokio::time::timeout;
 
 use super::input::Event;
+use super::pacer::Urgency;
 use super::{Shell, Stage, terminal};
 use crate::app::Msg;
 use crate::ui::plain;
@@ -47,6 +48,8 @@ impl Shell {
         self.input.resume();
         self.stage = Stage::Shown;
         self.screen.repaint();
+        // Nothing else may have changed since, and there is nothing on the screen.
+        self.pacer.want(Urgency::Now);
         self.resized().await;
     }
 
@@ -99,6 +102,7 @@ impl Shell {
         let off = terminal::SCREEN_OFF;
         let printed = format!("{off}{lines}\r\n\r\n(press Enter to come back)\r\n");
         self.writer.write(printed.into_bytes());
+        terminal::holds_normal_screen(true);
         self.stage = Stage::Away(Reason::Printed);
         self.title.forget();
     }
@@ -106,6 +110,7 @@ impl Shell {
     /// From the normal screen.
     pub(super) fn come_back(&mut self) {
         self.writer.write(terminal::SCREEN_ON.as_bytes().to_vec());
+        terminal::holds_normal_screen(false);
         self.stage = Stage::Shown;
         self.screen.repaint();
     }

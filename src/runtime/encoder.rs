@@ -83,6 +83,25 @@ impl Encoder {
         self.at = None;
     }
 
+    /// Empties a row. Until its end nothing goes on in the next row, however wide the terminal takes it for.
+    pub fn begin_row(&mut self, y: u16) {
+        self.go_to(Position::new(0, y));
+        self.dress(Look::default());
+        self.bytes.extend_from_slice(b"\x1b[?7l\x1b[2K");
+    }
+
+    pub fn end_row(&mut self) {
+        self.bytes.extend_from_slice(b"\x1b[?7h");
+        self.at = None;
+    }
+
+    /// Empties the rest of a row.
+    pub fn clear_from(&mut self, at: Position) {
+        self.go_to(at);
+        self.dress(Look::default());
+        self.bytes.extend_from_slice(b"\x1b[K");
+    }
+
     pub fn put(&mut self, at: Position, cell: &Cell) {
         self.go_to(at);
         self.dress(Look {

@@ -34,7 +34,9 @@ impl Shell {
             Exit::Asked | Exit::Ended(_) if shown => terminal::say(&self.last_words()),
             Exit::Lost => {
                 say("error: internal error; the conversation so far is in the session's log");
-                say("hint: go on with --continue; --debug writes down what happened");
+                say(
+                    "hint: go on with --continue; `logs/panic.log` in the data directory may say more",
+                );
             }
             Exit::Asked | Exit::Ended(_) | Exit::Gone | Exit::Refused(_) | Exit::Panicked => {}
         }

@@ -11,6 +11,7 @@ mod effects;
 mod encoder;
 mod end;
 mod files;
+mod guard;
 mod input;
 mod jobs;
 mod keep;
@@ -48,11 +49,13 @@ use self::writer::Writer;
 use crate::app::job::Job;
 use crate::app::{AppState, Msg, Settings, update};
 use crate::config::Dirs;
+use crate::process::scarce;
 use crate::protocol::{AgentEvent, Block, Command};
 use crate::ui::Caches;
 
 pub use self::agent::{Launcher, Obstacle, Order, Refusal};
-pub use self::terminal::{NoTerminal, check as check_terminal};
+pub use self::guard::watch_if_asked;
+pub use self::terminal::{Found as FoundTerminal, NoTerminal, check as check_terminal};
 
 /// All that the screen needs.
 pub struct Launch {
@@ -118,14 +121,18 @@ pub async fn run(launch: Launch) -> Result<Exit, Refusal> {
     } = launch;
     let (look, settings, problems) = Look::find(theme, dirs.clone())?;
     let shell = Shell::start(look, settings, dirs, workspace, launcher, doctor);
-    let mut shell = shell.map_err(|error| Refusal {
-        problem: format!("the terminal cannot be used: {error}"),
-        hint: None,
+    let mut shell = shell.map_err(|error| {
+        let hint = scarce::is_scarcity(&error).then(|| scarce::HINT.to_owned());
+        Refusal {
+            problem: format!("the terminal cannot be used: {error}"),
+            hint,
+        }
     })?;
     // What has panicked has left the terminal; the agent is ended like any other time.
     let ran = AssertUnwindSafe(async {
         // Nothing that may wait comes before the first frame.
         shell.draw().await;
+        guard::start();
         shell.agent.start();
         for problem in problems {
             shell.tell(Msg::Agent(AgentEvent::Notice(problem))).await;
@@ -142,6 +149,7 @@ pub async fn run(launch: Launch) -> Result<Exit, Refusal> {
     });
     let exit = ran.catch_unwind().await.unwrap_or(Exit::Panicked);
     shell.end(&exit).await;
+    guard::end();
     Ok(exit)
 }
 
@@ -188,7 +196,7 @@ impl Shell {
     ) -> io::Result<Self> {
         let signals = Signals::listen()?;
         let (writer, input) = (Writer::start()?, Input::start()?);
-        let panic_log = dirs.logs().join("panic.log");
+        let panic_log = dirs.panic_log();
         panic::guard(panic_log);
         terminal::enter()?;
         let size = terminal::size();

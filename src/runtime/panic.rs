@@ -1,17 +1,12 @@
 //! What becomes of a panic: one of the screen's own thread gives the terminal back and says what happened; one of another
 //! thread is only logged, and the program goes on.
 
-use std::backtrace::Backtrace;
 use std::fmt::Write as _;
-use std::fs::OpenOptions;
-use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt;
 use std::panic::PanicHookInfo;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::terminal;
-use crate::config::dirs::create_private_dir;
+use super::{guard, terminal};
 use crate::headless::say;
 
 /// The session to go on with.
@@ -19,9 +14,10 @@ static SESSION: Mutex<Option<String>> = Mutex::new(None);
 
 pub fn session_is(id: &str) {
     *SESSION.lock().unwrap_or_else(PoisonError::into_inner) = Some(id.to_owned());
+    guard::session_is(id);
 }
 
-/// This thread is the screen's own from now on; what it panics about is written to the log.
+/// This thread is the screen's own from now on; the hook that is set already writes what it panics about to the log.
 pub fn guard(log: PathBuf) {
     let screen = std::thread::current().id();
     let others = std::panic::take_hook();
@@ -35,14 +31,29 @@ pub fn guard(log: PathBuf) {
     }));
 }
 
-/// For tests of the above: `AGENT_TUI_PANIC` makes the first key panic, in the screen's own thread or in a task.
+/// For tests of the above and of the guard: `AGENT_TUI_PANIC` makes the first key panic, in the screen's own thread or in
+/// a task, or end the program in a way that no hook hears of.
 pub fn rehearse() {
     if cfg!(debug_assertions) {
         match std::env::var("AGENT_TUI_PANIC").as_deref() {
             Ok("ui") => panic!("a rehearsal"),
             Ok("task") => drop(tokio::spawn(async { panic!("a rehearsal") })),
+            Ok("memory") => drop(Vec::<u8>::with_capacity(isize::MAX.unsigned_abs())),
+            Ok("twice") => {
+                let _second = PanicsAgain;
+                panic!("a rehearsal");
+            }
             Ok(_) | Err(_) => {}
         }
+    }
+}
+
+/// Makes one panic two, which ends the program at once.
+struct PanicsAgain;
+
+impl Drop for PanicsAgain {
+    fn drop(&mut self) {
+        panic!("a second rehearsal");
     }
 }
 
@@ -66,17 +77,8 @@ fn report(info: &PanicHookInfo, log: &Path) -> String {
             "\nhint: the conversation is saved; go on with `agent-tui --resume {id}`"
         );
     }
-    let trace = Backtrace::force_capture();
-    if write_down(log, &format!("{report}\n{trace}\n")).is_ok() {
+    if log.exists() {
         let _ = write!(report, "\nnote: details are in `{}`", log.display());
     }
     report
-}
-
-fn write_down(log: &Path, text: &str) -> io::Result<()> {
-    let folder = log.parent().ok_or(io::ErrorKind::NotFound)?;
-    create_private_dir(folder)?;
-    let mut options = OpenOptions::new();
-    let mut file = options.append(true).create(true).mode(0o600).open(log)?;
-    file.write_all(crate::config::hidden(text.to_owned()).as_bytes())
 }

@@ -3,6 +3,10 @@
 //! The difference is made here, not by ratatui: half a wide character that is written over takes the other half with it,
 //! and terminals do not agree on how that looks, so the other half is drawn, too. Rows that have only moved are moved by
 //! the terminal itself.
+//!
+//! Nor do terminals agree on the width of what is made of several characters: a family, a flag, a skin tone. Where one
+//! takes more room than it has here, the rest of it stays where nothing is ever drawn. A row with one of these, now or
+//! before, is emptied and drawn whole when it changes or moves.
 
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::{Position, Rect, Size};
@@ -70,9 +74,17 @@ impl Screen {
             encoder.shift(shift);
             shift::apply(&mut self.shown, shift);
             compare(&self.shown, &self.next, &mut self.changed);
+            for y in shift.top..shift.bottom {
+                self.changed[usize::from(y)] |= is_uncertain(row(&self.next, y));
+            }
         }
         for (y, _) in (0..).zip(&self.changed).filter(|(_, changed)| **changed) {
-            change_row(row(&self.shown, y), row(&self.next, y), y, encoder);
+            let (before, after) = (row(&self.shown, y), row(&self.next, y));
+            if is_uncertain(before) || is_uncertain(after) {
+                draw_row(after, y, encoder);
+            } else {
+                change_row(before, after, y, encoder);
+            }
         }
         std::mem::swap(&mut self.shown, &mut self.next);
         encoder.finish(spare, caret)
@@ -105,6 +117,33 @@ fn change_row(before: &[Cell], after: &[Cell], y: u16, encoder: &mut Encoder) {
         }
         x = end;
     }
+}
+
+/// Sends a row as if nothing were known of what the terminal shows there.
+fn draw_row(cells: &[Cell], y: u16, encoder: &mut Encoder) {
+    encoder.begin_row(y);
+    let mut x = 0;
+    while let Some(cell) = cells.get(x) {
+        let end = x + width(cell);
+        if *cell != Cell::EMPTY {
+            encoder.put(Position::new(column(x), y), cell);
+        }
+        if is_cluster(cell) && end < cells.len() {
+            encoder.clear_from(Position::new(column(end), y));
+        }
+        x = end;
+    }
+    encoder.end_row();
+}
+
+/// Whether the terminal may take something in the row for wider or narrower than it is here.
+fn is_uncertain(row: &[Cell]) -> bool {
+    row.iter().any(is_cluster)
+}
+
+/// Longer than any single character.
+fn is_cluster(cell: &Cell) -> bool {
+    cell.symbol().len() > '\u{10ffff}'.len_utf8()
 }
 
 fn width(cell: &Cell) -> usize {

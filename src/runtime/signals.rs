@@ -20,7 +20,6 @@ pub enum Signal {
 
 pub struct Signals {
     endings: Endings,
-    users: [Stream; 2],
     resizes: Stream,
     stops: Stream,
     continuations: Stream,
@@ -30,10 +29,6 @@ impl Signals {
     pub fn listen() -> io::Result<Self> {
         Ok(Self {
             endings: Endings::listen()?,
-            users: [
-                signal(SignalKind::user_defined1())?,
-                signal(SignalKind::user_defined2())?,
-            ],
             resizes: signal(SignalKind::window_change())?,
             stops: signal(SignalKind::from_raw(rustix::process::Signal::TSTP.as_raw()))?,
             continuations: signal(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()))?,
@@ -43,17 +38,13 @@ impl Signals {
     /// Several of a kind that have come since are one. Cancel-safe.
     pub async fn next(&mut self) -> Signal {
         use crate::headless::signals::Signal as Ending;
-        let [first, second] = &mut self.users;
-        let code =
-            |kind: SignalKind| Signal::End(128 + u8::try_from(kind.as_raw_value()).unwrap_or(0));
         tokio::select! {
             ending = self.endings.next() => match ending {
                 Ending::Interrupt => Signal::Interrupted,
-                Ending::Terminate | Ending::HangUp | Ending::Quit => Signal::End(ending.exit_code()),
+                Ending::Terminate | Ending::HangUp | Ending::Quit | Ending::Other(_) => {
+                    Signal::End(ending.exit_code())
+                }
             },
-            // These would end the program at once if nobody listened, with the terminal as it is.
-            _ = first.recv() => code(SignalKind::user_defined1()),
-            _ = second.recv() => code(SignalKind::user_defined2()),
             _ = self.stops.recv() => Signal::Stop,
             _ = self.continuations.recv() => Signal::Continued,
             _ = self.resizes.recv() => Signal::Resized,

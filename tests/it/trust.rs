@@ -51,14 +51,20 @@ fn leave(mut tui: Pty) -> Program {
     tui.into_program()
 }
 
-/// The processes that it has started and that run.
+/// The processes that it has started and that run, but for its own guard of the terminal.
 fn children(tui: &Pty) -> String {
     let pid = tui.pid().as_raw_nonzero();
     let threads = std::fs::read_dir(format!("/proc/{pid}/task")).expect("it runs");
     let children = threads
         .flatten()
         .map(|thread| std::fs::read_to_string(thread.path().join("children")).unwrap_or_default());
-    children.collect()
+    let children: String = children.collect();
+    let is_guard = |pid: &&str| {
+        let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        command == b"terminal-guard\0"
+    };
+    let others = children.split_whitespace().filter(|pid| !is_guard(pid));
+    others.collect()
 }
 
 #[test]

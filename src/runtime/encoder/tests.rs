@@ -161,3 +161,77 @@ proptest! {
         prop_assert_eq!(seen(&terminal), seen(&fresh));
     }
 }
+
+/// Of several characters each. The terminal of these tests takes a family for eight columns and a thumb for four.
+const CLUSTERS: [&str; 4] = [
+    "👨\u{200d}👩\u{200d}👧\u{200d}👦",
+    "👍\u{1f3fd}",
+    "🇩🇪",
+    "❤\u{fe0f}",
+];
+
+/// The texts of the rows, without what stands in the columns of the clusters themselves.
+fn beside_clusters(terminal: &vt100::Parser) -> Vec<String> {
+    let screen = terminal.screen();
+    let text = |row| {
+        let cells = (0..SIZE.0).filter_map(move |column| screen.cell(row, column));
+        let letter = |cell: &vt100::Cell| match cell.contents() {
+            "" => " ".to_owned(),
+            text if text.is_ascii() => text.to_owned(),
+            _ => "?".to_owned(),
+        };
+        let row: String = cells.map(letter).collect();
+        row.replace("??", "? ").trim_end().to_owned()
+    };
+    (0..SIZE.1).map(text).collect()
+}
+
+#[test]
+fn d13_what_a_terminal_takes_for_wider_leaves_nothing_behind() {
+    for cluster in CLUSTERS {
+        let mut screen = Screen::new(SIZE.into());
+        let mut terminal = vt100::Parser::new(SIZE.1, SIZE.0, 0);
+        let row = |y, word| [plain(0, y, "a"), plain(1, y, cluster), plain(4, y, word)];
+        terminal.process(draw(&mut screen, &row(0, "end")).as_bytes());
+        assert_eq!(beside_clusters(&terminal)[0], "a?  end", "{cluster}");
+        terminal.process(draw(&mut screen, &row(0, "e")).as_bytes());
+        assert_eq!(beside_clusters(&terminal)[0], "a?  e", "{cluster}");
+        terminal.process(draw(&mut screen, &[plain(0, 0, "b")]).as_bytes());
+        assert_eq!(beside_clusters(&terminal)[0], "b", "{cluster}");
+    }
+}
+
+#[test]
+fn d13_rows_that_move_are_drawn_whole_where_widths_are_uncertain() {
+    let texts = ["1", "2", "3", "4", "5", "6", "7", "8"];
+    let frame = |first: usize| -> Vec<Piece> {
+        let rows = (0..SIZE.1).zip(&texts[first..]);
+        let mut pieces: Vec<Piece> = rows.map(|(y, text)| plain(0, y, text)).collect();
+        let y = u16::try_from(4 - first).expect("a row");
+        pieces.push(plain(2, y, CLUSTERS[0]));
+        pieces
+    };
+    let mut screen = Screen::new(SIZE.into());
+    let mut terminal = vt100::Parser::new(SIZE.1, SIZE.0, 0);
+    for first in 0..=2 {
+        let bytes = draw(&mut screen, &frame(first));
+        assert_eq!(bytes.matches(CLUSTERS[0]).count(), 1, "{bytes:?}");
+        terminal.process(bytes.as_bytes());
+        let shown = beside_clusters(&terminal);
+        let expected = texts[first..].iter().take(6).enumerate();
+        let expected = expected.map(|(y, text)| match y + first {
+            4 => format!("{text} ?"),
+            _ => (*text).to_owned(),
+        });
+        assert_eq!(shown, expected.collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn d13_nothing_of_it_goes_on_in_the_next_row() {
+    let mut screen = Screen::new(SIZE.into());
+    let bytes = draw(&mut screen, &[plain(18, 5, CLUSTERS[0])]);
+    let (before, after) = bytes.split_once(CLUSTERS[0]).expect("it is drawn");
+    assert!(before.ends_with("\x1b[?7l\x1b[2K\x1b[18C"), "{before:?}");
+    assert!(after.starts_with("\x1b[?7h"), "{after:?}");
+}

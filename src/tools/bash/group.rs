@@ -1,21 +1,29 @@
 //! The process group of a command, with those who have left it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 
-use super::stragglers;
+use crate::process::{running, stragglers};
 
 /// Dropped while it stands for anything, it is killed.
 #[derive(Debug, Default)]
 pub struct Group {
     leader: Option<Pid>,
     mark: Option<String>,
+    /// It was told to end while it ran.
+    signalled: AtomicBool,
 }
 
 impl Group {
     pub fn new(leader: Option<Pid>, mark: String) -> Self {
+        if let Some(leader) = leader {
+            running::add(leader);
+        }
         Self {
             leader,
             mark: Some(mark),
+            signalled: AtomicBool::new(false),
         }
     }
 
@@ -27,6 +35,7 @@ impl Group {
 
     pub fn signal(&self, signal: Signal) {
         if let Some(leader) = self.leader {
+            self.signalled.store(true, Ordering::Relaxed);
             // A group that is gone already needs no signal.
             let _ = kill_process_group(leader, signal);
         }
@@ -68,8 +77,14 @@ impl Group {
     /// Forgets a group that is gone: its number may come to mean somebody else's processes.
     pub fn disarm(&mut self) {
         // Not by replacing it: dropping the old value would kill.
-        self.leader = None;
+        self.forget_leader();
         self.mark = None;
+    }
+
+    fn forget_leader(&mut self) {
+        if let Some(leader) = self.leader.take() {
+            running::remove(leader);
+        }
     }
 
     /// Kills what is left, wherever it has gone.
@@ -82,10 +97,13 @@ impl Group {
         if self.is_alive() {
             self.signal(Signal::KILL);
         }
-        self.leader = None;
-        if let Some(mark) = self.mark.take() {
-            stragglers::kill(&mark);
+        match self.mark.take() {
+            Some(mark) if *self.signalled.get_mut() => stragglers::kill_busy(&mark),
+            Some(mark) => stragglers::kill(&mark),
+            None => {}
         }
+        // Not before: if the program ends meanwhile, it does what is not done yet.
+        self.forget_leader();
     }
 }
 

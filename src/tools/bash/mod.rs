@@ -12,7 +12,6 @@ mod held_tests;
 pub mod jobs;
 pub mod shell;
 mod status;
-mod stragglers;
 
 #[cfg(test)]
 mod tests;

@@ -17,8 +17,8 @@ use super::capture::Capture;
 use super::group::Group;
 use super::groups::Groups;
 use super::held::{Held, make_harmless};
-use super::stragglers;
 use crate::process::sandbox::Tried;
+use crate::process::{running, scarce, stragglers};
 use crate::tools::{Environment, Progress, ToolCx};
 
 /// How long a command has to end by itself once it was told to.
@@ -330,10 +330,12 @@ pub fn spawn(
     }
     let mark = stragglers::new_mark();
     process.env(stragglers::VARIABLE, &mark);
+    let starting = running::starting();
     let child = CommandWrap::from(process)
         .wrap(ProcessSession)
         .spawn()
         .map_err(|error| explained(error, cwd))?;
+    drop(starting);
     // The shell alone is awaited, not its group: what it leaves running must not hold the call open.
     let child = child.into_inner();
     let leader = child
@@ -449,7 +451,7 @@ pub fn how_it_ended(status: ExitStatus) -> Ended {
 
 fn explained(error: io::Error, cwd: &Path) -> io::Error {
     if error.kind() != io::ErrorKind::NotFound {
-        return error;
+        return scarce::explained(error);
     }
     let what = if cwd.is_dir() {
         "bash is gone".to_owned()

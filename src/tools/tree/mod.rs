@@ -14,6 +14,7 @@ use std::time::{Duration, SystemTime};
 use globset::GlobSet;
 use ignore::types::Types;
 use ignore::{DirEntry, WalkBuilder};
+use tokio::task::JoinError;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -24,6 +25,7 @@ pub mod names;
 
 use self::ignores::{Ignores, Said};
 use crate::permissions::Places;
+use crate::process::scarce;
 use crate::tools::ToolError;
 use crate::tools::files::{FileError, path};
 use crate::tools::off_limits::OffLimits;
@@ -32,6 +34,9 @@ use crate::tools::off_limits::OffLimits;
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 /// How long its threads may take to see that. One that waits for a pipe or a dead mount never does.
 const GRACE: Duration = Duration::from_secs(5);
+
+/// With a limit on threads and processes from here on nobody comes near it.
+const MANY_THREADS: u64 = 4096;
 
 /// Longer patterns are not compiled: they cost more memory than any search needs.
 const LONGEST_PATTERN: usize = 10_000;
@@ -80,7 +85,7 @@ pub async fn run<T: Send + 'static>(
             biased;
             () = cancel.cancelled() => return Err(ToolError::cancelled()),
             ended = &mut running => {
-                return ended.map_err(|error| ToolError::new(format!("the search broke off: {error}")));
+                return ended.map_err(broke_off);
             }
             () = &mut timer => {
                 if guard.0.is_set() {
@@ -92,6 +97,23 @@ pub async fn run<T: Send + 'static>(
                 timer.as_mut().reset(Instant::now() + GRACE);
             }
         }
+    }
+}
+
+fn broke_off(error: JoinError) -> ToolError {
+    match error.try_into_panic() {
+        Ok(panic) if scarce::is_cause(&*panic) => {
+            let hint = scarce::HINT;
+            ToolError::new(format!(
+                "the search could not start a thread: no more are to be had; {hint}"
+            ))
+        }
+        // What it says is of no use to the model, and stands in the log.
+        Ok(_) => {
+            ToolError::new("the search broke off; this is a bug in agent-tui, not in the call")
+        }
+        // The runtime is shutting down.
+        Err(_) => ToolError::cancelled(),
     }
 }
 
@@ -149,12 +171,22 @@ pub fn walk(root: &Path, hidden: &Hidden, types: Types, off_limits: &OffLimits) 
 /// A walker that reads no file by itself: see [`Ignores`].
 pub fn unread(root: &Path) -> WalkBuilder {
     let mut builder = WalkBuilder::new(root);
-    builder.standard_filters(false).current_dir(root);
+    builder
+        .standard_filters(false)
+        .current_dir(root)
+        .threads(threads());
     builder
 }
 
 fn is_hidden(entry: &DirEntry) -> bool {
     entry.file_name().as_encoded_bytes().starts_with(b".")
+}
+
+/// How many threads a walk may start; 0 leaves it to the walker. If it got only some of those that it wants it would wait
+/// for the others for ever, so where they are scarce it gets one.
+fn threads() -> usize {
+    let scarce = rustix::process::getrlimit(rustix::process::Resource::Nproc);
+    usize::from(scarce.current.is_some_and(|limit| limit < MANY_THREADS))
 }
 
 fn is_admitted(entry: &DirEntry, names: &GlobSet) -> bool {

@@ -1,7 +1,10 @@
-//! Faults played on the whole program: it says what happened, loses nothing, and goes on or ends cleanly.
+//! Faults played on the whole program: whatever happens, it says so and how to go on, loses nothing, leaves the terminal
+//! as it was and nothing running, and nobody reads the text of a panic.
 
 mod files;
 mod hooks;
+mod scarcity;
 mod surroundings;
 mod talk;
+mod terminal;
 mod wire;

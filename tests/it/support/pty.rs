@@ -61,6 +61,8 @@ pub struct End {
     pub bytes: Vec<u8>,
     /// Whether the terminal's driver is as it was before: echo, line editing, signals.
     pub driver_as_before: bool,
+    /// Whether no process has the terminal open any more.
+    pub let_go: bool,
     pub took: Duration,
 }
 
@@ -179,8 +181,13 @@ impl Pty {
 
     /// Waits until these bytes have been written, shown or not.
     pub fn wait_for_bytes(&mut self, bytes: &[u8]) -> &mut Self {
+        self.wait_for_count(bytes, 1)
+    }
+
+    /// Waits until these bytes have been written so many times.
+    pub fn wait_for_count(&mut self, bytes: &[u8], times: usize) -> &mut Self {
         self.wait(&format!("{:?}", String::from_utf8_lossy(bytes)), |state| {
-            count(&state.bytes, bytes) > 0
+            count(&state.bytes, bytes) >= times
         })
     }
 
@@ -242,6 +249,14 @@ impl Pty {
         self
     }
 
+    /// The terminal claims a size that nobody could show.
+    pub fn claim_size(&mut self, columns: u16, rows: u16) -> &mut Self {
+        let terminal = self.terminal.as_ref().expect("the terminal is open");
+        let resized = terminal.master.resize(size(columns, rows));
+        resized.expect("it can be resized");
+        self
+    }
+
     pub fn pid(&self) -> Pid {
         let pid = self
             .child
@@ -271,10 +286,6 @@ impl Pty {
         let since = Instant::now();
         let status: ExitStatus = wait_for_some(|| self.child.try_wait().expect("a child"));
         let took = since.elapsed();
-        let driver_as_before = self
-            .terminal
-            .as_ref()
-            .is_some_and(|terminal| driver_modes(&*terminal.master) == self.modes_before);
         if self.terminal.is_some() {
             // What was written last is still on its way.
             let state = self.seen.state.lock().expect("unpoisoned");
@@ -284,7 +295,12 @@ impl Pty {
                 .wait_timeout_while(state, PATIENCE, |state| !state.over);
             drop(read.expect("unpoisoned"));
         }
+        let driver_as_before = self
+            .terminal
+            .as_ref()
+            .is_some_and(|terminal| driver_modes(&*terminal.master) == self.modes_before);
         self.with(|state| End {
+            let_go: state.over,
             code: status.exit_code(),
             screen: state.parser.screen().clone(),
             bytes: state.bytes.clone(),
@@ -306,7 +322,8 @@ impl Drop for Pty {
 }
 
 impl End {
-    /// The private modes that were turned on and never off again; 25, the cursor, the other way round.
+    /// The private modes that were turned on and never off again; 7, the wrapping of lines, and 25, the cursor, the other
+    /// way round.
     pub fn modes_left(&self) -> BTreeSet<u16> {
         let text = String::from_utf8_lossy(&self.bytes);
         let mut left = BTreeSet::new();
@@ -316,8 +333,8 @@ impl End {
                 continue;
             };
             match piece.as_bytes().get(digits.len()) {
-                Some(b'h') if mode != 25 => left.insert(mode),
-                Some(b'l') if mode == 25 => left.insert(mode),
+                Some(b'h') if !matches!(mode, 7 | 25) => left.insert(mode),
+                Some(b'l') if matches!(mode, 7 | 25) => left.insert(mode),
                 Some(b'h' | b'l') => left.remove(&mode),
                 _ => false,
             };

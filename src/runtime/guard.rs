@@ -1,0 +1,337 @@
+//! The terminal is given back even if the program has no chance to: after an abort, a failed allocation or `kill -9`.
+//!
+//! A second, tiny process sleeps beside the screen and reads from a pipe that only this program has the other end of.
+//! Through it the program says what it holds of the terminal. When the pipe closes before the guard was ended, the
+//! program is gone: the guard gives back what was held, says how to go on, and kills the commands that were left.
+//!
+//! It is this program once more, under another name, with nothing in its environment. It leads a session of its own, so no
+//! signal for the program's group reaches it, and it may set the modes of a terminal that belongs to a shell again.
+
+use std::ffi::OsStr;
+use std::io::{self, BufRead, BufReader, PipeWriter, Write};
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitCode};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::termios::{
+    ControlModes, InputModes, LocalModes, OptionalActions, OutputModes, SpecialCodeIndex, Termios,
+    tcgetattr, tcsetattr,
+};
+
+use super::terminal;
+use crate::process::{running, stragglers};
+
+/// What the guard is called; no longer than the kernel keeps. Not like the program: who kills that by its name must not
+/// kill what repairs it.
+const NAME: &str = "terminal-guard";
+
+static GUARD: Mutex<Guard> = Mutex::new(Guard {
+    told: Told {
+        holding: Holding::Nothing,
+        modes: String::new(),
+        session: String::new(),
+        mark: String::new(),
+    },
+    link: Link::None,
+});
+
+struct Guard {
+    told: Told,
+    link: Link,
+}
+
+enum Link {
+    None,
+    Running(PipeWriter, Child),
+    /// The program ends in order.
+    Over,
+}
+
+/// What of the terminal is the program's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Holding {
+    #[default]
+    Nothing,
+    /// Its modes, with the normal screen shown.
+    Modes,
+    /// Its modes and the other screen.
+    Screen,
+}
+
+/// All that the guard must know. One line of the pipe.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Told {
+    holding: Holding,
+    /// How to set the terminal; see [`write_modes`].
+    modes: String,
+    session: String,
+    /// What the marks of the commands begin with.
+    mark: String,
+}
+
+/// The program holds this of a terminal that was in these modes before.
+pub fn holds(holding: Holding, before: &Termios) {
+    tell(|told| {
+        told.holding = holding;
+        told.modes = write_modes(before);
+    });
+}
+
+pub fn session_is(id: &str) {
+    tell(|told| id.clone_into(&mut told.session));
+}
+
+/// Starts the guard, without waiting for it. Where it cannot be started all else works.
+pub fn start() {
+    let builder = std::thread::Builder::new().name("guard".into());
+    let _ = builder.spawn(|| {
+        let starting = running::starting();
+        let spawned = spawn();
+        drop(starting);
+        let Ok((mut pipe, mut child)) = spawned else {
+            return;
+        };
+        let mut guard = lock();
+        guard.told.mark = stragglers::mark_of_program();
+        if let Link::None = guard.link {
+            let _ = pipe.write_all(guard.told.line().as_bytes());
+            guard.link = Link::Running(pipe, child);
+        } else {
+            end_child(&mut child);
+        }
+    });
+}
+
+/// Ends the guard: the program has cleaned up by itself.
+pub fn end() {
+    let link = std::mem::replace(&mut lock().link, Link::Over);
+    if let Link::Running(_pipe, mut child) = link {
+        end_child(&mut child);
+    }
+}
+
+/// It may be stopped, and would not see that its pipe is closed.
+fn end_child(child: &mut Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+fn tell(change: impl FnOnce(&mut Told)) {
+    let mut guard = lock();
+    change(&mut guard.told);
+    let line = guard.told.line();
+    if let Link::Running(pipe, _) = &mut guard.link {
+        // A guard that is gone guards nothing.
+        let _ = pipe.write_all(line.as_bytes());
+    }
+}
+
+fn lock() -> MutexGuard<'static, Guard> {
+    GUARD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn spawn() -> io::Result<(PipeWriter, Child)> {
+    let (reader, pipe) = io::pipe()?;
+    let child = Command::new(ourselves()?)
+        .arg0(NAME)
+        .env_clear()
+        .stdin(reader)
+        .stdout(io::stdout().as_fd().try_clone_to_owned()?)
+        // For the modes: they belong to the terminal that is read from.
+        .stderr(io::stdin().as_fd().try_clone_to_owned()?)
+        .spawn()?;
+    Ok((pipe, child))
+}
+
+/// On Linux also if another version has been installed meanwhile.
+fn ourselves() -> io::Result<PathBuf> {
+    if cfg!(target_os = "linux") {
+        Ok(PathBuf::from("/proc/self/exe"))
+    } else {
+        std::env::current_exe()
+    }
+}
+
+/// Runs the guard, if this process was started as one.
+pub fn watch_if_asked() -> Option<ExitCode> {
+    let name = std::env::args_os().next()?;
+    (name == OsStr::new(NAME)).then(|| {
+        watch();
+        ExitCode::SUCCESS
+    })
+}
+
+fn watch() {
+    let _ = rustix::process::setsid();
+    #[cfg(target_os = "linux")]
+    let _ = rustix::thread::set_name(c"terminal-guard");
+    // It must not keep a file system from being unmounted.
+    let _ = std::env::set_current_dir("/");
+    let mut told = Told::default();
+    for line in BufReader::with_capacity(1024, io::stdin()).lines() {
+        let Ok(line) = line else { break };
+        told = Told::read(&line).unwrap_or(told);
+    }
+    told.repair();
+}
+
+impl Told {
+    fn line(&self) -> String {
+        let holding = match self.holding {
+            Holding::Nothing => "nothing",
+            Holding::Modes => "modes",
+            Holding::Screen => "screen",
+        };
+        let Self {
+            modes,
+            session,
+            mark,
+            ..
+        } = self;
+        format!("{holding}\t{modes}\t{session}\t{mark}\n")
+    }
+
+    /// `None` for a line that was cut off.
+    fn read(line: &str) -> Option<Self> {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [holding, modes, session, mark] = fields[..] else {
+            return None;
+        };
+        Some(Self {
+            holding: match holding {
+                "nothing" => Holding::Nothing,
+                "modes" => Holding::Modes,
+                "screen" => Holding::Screen,
+                _ => return None,
+            },
+            modes: modes.to_owned(),
+            session: session.to_owned(),
+            mark: mark.to_owned(),
+        })
+    }
+
+    fn repair(&self) {
+        if self.holding == Holding::Screen {
+            terminal::say(terminal::SCREEN_OFF);
+        }
+        if self.holding != Holding::Nothing {
+            self.restore_modes();
+            terminal::say(&self.message());
+        }
+        if !self.mark.is_empty() {
+            stragglers::kill_all(&self.mark);
+        }
+    }
+
+    /// Leaves a terminal alone that the shell has set to what it needs already.
+    fn restore_modes(&self) {
+        if let Ok(mut modes) = tcgetattr(io::stderr())
+            && !terminal::has_lines(&modes)
+            && !modes.output_modes.contains(OutputModes::OPOST)
+            && read_modes(&self.modes, &mut modes).is_some()
+        {
+            let _ = tcsetattr(io::stderr(), OptionalActions::Now, &modes);
+        }
+    }
+
+    fn message(&self) -> String {
+        let what =
+            "error: agent-tui was ended before it could clean up: it crashed, or it was killed";
+        match self.session.as_str() {
+            "" => format!("{what}\r\n"),
+            id => format!(
+                "{what}\r\nhint: the conversation is saved; go on with `agent-tui --resume {id}`\r\n"
+            ),
+        }
+    }
+}
+
+const CODES: [SpecialCodeIndex; 16] = [
+    SpecialCodeIndex::VINTR,
+    SpecialCodeIndex::VQUIT,
+    SpecialCodeIndex::VERASE,
+    SpecialCodeIndex::VKILL,
+    SpecialCodeIndex::VEOF,
+    SpecialCodeIndex::VTIME,
+    SpecialCodeIndex::VMIN,
+    SpecialCodeIndex::VSTART,
+    SpecialCodeIndex::VSTOP,
+    SpecialCodeIndex::VSUSP,
+    SpecialCodeIndex::VEOL,
+    SpecialCodeIndex::VREPRINT,
+    SpecialCodeIndex::VDISCARD,
+    SpecialCodeIndex::VWERASE,
+    SpecialCodeIndex::VLNEXT,
+    SpecialCodeIndex::VEOL2,
+];
+
+/// The modes as numbers, as `stty -g` prints them.
+fn write_modes(modes: &Termios) -> String {
+    let flags = [
+        format!("{:x}", modes.input_modes.bits()),
+        format!("{:x}", modes.output_modes.bits()),
+        format!("{:x}", modes.control_modes.bits()),
+        format!("{:x}", modes.local_modes.bits()),
+    ];
+    let codes = CODES.map(|code| format!("{:x}", modes.special_codes[code]));
+    let all: Vec<String> = flags.into_iter().chain(codes).collect();
+    all.join(":")
+}
+
+/// Sets what [`write_modes`] has written. `None` for anything else, and nothing is set then.
+fn read_modes(text: &str, modes: &mut Termios) -> Option<()> {
+    let numbers = text.split(':').map(|field| u64::from_str_radix(field, 16));
+    let numbers: Vec<u64> = numbers.collect::<Result<_, _>>().ok()?;
+    let ([input, output, control, local], codes) = numbers.split_first_chunk()?;
+    let codes = codes.iter().map(|code| u8::try_from(*code));
+    let codes: Vec<u8> = codes.collect::<Result<_, _>>().ok()?;
+    if codes.len() != CODES.len() {
+        return None;
+    }
+    let mut read = modes.clone();
+    read.input_modes = InputModes::from_bits_retain((*input).try_into().ok()?);
+    read.output_modes = OutputModes::from_bits_retain((*output).try_into().ok()?);
+    read.control_modes = ControlModes::from_bits_retain((*control).try_into().ok()?);
+    read.local_modes = LocalModes::from_bits_retain((*local).try_into().ok()?);
+    for (index, code) in CODES.into_iter().zip(codes) {
+        read.special_codes[index] = code;
+    }
+    *modes = read;
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Holding, Told, read_modes, write_modes};
+
+    #[test]
+    fn what_is_told_comes_across_and_half_a_line_changes_nothing() {
+        let told = Told {
+            holding: Holding::Screen,
+            modes: "1:2".into(),
+            session: "20260101-x".into(),
+            mark: "abc-".into(),
+        };
+        let line = told.line();
+        assert_eq!(Told::read(line.trim_end()), Some(told));
+        assert_eq!(Told::read(&line[..12]), None);
+    }
+
+    #[test]
+    fn modes_come_across_and_nonsense_sets_nothing() {
+        let pair = portable_pty::native_pty_system();
+        let pair = pair.openpty(portable_pty::PtySize::default()).expect("pty");
+        let name = pair.master.tty_name().expect("a name");
+        let terminal = std::fs::File::open(name).expect("a terminal");
+        let before = rustix::termios::tcgetattr(&terminal).expect("modes");
+        let mut modes = before.clone();
+        modes.make_raw();
+        assert_eq!(read_modes("1:2:zz", &mut modes), None);
+        assert_eq!(read_modes("1:2:3:4:5", &mut modes), None);
+        assert_ne!(write_modes(&modes), write_modes(&before));
+        read_modes(&write_modes(&before), &mut modes).expect("read");
+        assert_eq!(write_modes(&modes), write_modes(&before));
+    }
+}

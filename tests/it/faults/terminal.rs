@@ -1,0 +1,335 @@
+//! Faults that concern the terminal and the processes around it.
+
+use std::path::Path;
+use std::time::Instant;
+
+use rustix::process::{Pid, Signal};
+use serde_json::json;
+
+use crate::support::pty::{End, script};
+use crate::support::server::{PATIENCE, wait_for_some};
+use crate::support::{Program, Pty};
+
+const BUILTIN: &[&str] = &["--provider", "builtin"];
+const PROMPT: &str = "❯";
+const GUARD: &str = "terminal-guard";
+
+/// Asserts what holds whatever has ended the program.
+pub fn assert_clean(tui: &Pty, end: &End) {
+    let shown = end.screen.contents();
+    let written = String::from_utf8_lossy(&end.bytes);
+    assert!(!written.contains("panicked at"), "{shown}");
+    assert!(end.let_go, "nobody has the terminal open any more");
+    end.assert_terminal_restored();
+    assert_nothing_left(tui.program());
+}
+
+/// Whoever was started in the program's home, by its environment.
+fn processes_of(program: &Program) -> Vec<String> {
+    let home = program.workspace().parent().expect("a home").to_owned();
+    let home = format!("HOME={}", home.display());
+    let numbers = processes().into_iter().filter(|process| {
+        let environment = std::fs::read(process.join("environ")).unwrap_or_default();
+        environment
+            .split(|byte| *byte == 0)
+            .any(|variable| variable == home.as_bytes())
+    });
+    let names = numbers.map(|process| std::fs::read_to_string(process.join("cmdline")));
+    names.map(Result::unwrap_or_default).collect()
+}
+
+fn processes() -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir("/proc").expect("a /proc").flatten();
+    let is_process = |path: &Path| path.join("environ").exists();
+    let paths = entries.map(|entry| entry.path());
+    paths.filter(|path| is_process(path)).collect()
+}
+
+fn assert_nothing_left(program: &Program) {
+    // Who was killed is gone a moment later.
+    let since = Instant::now();
+    while !processes_of(program).is_empty() {
+        let left = processes_of(program);
+        assert!(since.elapsed() < PATIENCE, "left: {left:?}");
+        std::thread::yield_now();
+    }
+}
+
+/// The guard of a program that runs.
+pub fn guard_of(program: Pid) -> Option<Pid> {
+    let parent = format!(" {} ", program.as_raw_nonzero());
+    processes().into_iter().find_map(|process| {
+        let stat = std::fs::read_to_string(process.join("stat")).ok()?;
+        let (name, rest) = stat.rsplit_once(')')?;
+        let ours = name.ends_with(&format!("({GUARD}")) && rest[2..].starts_with(&parent);
+        let number = process.file_name()?.to_str()?.parse().ok()?;
+        Pid::from_raw(number).filter(|_| ours)
+    })
+}
+
+/// A program whose model runs a command that never ends and leaves its group, guarded.
+fn working(environment: &[(&str, &str)]) -> Pty {
+    let program = Program::new();
+    let command = "setsid sleep 600 & echo > started; exec sleep 600";
+    let model = script(
+        &program,
+        &format!(
+            "[[turn]]\nstep = [{{ call = \"Bash\", input = {{ command = \"{command}\" }} }}]\n"
+        ),
+    );
+    let arguments = [
+        "--provider",
+        &model,
+        "--permission-mode",
+        "bypassPermissions",
+        "go",
+    ];
+    let tui = Pty::spawn_with(program, &arguments, environment, 100, 24);
+    wait_for_some(|| tui.program().path("started").exists().then_some(()));
+    wait_for_some(|| guard_of(tui.pid()));
+    tui
+}
+
+#[test]
+fn d6_every_signal_that_ends_a_program_ends_it_in_order() {
+    for (signal, code) in [
+        (Signal::HUP, 129),
+        (Signal::INT, 130),
+        (Signal::QUIT, 131),
+        (Signal::USR1, 138),
+        (Signal::USR2, 140),
+        (Signal::ALARM, 142),
+        (Signal::TERM, 143),
+        (Signal::STKFLT, 144),
+        (Signal::XCPU, 152),
+        (Signal::VTALARM, 154),
+        (Signal::PROF, 155),
+        (Signal::IO, 157),
+        (Signal::POWER, 158),
+    ] {
+        let mut tui = working(&[]);
+        let end = tui.signal(signal).exit();
+        assert_eq!(end.code, code, "{signal:?}");
+        assert_clean(&tui, &end);
+        let left = end.screen.contents();
+        assert!(left.contains("go on with: agent-tui --resume"), "{left}");
+    }
+}
+
+#[test]
+fn d6_the_terminal_is_repaired_after_a_crash_or_a_kill() {
+    for signal in [
+        Signal::KILL,
+        Signal::ABORT,
+        Signal::SEGV,
+        Signal::BUS,
+        Signal::FPE,
+        Signal::ILL,
+        Signal::TRAP,
+        Signal::SYS,
+    ] {
+        let mut tui = working(&[]);
+        // The first one of some kinds is only noted: a fault would come again at once.
+        wait_for_some(|| {
+            tui.signal(signal);
+            is_dead(tui.pid()).then_some(())
+        });
+        let end = tui.exit();
+        assert_repaired(&tui, &end);
+    }
+}
+
+#[test]
+fn d7_the_terminal_is_repaired_after_a_failed_allocation() {
+    let mut tui = working(&[("AGENT_TUI_PANIC", "memory")]);
+    let end = tui.send("x").exit();
+    assert_repaired(&tui, &end);
+}
+
+#[test]
+fn d7_a_panic_on_top_of_a_panic_restores_the_terminal_once() {
+    let mut tui = working(&[("AGENT_TUI_PANIC", "twice")]);
+    let end = tui.send("x").exit();
+    end.assert_terminal_restored();
+    assert_nothing_left(tui.program());
+    let said = end.screen.contents().replace('\n', "");
+    assert!(said.contains("go on with `agent-tui --resume 2"), "{said}");
+    assert!(said.contains("panic.log"), "{said}");
+}
+
+/// Whether a process has ended and only waits to be asked how.
+fn is_dead(pid: Pid) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
+    stat.is_ok_and(|stat| stat.contains(") Z "))
+}
+
+fn assert_repaired(tui: &Pty, end: &End) {
+    assert_clean(tui, end);
+    let said = end.screen.contents().replace('\n', "");
+    assert!(said.contains("error: agent-tui was ended"), "{said}");
+    assert!(said.contains("go on with `agent-tui --resume 2"), "{said}");
+}
+
+#[test]
+fn an_editor_keeps_the_terminal_when_the_program_behind_it_is_killed() {
+    let editor = "printf editing; read line; printf edited; echo > done; :";
+    // A shell around it: the end of whoever leads a session takes the terminal from all others.
+    let shell = "bash -c 'echo $$ > pid; exec \"$0\" --provider builtin' \"$0\"; until [ -e done ]; do sleep 0.05; done";
+    let binary = env!("CARGO_BIN_EXE_agent-tui");
+    let command = ["bash", "-c", shell, binary];
+    let mut tui = Pty::run(Program::new(), &command, &[("VISUAL", editor)], 80, 24);
+    tui.wait_for(PROMPT);
+    let pid = wait_for_some(|| Pid::from_raw(tui.program().read("pid").trim().parse().ok()?));
+    wait_for_some(|| guard_of(pid));
+    tui.send("\x07").wait_for("editing");
+    rustix::process::kill_process(pid, Signal::KILL).expect("it runs");
+    let end = tui.send("\n").wait_for("edited").exit();
+    end.assert_terminal_restored();
+    assert!(!end.screen.contents().contains("agent-tui was ended"));
+}
+
+#[test]
+fn a_guard_that_is_gone_is_not_missed() {
+    let mut tui = Pty::spawn(BUILTIN, 80, 24);
+    tui.wait_for(PROMPT);
+    let guard = wait_for_some(|| guard_of(tui.pid()));
+    rustix::process::kill_process(guard, Signal::KILL).expect("it runs");
+    let end = tui.send("still here").wait_for("still here").send("\x03");
+    let end = end.wait_gone("still here").send("\x03\x03").exit();
+    assert_eq!(end.code, 0);
+    assert_clean(&tui, &end);
+}
+
+#[test]
+fn d1_a_terminal_that_claims_a_monstrous_size_is_used_in_part() {
+    let program = Program::new();
+    let shell = "stty rows 65535 cols 65535; exec \"$0\" --provider builtin";
+    let binary = env!("CARGO_BIN_EXE_agent-tui");
+    let mut tui = Pty::run(program, &["sh", "-c", shell, binary], &[], 80, 24);
+    tui.wait_for_bytes(PROMPT.as_bytes());
+    tui.resize(80, 24).wait_for(PROMPT);
+    let before = tui.bytes();
+    tui.claim_size(65535, 65535);
+    wait_for_some(|| (tui.bytes() > before).then_some(()));
+    let memory = peak_memory(tui.pid());
+    assert!(memory < 300_000, "{memory} kB");
+    let end = tui.resize(80, 24).wait_for(PROMPT).send("\x03\x03").exit();
+    assert_eq!(end.code, 0);
+    assert_clean(&tui, &end);
+}
+
+/// In kB.
+fn peak_memory(pid: Pid) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero()));
+    let status = status.expect("it runs");
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let peak = peak.and_then(|peak| peak.split_whitespace().next());
+    peak.and_then(|peak| peak.parse().ok()).expect("a number")
+}
+
+#[test]
+fn d4_it_is_drawn_again_after_the_background() {
+    let program = Program::new();
+    let shell = "set -m; \"$0\" --provider builtin; echo stopped; read line; bg; echo sent; read line; fg; echo ended $?";
+    let binary = env!("CARGO_BIN_EXE_agent-tui");
+    let mut tui = Pty::run(program, &["bash", "-c", shell, binary], &[], 80, 24);
+    tui.wait_for(PROMPT).send("a draft").wait_for("a draft");
+    tui.send("\x1a").wait_for("stopped");
+    tui.send("\n").wait_for("sent");
+    assert!(
+        !tui.screen().contains("a draft"),
+        "the shell has the screen"
+    );
+    tui.send("\n").wait_for("a draft");
+    tui.wait_until(vt100::Screen::alternate_screen);
+    let end = tui.send("\x03").wait_gone("a draft").send("\x03\x03");
+    let end = end.wait_for("ended 0").exit();
+    assert_clean(&tui, &end);
+}
+
+#[test]
+fn x3_a_terminal_that_an_editor_left_raw_is_restored_in_the_end() {
+    let environment = [("VISUAL", "stty raw -echo; :")];
+    let mut tui = Pty::spawn_with(Program::new(), BUILTIN, &environment, 80, 24);
+    tui.wait_for(PROMPT).send("a draft").wait_for("a draft");
+    let entered = b"\x1b[?1049h";
+    tui.send("\x07").wait_for_count(entered, 2);
+    let end = tui.wait_for("a draft").send("\x03").wait_gone("a draft");
+    let end = end.send("\x03\x03").exit();
+    assert_eq!(end.code, 0);
+    assert_clean(&tui, &end);
+}
+
+#[test]
+fn x3_a_terminal_that_a_command_left_raw_is_restored_in_the_end() {
+    for how in ["", "-p"] {
+        let program = Program::new();
+        let command = "stty -F $(cat terminal) raw -echo";
+        let model = script(
+            &program,
+            &format!(
+                "[[turn]]\nstep = [{{ call = \"Bash\", input = {{ command = \"{command}\" }} }}]\n[[turn]]\ntext = \"It is raw.\"\n"
+            ),
+        );
+        let shell = format!(
+            "tty > terminal; exec \"$0\" {how} go --provider {model} --permission-mode bypassPermissions"
+        );
+        let binary = env!("CARGO_BIN_EXE_agent-tui");
+        let mut tui = Pty::run(program, &["sh", "-c", &shell, binary], &[], 80, 24);
+        tui.wait_for("It is raw.");
+        let code = if how.is_empty() {
+            tui.signal(Signal::TERM);
+            143
+        } else {
+            0
+        };
+        let end = tui.exit();
+        assert_eq!(end.code, code);
+        assert_clean(&tui, &end);
+    }
+}
+
+#[test]
+fn g1_a_signal_during_a_hook_at_the_start_leaves_nothing() {
+    for signal in [Signal::TERM, Signal::HUP, Signal::QUIT, Signal::ALARM] {
+        let program = Program::new();
+        let hook = "trap '' TERM HUP; setsid sleep 600 & echo > started; sleep 600; sleep 600";
+        let settings =
+            json!({"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": hook}]}]}});
+        std::fs::create_dir_all(program.config()).expect("a directory");
+        let file = program.config().join("settings.json");
+        std::fs::write(file, settings.to_string()).expect("written");
+        let mut tui = Pty::spawn_in(program, BUILTIN, 80, 24);
+        wait_for_some(|| tui.program().path("started").exists().then_some(()));
+        let end = tui.signal(signal).exit();
+        assert!(end.code > 128, "{signal:?}");
+        assert_clean(&tui, &end);
+    }
+}
+
+#[test]
+fn f9_a_git_that_hangs_is_ended_with_the_program() {
+    let program = Program::new();
+    let git = |arguments: &[&str]| {
+        let mut git = std::process::Command::new("git");
+        let done = git
+            .args(arguments)
+            .current_dir(program.workspace())
+            .status();
+        assert!(done.expect("git").success());
+    };
+    git(&["init", "-q"]);
+    // git waits for somebody to write into it.
+    let ignore = program.path(".gitignore");
+    let fifo = std::process::Command::new("mkfifo").arg(&ignore).status();
+    assert!(fifo.expect("mkfifo").success());
+    // It ends before anybody has heard what git says.
+    let mut child = program.command(&["-p", "hi", "--provider", "no-such-provider"]);
+    let output = child.output().expect("it runs");
+    assert_eq!(output.status.code(), Some(2));
+    assert_nothing_left(&program);
+    let mut tui = Pty::spawn_in(program, BUILTIN, 80, 24);
+    let end = tui.wait_for(PROMPT).send("\x03\x03").exit();
+    assert_eq!(end.code, 0);
+    assert_clean(&tui, &end);
+}
