@@ -8,6 +8,7 @@
 pub mod environment;
 mod keys;
 mod look;
+mod place;
 pub mod status;
 #[cfg(test)]
 mod tests;
