@@ -84,7 +84,8 @@ impl Git {
                 break;
             };
             let look = self.look(&directory).await;
-            links.answer_repository(directory, look.objection);
+            let toplevel = look.repository.map(|repository| repository.toplevel);
+            links.answer_repository(directory, look.objection, toplevel);
             decided = decide();
         }
         decided
