@@ -52,11 +52,13 @@ pub fn memory(config_dir: &Path, workspace: &Path, standing: Standing) -> Memory
         parts.push(format!("{OF_PERSON}\n\nFrom `{own}`:\n\n{content}"));
     }
     let directories = root_to(workspace);
-    let root = directories
-        .first()
-        .and_then(|root| root.canonicalize().ok());
     let mut of = |directory: &PathBuf, name: &str| {
-        framed(&directory.join(name), root.as_deref(), &mut left_out)
+        let within = [directory.as_path(), workspace];
+        let within: Vec<PathBuf> = within
+            .iter()
+            .filter_map(|directory| directory.canonicalize().ok())
+            .collect();
+        framed(&directory.join(name), &within, &mut left_out)
     };
     let files: Vec<String> = directories
         .iter()
@@ -73,8 +75,8 @@ pub fn memory(config_dir: &Path, workspace: &Path, standing: Standing) -> Memory
 }
 
 /// A file of the project in its frame, which its text cannot close.
-fn framed(file: &Path, root: Option<&Path>, left_out: &mut Vec<String>) -> Option<String> {
-    let content = content(file, root, left_out)?;
+fn framed(file: &Path, within: &[PathBuf], left_out: &mut Vec<String>) -> Option<String> {
+    let content = content(file, Some(within), left_out)?;
     let inside = content.replace(&format!("</{FRAME}"), &format!("<\\/{FRAME}"));
     // The names of directories are the repository's words, too.
     let name = file.display().to_string();
@@ -85,11 +87,14 @@ fn framed(file: &Path, root: Option<&Path>, left_out: &mut Vec<String>) -> Optio
     Some(format!("<{FRAME} path=\"{name}\">\n{inside}\n</{FRAME}>"))
 }
 
-/// What a memory file says. One that is a link out of the repository is not read: it would be sent to the provider.
-fn content(file: &Path, within: Option<&Path>, left_out: &mut Vec<String>) -> Option<String> {
+/// What a memory file says. One that is a link to elsewhere is not read: it would be sent to the provider. The repository
+/// may begin far above the workspace, at the person's home, so it is not enough that it stays in there.
+fn content(file: &Path, within: Option<&[PathBuf]>, left_out: &mut Vec<String>) -> Option<String> {
     let read = || -> io::Result<Vec<u8>> {
         let real = file.canonicalize()?;
-        if within.is_some_and(|root| !real.starts_with(root)) {
+        let inside =
+            |within: &[PathBuf]| within.iter().any(|directory| real.starts_with(directory));
+        if !within.is_none_or(inside) {
             return Err(io::Error::other(
                 "it is a link that leads out of the project",
             ));
@@ -161,6 +166,28 @@ mod tests {
             memory(&config, &work, Standing::Trusted).parts,
             [own, format!("{OF_TRUSTED_PROJECT}\n\n{project}")]
         );
+    }
+
+    #[test]
+    fn h9_a_link_to_what_lies_above_the_workspace_is_not_read() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let (home, work) = (dir.path().join("home"), dir.path().join("home/proj"));
+        for directory in [".git", ".ssh", "proj/docs"] {
+            std::fs::create_dir_all(home.join(directory)).expect("mkdir");
+        }
+        std::fs::write(home.join(".ssh/id_fake"), "KEY").expect("write");
+        std::fs::write(home.join("AGENTS.md"), "of the root").expect("write");
+        std::fs::write(work.join("docs/agents.md"), "of the docs").expect("write");
+        let said = |target: &str| {
+            let _ = std::fs::remove_file(work.join("AGENTS.md"));
+            std::os::unix::fs::symlink(target, work.join("AGENTS.md")).expect("ln");
+            memory(&dir.path().join("config"), &work, Standing::Trusted)
+                .parts
+                .concat()
+        };
+        let out = said("../.ssh/id_fake");
+        assert!(!out.contains("KEY") && out.contains("of the root"), "{out}");
+        assert!(said("docs/agents.md").contains("of the docs"));
     }
 
     #[test]

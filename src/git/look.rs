@@ -16,6 +16,7 @@ use tokio::time::timeout;
 
 use super::environment::{harmless, misleads};
 use super::keys::is_harmless;
+use super::place::Place;
 use super::{Look, Repository};
 use crate::process::Programs;
 use crate::process::running::{self, Leader};
@@ -33,6 +34,9 @@ const NO_REPOSITORY: &str = "fatal: not a git repository (or any ";
 
 /// The mode of a submodule in the index.
 const LINK: &[u8] = b"160000 ";
+
+/// The key that says where the work tree is. git sets it for a submodule.
+const WORK_TREE: &[u8] = b"core.worktree";
 
 /// How much is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,20 +130,49 @@ async fn configuration(git: &Path, programs: &Programs, directory: &Path) -> Loo
     };
     let here = directory.canonicalize().unwrap_or_default();
     let own = |file: &Path| programs.is_own(file) || file.starts_with(&repository.toplevel);
-    let objection = match Setting::read_all(&list.stdout, own) {
+    let settings = Setting::read_all(&list.stdout, own);
+    let elsewhere = !here.starts_with(&repository.toplevel);
+    let objection = match &settings {
         None => Some("its configuration cannot be read".to_owned()),
-        Some(_) if !here.starts_with(&repository.toplevel) => {
-            Some("its work tree is elsewhere".to_owned())
-        }
-        Some(settings) => {
-            repository.reads = reads(&settings);
-            settings.iter().find_map(Setting::objection)
-        }
+        Some(_) if elsewhere => Some("its work tree is elsewhere".to_owned()),
+        Some(settings) => match judged(&repository, settings, programs) {
+            Ok(objection) => objection,
+            // Not even the name of its branch is this work tree's.
+            Err(why) => return Look::objecting(why),
+        },
     };
+    repository.reads = settings.map_or_else(Vec::new, |settings| reads(&settings));
     Look {
         repository: Some(repository),
         objection,
     }
+}
+
+/// What speaks against the repository and its configuration; the error says why it may be somebody else's.
+fn judged(
+    repository: &Repository,
+    settings: &[Setting<'_>],
+    programs: &Programs,
+) -> Result<Option<String>, String> {
+    let place = Place::of(repository).ok_or("where its files are is not certain")?;
+    let is_work_tree = |setting: &&Setting<'_>| setting.key == WORK_TREE;
+    let work_trees: Vec<&[u8]> = settings
+        .iter()
+        .filter(is_work_tree)
+        .map(|setting| setting.value.unwrap_or_default())
+        .collect();
+    if let Some(why) = place.objection(|path| programs.is_own(path), &work_trees) {
+        return Err(why);
+    }
+    if place.borrows() {
+        return Ok(Some("it borrows objects of another repository".to_owned()));
+    }
+    let here = work_trees.iter().all(|value| place.is_work_tree(value));
+    let objections = settings
+        .iter()
+        .filter(|setting| !(here && is_work_tree(setting)))
+        .find_map(Setting::objection);
+    Ok(objections)
 }
 
 impl Repository {
@@ -241,7 +274,11 @@ fn reads(settings: &[Setting<'_>]) -> Vec<PathBuf> {
         files.extend(origin.map(|path| PathBuf::from(OsStr::from_bytes(path))));
         if matches!(
             setting.key,
-            b"core.excludesfile" | b"core.attributesfile" | b"mailmap.file"
+            b"core.excludesfile"
+                | b"core.attributesfile"
+                | b"mailmap.file"
+                | b"diff.orderfile"
+                | b"blame.ignorerevsfile"
         ) && let Some(value) = setting.value
         {
             files.extend(expanded(value, home.as_deref()));

@@ -8,6 +8,7 @@
 pub mod environment;
 mod keys;
 mod look;
+mod place;
 pub mod status;
 #[cfg(test)]
 mod tests;
@@ -83,7 +84,8 @@ impl Git {
                 break;
             };
             let look = self.look(&directory).await;
-            links.answer_repository(directory, look.objection);
+            let toplevel = look.repository.map(|repository| repository.toplevel);
+            links.answer_repository(directory, look.objection, toplevel);
             decided = decide();
         }
         decided

@@ -3,6 +3,7 @@
 
 mod hostile;
 mod ordinary;
+mod places;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -16,7 +16,7 @@ use super::bash::find;
 use super::bash::flags::Named;
 use super::bash::lists::Lists;
 use super::bash::programs::is_special_path;
-use super::bash::reach::{Descent, descent, followed};
+use super::bash::reach::{Descent, Reach, descent, followed};
 use super::bash::script::{Joint, Part, Redirect, Script, Traits, Word};
 use super::bash::wrappers::{is_known_safe, unwrap};
 use super::command::CommandPattern;
@@ -287,11 +287,22 @@ impl<'r, 'g> Cover<'r, 'g> {
         let Some(descent) = descent(part, paths) else {
             return false;
         };
-        let starts = self.starts(&descent, walk);
+        let mut starts = self.starts(&descent, walk);
+        starts.extend(self.above(descent.reach, walk));
         self.unreadable().any(|pattern| {
             let mut starts = starts.iter().flat_map(Spot::spellings);
             starts.any(|start| pattern.may_match_below(start, self.ground))
         })
+    }
+
+    /// Where the repository begins, if a command prints what lies there and that is not looked at by its name.
+    fn above(&self, reach: Reach, walk: &Walk) -> Option<Spot> {
+        let here = |toplevel: &Spot| toplevel.spellings().any(|path| path == walk.directory);
+        match reach {
+            Reach::Starts => None,
+            Reach::Repository => self.ground.toplevel(),
+            Reach::NamedInRepository => self.ground.toplevel().filter(|toplevel| !here(toplevel)),
+        }
     }
 
     /// The directories that a command goes down into. For a glob it is the one in which the shell looks.

@@ -96,6 +96,13 @@ impl<'w> Ground<'w> {
         self.links.repository_starts(Path::new(here))
     }
 
+    /// Where the work tree that the shell stands in begins, if that is known.
+    pub fn toplevel(&self) -> Option<Spot> {
+        let here = self.shell.physical.as_ref().unwrap_or(&self.shell.lexical);
+        let toplevel = self.links.toplevel(Path::new(here))?;
+        Some(Spot::new(toplevel.to_str()?, self.links))
+    }
+
     /// The same, but `~` is a name.
     pub fn spot_literal(&self, text: &str, base: &str) -> Spot {
         if text.starts_with('/') {

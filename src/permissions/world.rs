@@ -69,6 +69,11 @@ pub trait Links {
     /// Why git, run in `directory`, may start a program of the repository there; `None` if it does not. Nothing here can
     /// find that out: it is known, or a reason to ask.
     fn repository_starts(&self, directory: &Path) -> Option<String>;
+
+    /// Where the work tree around `directory` begins, if somebody has looked.
+    fn toplevel(&self, _directory: &Path) -> Option<PathBuf> {
+        None
+    }
 }
 
 /// Why git is asked about where nobody has looked at the repository.
@@ -93,8 +98,8 @@ pub struct Remembered {
 enum Known {
     /// Somebody has asked about it.
     Wanted,
-    /// Why git may start a program there, if it may.
-    Looked(Option<String>),
+    /// Why git may start a program there, if it may, and where the work tree begins.
+    Looked(Option<String>, Option<PathBuf>),
 }
 
 impl Remembered {
@@ -107,9 +112,15 @@ impl Remembered {
         unknown.next().cloned()
     }
 
-    /// What a look has found: why git may start a program there, if it may.
-    pub fn answer_repository(&self, directory: PathBuf, starts: Option<String>) {
-        self.repositories().insert(directory, Known::Looked(starts));
+    /// What a look has found: why git may start a program there, if it may, and where the work tree begins.
+    pub fn answer_repository(
+        &self,
+        directory: PathBuf,
+        starts: Option<String>,
+        toplevel: Option<PathBuf>,
+    ) {
+        self.repositories()
+            .insert(directory, Known::Looked(starts, toplevel));
     }
 
     pub fn forget_repositories(&self) {
@@ -167,7 +178,14 @@ impl Links for Remembered {
         let known = repositories.entry(directory.to_owned());
         match known.or_insert(Known::Wanted) {
             Known::Wanted => Some(NOT_LOOKED_AT.to_owned()),
-            Known::Looked(starts) => starts.clone(),
+            Known::Looked(starts, _) => starts.clone(),
+        }
+    }
+
+    fn toplevel(&self, directory: &Path) -> Option<PathBuf> {
+        match self.repositories().get(directory)? {
+            Known::Wanted => None,
+            Known::Looked(_, toplevel) => toplevel.clone(),
         }
     }
 }

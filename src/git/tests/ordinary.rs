@@ -100,7 +100,7 @@ async fn what_nobody_has_looked_at_is_asked_about() {
     assert_eq!(links.unknown_repository(), None);
     assert!(links.repository_starts(Path::new("/x")).is_some());
     assert_eq!(links.unknown_repository().as_deref(), Some(Path::new("/x")));
-    links.answer_repository("/x".into(), None);
+    links.answer_repository("/x".into(), None, None);
     assert_eq!(links.repository_starts(Path::new("/x")), None);
     assert!(links.repository_starts(Path::new("/x/y")).is_some());
     links.forget_repositories();

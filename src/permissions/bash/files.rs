@@ -10,6 +10,9 @@ use super::lists::Lists;
 use super::programs::named_paths;
 use super::script::{Descriptor, Operator, Redirect, Word};
 
+/// How many directories of a path in a commit may lie above the one that the shell stands in.
+const MOST_LEVELS: usize = 32;
+
 static HERE: LazyLock<Word> = LazyLock::new(|| Word::plain("."));
 
 /// One file that a command touches.
@@ -367,7 +370,8 @@ fn dd(arguments: &[Word]) -> Vec<Access<'_>> {
     found
 }
 
-/// `git show HEAD:path` reads `path`.
+/// `git show HEAD:path` reads `path`, as seen from where the repository begins. How far up that is, words do not tell, so
+/// what is left without its first directories counts, too.
 fn revisions(arguments: &[Word]) -> Vec<Access<'_>> {
     let mut found = match super::git::check(arguments, Lists::Everyday) {
         Ok(paths) => paths
@@ -377,13 +381,24 @@ fn revisions(arguments: &[Word]) -> Vec<Access<'_>> {
         Err(_) => operands(arguments, Kind::Read),
     };
     for at in 0..found.len() {
-        if let Some((_, path)) = found[at].text.split_once(':') {
-            let path = Access {
-                text: path.to_owned(),
-                ..found[at].clone()
-            };
-            found.push(path);
-        }
+        let text = found[at].text.clone();
+        let Some((_, path)) = text.split_once(':') else {
+            continue;
+        };
+        let here = path.starts_with("./") || path.starts_with("../");
+        let mut paths = vec![path];
+        let ends = path.match_indices('/').filter(|_| !here);
+        paths.extend(ends.take(MOST_LEVELS).map(|(at, _)| &path[at + 1..]));
+        found.extend(
+            paths
+                .into_iter()
+                .map(|path| Access {
+                    text: path.to_owned(),
+                    kind: Kind::Read,
+                    word: found[at].word,
+                })
+                .collect::<Vec<_>>(),
+        );
     }
     found
 }

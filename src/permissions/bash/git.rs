@@ -215,12 +215,7 @@ pub fn check(words: &[Word], lists: Lists) -> Result<Vec<Named<'_>>, String> {
     if lists == Lists::Everyday
         && let Some(arguments) = everyday::read(subcommand, rest)?
     {
-        check_values(name, &arguments)?;
-        return Ok(arguments
-            .operands
-            .into_iter()
-            .chain(arguments.paths)
-            .collect());
+        return checked(name, rest, arguments);
     }
     if !subcommand.is_bare() || name.starts_with('-') {
         return Err(format!(
@@ -289,12 +284,45 @@ pub fn check(words: &[Word], lists: Lists) -> Result<Vec<Named<'_>>, String> {
         }
         _ => return Err(format!("`git {name}` is not known to only look")),
     };
+    checked(name, rest, arguments)
+}
+
+/// What the arguments of a subcommand name, if they do not make it more than it is.
+fn checked<'w>(
+    name: &str,
+    rest: &'w [Word],
+    arguments: Arguments<'w>,
+) -> Result<Vec<Named<'w>>, String> {
     check_values(name, &arguments)?;
-    Ok(arguments
-        .operands
-        .into_iter()
-        .chain(arguments.paths)
-        .collect())
+    let mut behind = rest.iter().skip_while(|word| word.text != "--").skip(1);
+    let magic =
+        |operand: &&Named<'_>| operand.text.starts_with(':') && !is_revision(name, operand.text);
+    let operand = arguments.operands.iter().find(magic);
+    let operand = operand.map(|operand| operand.word);
+    if let Some(word) = operand.or_else(|| behind.find(|word| word.text.starts_with(':'))) {
+        return Err(format!(
+            "`{}` may stand for files outside of the working directories",
+            word.raw
+        ));
+    }
+    let operands = arguments.operands.into_iter();
+    Ok(operands.chain(arguments.paths).collect())
+}
+
+/// Whether an operand that begins with a colon is surely no path with magic in it, such as `:/` and `:(top)x`, which leaves
+/// the directory that git is run in: `:1:path` and `:path` are files of the index, and `:/text` is a commit.
+fn is_revision(subcommand: &str, text: &str) -> bool {
+    let mut letters = text.chars().skip(1);
+    let (first, second) = (letters.next(), letters.next());
+    let of_stage = matches!((first, second), (Some('0'..='3'), Some(':')));
+    let plain = first.is_some_and(|first| first.is_alphanumeric() || matches!(first, '_' | '.'));
+    let message = first == Some('/') && second.is_some();
+    match subcommand {
+        "show" | "rev-parse" | "cat-file" => of_stage || plain || message,
+        "log" | "rev-list" | "shortlog" | "merge-base" | "describe" => of_stage || message,
+        "diff" => of_stage,
+        _ => false,
+    }
 }
 
 /// Formats and keys that make git start something, or print without end.

@@ -63,6 +63,7 @@ pub fn followed<'p>(part: &'p Part, paths: &[Named<'p>]) -> Option<Descent<'p>> 
     follows(&name.text, arguments).then(|| Descent {
         starts: paths.to_vec(),
         here: name.text != "diff" && (paths.is_empty() || has_file_flag(arguments)),
+        reach: Reach::Starts,
     })
 }
 
@@ -72,6 +73,18 @@ pub struct Descent<'p> {
     pub starts: Vec<Named<'p>>,
     /// It starts where the shell stands, too.
     pub here: bool,
+    pub reach: Reach,
+}
+
+/// How far up a command that goes down begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// Where it is told to.
+    Starts,
+    /// Where the repository begins, which may be further up.
+    Repository,
+    /// The same, but it prints only what it names, as seen from there.
+    NamedInRepository,
 }
 
 /// Where a command that reads or lists everything below starts; `paths` are those that it names.
@@ -88,13 +101,20 @@ pub fn descent<'p>(part: &'p Part, paths: &[Named<'p>]) -> Option<Descent<'p>> {
     if name.text == "git" {
         return match git::shown(arguments) {
             git::Shown::Named => None,
+            git::Shown::InCommit => Some(Descent {
+                starts: Vec::new(),
+                here: false,
+                reach: Reach::NamedInRepository,
+            }),
             git::Shown::Below(starts) => Some(Descent {
                 starts,
                 here: false,
+                reach: Reach::Starts,
             }),
             git::Shown::Anything => Some(Descent {
                 starts: paths.to_vec(),
                 here: true,
+                reach: Reach::Repository,
             }),
         };
     }
@@ -113,6 +133,7 @@ pub fn descent<'p>(part: &'p Part, paths: &[Named<'p>]) -> Option<Descent<'p>> {
     descends.then(|| Descent {
         starts: paths.to_vec(),
         here: paths.is_empty() || has_file_flag(arguments),
+        reach: Reach::Starts,
     })
 }
 

@@ -4,7 +4,7 @@ use super::super::bash::classify::classify_part;
 use super::super::bash::feeding::{Feed, Separator, past_xargs, splits};
 use super::super::bash::lists::Lists;
 use super::super::bash::programs::is_special_path;
-use super::super::bash::reach::{Descent, follows_links, lists_links};
+use super::super::bash::reach::{Descent, Reach, follows_links, lists_links};
 use super::super::bash::script::{Part, Traits};
 use super::super::path::Spot;
 use super::{Cover, LINKS_STRAY, Walk};
@@ -28,10 +28,11 @@ impl Cover<'_, '_> {
             let descent = Descent {
                 here: paths.is_empty() || is("git"),
                 starts: paths,
+                reach: Reach::Starts,
             };
             let listed = self.starts(&descent, walk);
-            // What find prints begins with a path that it started at.
-            if !is("find") && self.finds_name(&listed, 1, &|name| name.starts_with('-')) {
+            // What find prints begins with a path that it started at. For git a colon is as much as a flag.
+            if !is("find") && self.finds_name(&listed, 1, &|name| name.starts_with(['-', ':'])) {
                 return Err("a name that `xargs` adds would be taken for a flag".to_owned());
             }
             starts.extend(listed);

@@ -4,6 +4,7 @@ mod bash_words;
 mod cases;
 mod clauses;
 mod decisions;
+mod git_findings;
 mod lessons;
 mod more_lessons;
 mod path_lessons;

@@ -178,12 +178,32 @@ fn repository(command: &str, cwd: &Path, env: &Environment) -> Vec<PathBuf> {
         return Vec::new();
     };
     let mut reads = repository.reads;
-    reads.extend([
-        repository.toplevel,
-        repository.git_dir,
-        repository.common_dir,
-    ]);
+    let above = env.workspace.starts_with(&repository.toplevel);
+    if above && env.workspace != repository.toplevel && reads_unknown_files(command) {
+        // Such a git has nothing to read up there but what says which files count.
+        let directories = cwd.ancestors().skip(1);
+        for directory in directories.take_while(|path| path.starts_with(&repository.toplevel)) {
+            let files = [".gitignore", ".gitattributes"].map(|name| directory.join(name));
+            let plain = |file: &PathBuf| file.symlink_metadata().is_ok_and(|file| file.is_file());
+            reads.extend(files.into_iter().filter(plain));
+        }
+    } else {
+        reads.push(repository.toplevel);
+    }
+    reads.extend([repository.git_dir, repository.common_dir]);
     reads
+}
+
+/// Whether git may be told to read files that are not the repository's.
+fn reads_unknown_files(command: &str) -> bool {
+    let script = reader::read(command).script;
+    script.parts.iter().any(|part| {
+        part.words.iter().any(|word| {
+            let text = word.text.as_str();
+            let short = text.starts_with('-') && !text.starts_with("--");
+            matches!(text, "--untracked" | "--others" | "--no-index") || short && text.contains('o')
+        })
+    })
 }
 
 fn is_passed(name: &OsStr) -> bool {

@@ -345,3 +345,35 @@ async fn a_command_leaves_no_directory_behind_and_sees_nothing_secret() {
     assert!(!lines.clone().any(|name| name.contains("CARGO")), "{text}");
     assert!(lines.any(|name| name == "PATH"), "{text}");
 }
+
+#[tokio::test]
+async fn h2_git_searches_no_unknown_files_above_the_workspace() {
+    if nothing_holds() {
+        return;
+    }
+    let mut scratch = Scratch::new();
+    let above = scratch.root.parent().expect("not the root").to_owned();
+    std::fs::write(above.join("secret"), SECRET).expect("write");
+    std::fs::write(above.join(".gitignore"), "ignored\n").expect("write");
+    scratch.put("mine", "canary of mine\n");
+    let made = Command::new("git")
+        .args(["init", "-q"])
+        .arg(&above)
+        .status();
+    assert!(made.expect("git is there").success());
+    let cwd = scratch.root.canonicalize().expect("it exists");
+    scratch.environment().git.look(&cwd).await;
+    let run = async |command: &str| {
+        let input = json!({"command": command, "timeout": 20_000});
+        let said = scratch.run_with(&Bash, input, Grant::by_forced_classifier());
+        said.await
+            .map_or_else(|error| error.message, |output| format!("{output:?}"))
+    };
+    let everywhere = run("git grep --untracked --no-exclude-standard canary :/").await;
+    assert!(!everywhere.contains(SECRET), "{everywhere}");
+    let here = run("git grep --untracked canary").await;
+    assert!(here.contains("canary of mine"), "{here}");
+    assert!(!here.contains("denied"), "{here}");
+    let status = run("git status --short").await;
+    assert!(status.contains("secret"), "{status}");
+}

@@ -7,6 +7,8 @@ use super::{Flags, Named, Word, skip};
 pub enum Shown<'w> {
     /// Nothing, or only of files that it names and that are looked at for that.
     Named,
+    /// That of files that it names by their path in a commit.
+    InCommit,
     /// That of files below these paths.
     Below(Vec<Named<'w>>),
     Anything,
@@ -50,8 +52,9 @@ pub fn shown(words: &[Word]) -> Shown<'_> {
         ("log" | "reflog", _) => !is_summary(rest, false),
         ("diff" | "diff-tree" | "diff-index", _) => !is_summary(rest, true),
         ("stash", [action, rest @ ..]) => !is_summary(rest, action.text == "show"),
-        ("show", _) => !(is_summary(rest, true) && operands(rest).all(is_head) || at_paths(rest)),
-        ("cat-file", _) => rest.iter().any(|word| word.text == "-p") && !at_paths(rest),
+        ("show" | "cat-file", _) if at_paths(rest) => return Shown::InCommit,
+        ("show", _) => !(is_summary(rest, true) && operands(rest).all(is_head)),
+        ("cat-file", _) => rest.iter().any(|word| word.text == "-p"),
         ("status", _) => rest.iter().any(|word| {
             word.text == "--verbose"
                 || (!word.text.starts_with("--")
@@ -108,9 +111,20 @@ fn is_head(word: &Word) -> bool {
 /// Whether every operand is `REVISION:path`: the file there, or the names in a directory.
 fn at_paths(words: &[Word]) -> bool {
     let at_path = |word: &Word| {
-        !word.text.starts_with(':') && !word.text.contains('{') && word.text.contains(':')
+        word.text
+            .split_once(':')
+            .is_some_and(|(revision, _)| is_commit(revision))
     };
     operands(words).next().is_some() && operands(words).all(at_path)
+}
+
+/// Whether a revision looks like the name of a branch or of a commit before it. A hash, also the one at the end of what
+/// `describe` prints, may be that of a directory: then paths begin there.
+fn is_commit(revision: &str) -> bool {
+    let name = revision.split(['~', '^']).next().unwrap_or(revision);
+    let end = name.rsplit_once("-g").map_or(name, |(_, end)| end);
+    let is_hash = |text: &str| text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    !name.is_empty() && !revision.contains('{') && !is_hash(name) && !is_hash(end)
 }
 
 #[cfg(test)]
@@ -119,7 +133,7 @@ mod tests {
 
     fn prints(text: &str) -> bool {
         let words: Vec<Word> = text.split(' ').map(Word::plain).collect();
-        shown(&words) != Shown::Named
+        !matches!(shown(&words), Shown::Named | Shown::InCommit)
     }
 
     #[test]
@@ -152,6 +166,12 @@ mod tests {
             "--no-pager diff",
             "show HEAD^{/a:b}",
             "log --word-diff",
+            "show 0f3a:key",
+            "show 0F3A~1:key",
+            "show v1-2-g0f3a:key",
+            "cat-file -p 0123456789abcdef:key",
+            "cat-file -p HEAD^{tree}:key",
+            "show HEAD:a 0f3a:key",
         ] {
             assert!(prints(text), "{text}");
         }
@@ -172,6 +192,9 @@ mod tests {
             "show --stat HEAD",
             "show --name-only",
             "show HEAD:src/a.rs",
+            "show HEAD~2:src/a.rs",
+            "show feature/one:src/a.rs",
+            "show origin/main^:a",
             "cat-file -t abc",
             "cat-file -p HEAD:a",
             "stash list",

@@ -1,0 +1,137 @@
+//! Whether a repository is this work tree's own: what `.git` leads to is read whole, so a forged one must not lead to a
+//! repository of somebody else.
+//!
+//! A repository that is kept elsewhere is believed only if it points back: whoever writes the files of a work tree cannot
+//! write there.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::Repository;
+
+const LONGEST_POINTER: u64 = 10_000;
+
+/// Directories of a repository whose entries are the repository.
+const PARTS: [&str; 8] = [
+    "",
+    "objects",
+    "objects/pack",
+    "objects/info",
+    "info",
+    "refs",
+    "refs/heads",
+    "logs",
+];
+
+/// Where a repository's files are, without links.
+pub struct Place<'r> {
+    repository: &'r Repository,
+    toplevel: PathBuf,
+    git_dir: PathBuf,
+    common_dir: PathBuf,
+}
+
+impl<'r> Place<'r> {
+    pub fn of(repository: &'r Repository) -> Option<Self> {
+        Some(Self {
+            toplevel: repository.toplevel.canonicalize().ok()?,
+            git_dir: repository.git_dir.canonicalize().ok()?,
+            common_dir: repository.common_dir.canonicalize().ok()?,
+            repository,
+        })
+    }
+
+    /// Whether `core.worktree` says no more than what is so anyway, as in a submodule: the work tree is where the `.git`
+    /// is that led here.
+    pub fn is_work_tree(&self, value: &[u8]) -> bool {
+        let named = self.git_dir.join(OsStr::from_bytes(value)).canonicalize();
+        named.is_ok_and(|named| named == self.toplevel) && self.is_led_to()
+    }
+
+    /// Why the repository may be somebody else's; `own` says what is in the workspace, and `work_trees` are the values of
+    /// `core.worktree`.
+    pub fn objection(&self, own: impl Fn(&Path) -> bool, work_trees: &[&[u8]]) -> Option<String> {
+        let inside = |path: &Path| path.starts_with(&self.toplevel) || own(path);
+        let all_inside = inside(&self.git_dir) && inside(&self.common_dir);
+        let of_submodule = || {
+            self.git_dir == self.common_dir
+                && !work_trees.is_empty()
+                && work_trees.iter().all(|value| self.is_work_tree(value))
+                && self.has_pointer()
+        };
+        if !all_inside && !self.is_linked() && !of_submodule() {
+            return Some("its `.git` leads to another repository".to_owned());
+        }
+        let known = |path: &Path| inside(path) || path.starts_with(&self.common_dir);
+        let linked = [&self.git_dir, &self.common_dir]
+            .iter()
+            .any(|directory| links_out(directory, &known));
+        linked.then(|| "links in its `.git` lead to other files".to_owned())
+    }
+
+    /// Whether the objects of another repository count as this one's.
+    pub fn borrows(&self) -> bool {
+        let alternates = self.common_dir.join("objects/info/alternates");
+        match crate::config::read_regular(&alternates, LONGEST_POINTER) {
+            Ok(text) => text
+                .split(|byte| *byte == b'\n')
+                .any(|line| !line.is_empty() && !line.starts_with(b"#")),
+            // What is there and cannot be read is not known to be empty.
+            Err(_) => alternates.symlink_metadata().is_ok(),
+        }
+    }
+
+    /// A linked work tree: the repository knows it by the name of its `.git`.
+    fn is_linked(&self) -> bool {
+        let named = pointer(&self.git_dir.join("gitdir"), b"");
+        let named = named.and_then(|named| self.git_dir.join(named).canonicalize().ok());
+        self.git_dir.parent() == Some(&self.common_dir.join("worktrees"))
+            && self.has_pointer()
+            && named.is_some_and(|named| named == self.toplevel.join(".git"))
+    }
+
+    /// Whether the work tree's `.git` is a file, and no link to one.
+    fn has_pointer(&self) -> bool {
+        let file = self.toplevel.join(".git").symlink_metadata();
+        file.is_ok_and(|file| file.is_file())
+    }
+
+    /// Whether git got to this repository by the `.git` of the work tree, not by one further down.
+    fn is_led_to(&self) -> bool {
+        let dot_git = self.repository.toplevel.join(".git");
+        let led_to = if self.has_pointer() {
+            pointer(&dot_git, b"gitdir: ").map(|named| self.toplevel.join(named))
+        } else {
+            Some(dot_git)
+        };
+        let led_to = led_to.and_then(|led_to| led_to.canonicalize().ok());
+        led_to.is_some_and(|led_to| led_to == self.git_dir)
+    }
+}
+
+/// The path that a file of git's holds.
+fn pointer(file: &Path, before: &[u8]) -> Option<PathBuf> {
+    let text = crate::config::read_regular(file, LONGEST_POINTER).ok()?;
+    let path = text.strip_prefix(before)?;
+    let end = path
+        .iter()
+        .rposition(|byte| !matches!(byte, b'\n' | b'\r'))?;
+    Some(PathBuf::from(OsStr::from_bytes(&path[..=end])))
+}
+
+/// Whether the repository in `directory` is put together from files that lie elsewhere. What a link leads to must be
+/// known; one that leads nowhere gives git nothing.
+fn links_out(directory: &Path, known: &impl Fn(&Path) -> bool) -> bool {
+    PARTS.iter().any(|part| {
+        let entries = directory.join(part).read_dir();
+        entries.into_iter().flatten().flatten().any(|entry| {
+            let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+            is_link
+                && entry
+                    .path()
+                    .canonicalize()
+                    .is_ok_and(|leads_to| !known(&leads_to))
+        })
+    })
+}
