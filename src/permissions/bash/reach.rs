@@ -47,9 +47,8 @@ fn follows(name: &str, arguments: &[Word]) -> bool {
         "find" => arguments.iter().any(|word| follows_in_find(&word.text)),
         "rg" => has('L', "follow"),
         "tree" => has('l', "fflinks"),
-        "du" => has('L', "dereference"),
-        // It tells of what the links in a directory lead to.
-        "ls" => has('L', "dereference"),
+        // `ls` tells of what the links in a directory lead to, even where it does not go further down.
+        "du" | "ls" => has('L', "dereference"),
         // It compares what lies in two directories even without being told to go further down.
         "diff" => !arguments.iter().any(|word| word.text == "--no-dereference"),
         _ => false,
