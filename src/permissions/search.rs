@@ -254,13 +254,13 @@ impl Visitor for Search<'_, '_> {
         }
     }
 
-    fn overflow(&mut self, word: &Word) {
+    fn overflow(&mut self, text: &str) {
         let about_paths = |rule: &&Rule| matches!(rule.matcher, Matcher::Path(_));
         let rule = self.rules.deny.iter().find(about_paths);
         self.findings.doubtful = self.findings.doubtful.or(rule);
         self.findings
             .unclear
-            .get_or_insert_with(|| format!("the braces in `{}` become too many words", word.raw));
+            .get_or_insert_with(|| format!("there is too much in `{text}` to look into"));
     }
 
     fn script(&mut self, script: &Script) {

@@ -9,12 +9,12 @@ use std::ops::Range;
 use super::brace;
 use super::classify::likely_target;
 use super::effects::EVALUATING;
-use super::expansion::assignment_name;
+use super::expansion::{assignment_name, decode_ansi};
 use super::files::{
     Access, Kind, accesses, brings_trees, operands, redirected, touches, writes_trees,
 };
 use super::git::past_global_options;
-use super::script::{Operator, Part, Redirect, Script, Traits, Word};
+use super::script::{Joint, Operator, Part, Redirect, Script, Traits, Word};
 use super::wrappers::unwrap;
 use super::{base_name, read};
 
@@ -94,8 +94,8 @@ pub trait Visitor {
     /// What lies below this path may be written, too, or is brought to where the command writes.
     fn tree(&mut self, access: &Access<'_>, directories: &[String]);
     fn script(&mut self, script: &Script);
-    /// What braces make of this word is too much to be looked at.
-    fn overflow(&mut self, word: &Word);
+    /// There is more in this text than can be looked at: what braces make of it, or scripts in scripts.
+    fn overflow(&mut self, text: &str);
 }
 
 /// Walks through `script` and everything in it.
@@ -130,6 +130,8 @@ impl Walk<'_> {
         let evaluates = evaluates(script);
         let mut directories = directories.to_vec();
         let mut fed_shell = false;
+        // What the commands before this one in its pipeline are told to print.
+        let mut printed: Vec<String> = Vec::new();
         for part in &script.parts {
             for nested in &part.nested {
                 self.script(nested, &directories, depth);
@@ -150,7 +152,16 @@ impl Walk<'_> {
             for word in part.words.iter().filter(|_| evaluates) {
                 self.evaluated(&word.text, place);
             }
-            fed_shell |= self.commands(&part.words, place);
+            let shell = self.commands(&part.words, place);
+            for text in printed.iter().filter(|_| shell) {
+                self.literal(text, &directories, depth);
+            }
+            fed_shell |= shell;
+            if part.joint == Joint::Pipe {
+                printed.extend(prints(&part.words));
+            } else {
+                printed.clear();
+            }
             let mut targets: Vec<String> = likely_target(&part.words).into_iter().collect();
             if part.words.iter().any(|word| word.traits.has(Traits::BRACE)) {
                 self.commands(&at_braces(&part.words), place);
@@ -204,7 +215,7 @@ impl Walk<'_> {
                     all.extend(raws.iter().filter_map(|raw| expanded_word(raw)));
                 }
                 Some(_) | None => {
-                    self.visitor.overflow(word);
+                    self.visitor.overflow(&word.raw);
                     all.push(word.clone());
                 }
             }
@@ -249,6 +260,10 @@ impl Walk<'_> {
             } else if name == "env" && !repeated {
                 if let Some(script) = split_string(arguments) {
                     self.literal(&script, place.directories, place.depth);
+                }
+            } else if let Some(scripts) = registered(name, arguments).filter(|_| !repeated) {
+                for script in scripts {
+                    self.literal(script, place.directories, place.depth);
                 }
             } else if EVALUATING.contains(&name) && !repeated {
                 for word in arguments {
@@ -322,6 +337,8 @@ impl Walk<'_> {
         if depth < MAX_SCRIPT_DEPTH && self.scripts > 0 {
             self.scripts -= 1;
             self.script(&read(script).script, directories, depth + 1);
+        } else {
+            self.visitor.overflow(script);
         }
     }
 
@@ -353,6 +370,49 @@ impl Walk<'_> {
             }
         }
     }
+}
+
+/// The texts that `echo` and `printf` may print: all that they are given, and each word, which may be on a line of its own.
+fn prints(words: &[Word]) -> Vec<String> {
+    const MOST_PRINTED: usize = 32;
+    let Some((name, arguments)) = unwrap(words).words.split_first() else {
+        return Vec::new();
+    };
+    if !matches!(base_name(&name.text), "echo" | "printf") {
+        return Vec::new();
+    }
+    let texts = arguments.iter().map(|word| decode_ansi(&word.text));
+    let texts: Vec<String> = texts.skip_while(|text| text.starts_with('-')).collect();
+    let behind = texts.get(1..).unwrap_or_default().join(" ");
+    let each = texts.iter().take(MOST_PRINTED).cloned();
+    let mut all: Vec<String> = each.collect();
+    all.extend([texts.join(" "), behind]);
+    all
+}
+
+/// What builtins are told to run later, or under another name.
+fn registered<'w>(name: &str, arguments: &'w [Word]) -> Option<Vec<&'w str>> {
+    let letter = match name {
+        "alias" => {
+            let values = arguments
+                .iter()
+                .filter_map(|word| word.text.split_once('='));
+            return Some(values.map(|(_, value)| value).collect());
+        }
+        "hash" => 'p',
+        "mapfile" | "readarray" | "compgen" | "complete" => 'C',
+        _ => return None,
+    };
+    // Which word is the value of the flag is not worth finding out.
+    let attached = |word: &'w Word| word.text.strip_prefix('-')?.split_once(letter);
+    let values = arguments
+        .iter()
+        .filter_map(attached)
+        .map(|(_, value)| value);
+    let values: Vec<&str> = values.collect();
+    let words = arguments.iter().map(|word| word.text.as_str());
+    let plain = words.filter(|text| !text.starts_with('-'));
+    (!values.is_empty()).then(|| values.iter().copied().chain(plain).collect())
 }
 
 /// Whether an expansion in this script, or in one nested in it, evaluates what it finds in variables.

@@ -44,17 +44,20 @@ fn follows(name: &str, arguments: &[Word]) -> bool {
     };
     match name {
         "grep" | "egrep" | "fgrep" => has('R', "dereference-recursive"),
-        "find" => arguments
-            .iter()
-            .any(|word| matches!(word.text.as_str(), "-L" | "-follow")),
+        "find" => arguments.iter().any(|word| follows_in_find(&word.text)),
         "rg" => has('L', "follow"),
         "tree" => has('l', "fflinks"),
-        "du" => has('L', "dereference"),
-        "ls" => has('R', "recursive") && has('L', "dereference"),
+        // `ls` tells of what the links in a directory lead to, even where it does not go further down.
+        "du" | "ls" => has('L', "dereference"),
         // It compares what lies in two directories even without being told to go further down.
         "diff" => !arguments.iter().any(|word| word.text == "--no-dereference"),
         _ => false,
     }
+}
+
+/// `-xtype` and `%Y` look at what a link leads to, and `-lname` tells where that is.
+fn follows_in_find(text: &str) -> bool {
+    matches!(text, "-L" | "-follow" | "-xtype" | "-lname" | "-ilname") || text.contains("%Y")
 }
 
 /// Where a command that follows links on its way down starts.

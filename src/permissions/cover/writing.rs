@@ -79,8 +79,8 @@ impl<'r> Cover<'r, '_> {
                 Kind::Read => return Err(format!("it reads `{}`", target.raw)),
                 Kind::Write => {
                     walk.writes = true;
-                    let basis = self.writes(&target.text, walk);
-                    bases.push(basis.ok_or_else(|| format!("it writes `{}`", target.raw))?);
+                    let allowed = self.writes(&target.text, walk);
+                    bases.push(allowed.ok_or_else(|| format!("it writes `{}`", target.raw))?);
                 }
             }
         }

@@ -280,3 +280,61 @@ fn u7_numbers_in_the_text_of_a_format_pad_nothing() {
         "stat -c '%n 12345678' f",
     ]);
 }
+
+#[test]
+fn h11_what_links_lead_to_is_looked_at_by_more_than_readers() {
+    for command in [
+        "ls -L",
+        "ls -lL .",
+        "ls --dereference",
+        "find . -xtype f",
+        "find . -lname '*key*'",
+        "find . -printf '%p %Y'",
+    ] {
+        let call = || Call::bash(command);
+        assert_eq!(
+            call().link("/repo/l", "/etc").decision(),
+            "ask",
+            "{command}"
+        );
+        assert_eq!(
+            call().link("/repo/l", "src").decision(),
+            "allow",
+            "{command}"
+        );
+    }
+}
+
+#[test]
+fn h12_what_a_shell_is_fed_and_builtins_register_is_looked_into() {
+    for command in [
+        "echo 'rm x' | sh",
+        "echo rm x | bash",
+        "echo -e 'ls\\nrm x' | sh -s",
+        "printf 'rm x\\n' | sh",
+        "printf '%s\\n' 'rm x' | sh",
+        "printf '%s %s\\n' rm x | cat | sudo sh",
+        "alias q=rm; q x",
+        "hash -p /bin/rm q; q x",
+        "mapfile -C 'rm x' -c 1 a < f",
+        "readarray -tC 'rm x' -c 1 a < f",
+        "compgen -C 'rm x'",
+    ] {
+        let call = || Call::bash(command).mode(BYPASS);
+        assert_eq!(call().deny("Bash(rm:*)").decision(), "deny", "{command}");
+        assert_eq!(call().ask("Bash(rm:*)").decision(), "ask", "{command}");
+    }
+    for command in [
+        "echo 'rm x' | cat",
+        "echo 'rm x'; sh -c ls",
+        "mapfile -t a < f",
+        "alias",
+    ] {
+        let call = Call::bash(command).mode(BYPASS).deny("Bash(rm:*)");
+        assert_eq!(call.decision(), "allow", "{command}");
+    }
+    // Scripts that nobody looks into any more may be anything.
+    let many = format!("let {}; sh -c 'rm x'", "'$(a)' ".repeat(1_001));
+    let call = Call::bash(&many).mode(BYPASS).deny("Bash(rm:*)");
+    assert_eq!(call.decision(), "ask");
+}
