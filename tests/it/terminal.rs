@@ -36,7 +36,8 @@ fn what_was_said_last_and_the_way_back_stay_on_the_screen() {
     let mut tui = Pty::spawn_in(program, &["--provider", &model], 80, 24);
     tui.wait_for(PROMPT)
         .send("how is it?\r")
-        .wait_for("All is well.");
+        .wait_for("All is well.")
+        .wait_gone("interrupt");
     let end = tui.send("\x03\x03").exit();
     end.assert_terminal_restored();
     let left = end.screen.contents();

@@ -256,7 +256,7 @@ fn f3_while_the_disk_is_full_the_screen_says_so_and_nothing_is_lost() {
     let program = Program::new();
     let words = "word ".repeat(2_000);
     let toml = format!(
-        "[[turn]]\ntext = \"{words} END\"\n[[turn]]\ntext = \"{words} END\"\n[[turn]]\ntext = \"Answer three.\"\n"
+        "[[turn]]\ntext = \"{words} ONE\"\n[[turn]]\ntext = \"{words} TWO\"\n[[turn]]\ntext = \"Answer three.\"\n"
     );
     let provider = script(&program, &toml);
     let binary = env!("CARGO_BIN_EXE_agent-tui");
@@ -265,9 +265,10 @@ fn f3_while_the_disk_is_full_the_screen_says_so_and_nothing_is_lost() {
     let mut tui = Pty::run(program, &command, &[], 100, 20);
     tui.wait_for("script · default");
     tui.send("first question\r").wait_for("! not saved:");
-    tui.wait_for("END").send("second question\r");
-    tui.wait_until(|screen| screen.contents().contains("second question"));
-    tui.wait_for("! not saved:");
+    // The next one is asked once a turn is over, or what is said about it has scrolled away.
+    tui.wait_for("ONE").wait_gone("interrupt");
+    tui.send("second question\r").wait_for("TWO");
+    tui.wait_gone("interrupt").wait_for("! not saved:");
     let pid = Pid::from_raw(tui.pid().as_raw_nonzero().get());
     let room = Rlimit {
         current: None,
