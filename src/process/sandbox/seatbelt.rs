@@ -54,7 +54,7 @@ mod tests {
                 runs: vec!["/usr".into()],
                 ..Ground::default()
             }),
-            reads: vec!["/work/a \"b\"".into()],
+            reads: vec!["/project/a \"b\"".into()],
             writes: vec!["/tmp/own".into()],
             attributes: false,
         };
@@ -65,7 +65,7 @@ mod tests {
         assert_eq!(
             lines[lines.len() - 3..],
             [
-                r#"(allow file-read* (subpath "/work/a \"b\""))"#,
+                r#"(allow file-read* (subpath "/project/a \"b\""))"#,
                 r#"(allow file-read* process-exec (subpath "/usr"))"#,
                 r#"(allow file-read* file-write* (subpath "/tmp/own"))"#,
             ]
