@@ -199,27 +199,9 @@ impl Context {
 
     /// What no person was to be asked about is asked about where the kernel should hold it, and cannot.
     pub fn unless_unheld(&self, verdict: Verdict) -> Verdict {
-        let unasked = match verdict.cause {
-            Cause::Classifier => verdict.decision == Decision::Allow,
-            Cause::Rule(_)
-            | Cause::BuiltIn
-            | Cause::ProtectedPath
-            | Cause::Mode(_)
-            | Cause::Default
-            | Cause::Hook(_)
-            | Cause::HeldBack
-            | Cause::Person => false,
-        };
-        if self.env.unasked != Unasked::Require || !unasked {
-            return verdict;
-        }
-        match sandbox::state() {
-            sandbox::State::Landlock(_) | sandbox::State::Seatbelt => verdict,
-            sandbox::State::Nothing(why) => Verdict {
-                decision: Decision::Ask,
-                reason: format!("`sandbox.unasked` is `require`, and nothing can hold it: {why}"),
-                cause: Cause::Default,
-            },
+        match self.env.unasked {
+            Unasked::Require => unless_unheld(verdict, sandbox::state()),
+            Unasked::Auto | Unasked::Off => verdict,
         }
     }
 
@@ -314,6 +296,44 @@ impl Context {
             data_dir: self.places.data_dir.clone(),
             protected_files: self.places.protected_files.clone(),
             links,
+        }
+    }
+}
+
+fn unless_unheld(verdict: Verdict, state: &sandbox::State) -> Verdict {
+    match (state, verdict.decision, &verdict.cause) {
+        (sandbox::State::Nothing(why), Decision::Allow, Cause::Classifier) => Verdict {
+            decision: Decision::Ask,
+            reason: format!("`sandbox.unasked` is `require`, and nothing can hold it: {why}"),
+            cause: Cause::Default,
+        },
+        _ => verdict,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cause, Decision, Verdict, sandbox, unless_unheld};
+
+    #[test]
+    fn where_nothing_can_hold_a_command_that_nobody_was_asked_about_it_is_asked_about() {
+        let nothing = sandbox::State::Nothing("the kernel has no Landlock".to_owned());
+        for (cause, state, decision) in [
+            (Cause::Classifier, &nothing, Decision::Ask),
+            (
+                Cause::Classifier,
+                &sandbox::State::Landlock(1),
+                Decision::Allow,
+            ),
+            (Cause::Person, &nothing, Decision::Allow),
+        ] {
+            let allowed = Verdict {
+                decision: Decision::Allow,
+                reason: String::new(),
+                cause: cause.clone(),
+            };
+            let found = unless_unheld(allowed, state).decision;
+            assert_eq!(found, decision, "{cause:?} {state:?}");
         }
     }
 }
