@@ -21,7 +21,7 @@ use crate::executor::pipeline::{Done, Line, Report};
 use crate::executor::{Context, Happened, Witness, guard};
 use crate::permissions::{Decision, Remembered};
 use crate::protocol::{
-    AgentEvent, Answer, Aside, Block, CallId, CallOutcome, ToolCall, ToolResult, ToolState,
+    Answer, Block, CallEvent, CallId, CallNumbers, CallOutcome, CallRef, ToolCall, ToolResult,
 };
 use crate::session::Record;
 use crate::tools::ContextChange;
@@ -37,8 +37,8 @@ const LAST_GRACE: Duration = Duration::from_secs(5);
 pub struct Asides {
     context: Arc<Context>,
     session: CancellationToken,
-    started: u64,
-    running: HashMap<CallId, Running>,
+    numbers: CallNumbers,
+    running: HashMap<CallRef, Running>,
     past: VecDeque<Past>,
     /// What the model is to be told.
     said: Vec<Block>,
@@ -68,13 +68,14 @@ impl Asides {
     pub fn new(
         context: Arc<Context>,
         session: CancellationToken,
+        numbers: CallNumbers,
         untold: &[(ToolCall, ToolResult)],
     ) -> Self {
         let (reporter, reports) = mpsc::channel(REPORTS);
         let mut asides = Self {
             context,
             session,
-            started: 0,
+            numbers,
             running: HashMap::new(),
             past: VecDeque::new(),
             said: Vec::new(),
@@ -88,9 +89,10 @@ impl Asides {
     }
 
     pub fn start(&mut self, tool: &str, input: Value, by: Authority, journal: &mut Journal) {
-        self.started += 1;
+        let name = self.numbers.next();
         let call = ToolCall {
-            id: CallId(format!("person_{}", self.started)),
+            call: name,
+            id: CallId(format!("person_{}", name.number)),
             name: tool.to_owned(),
             input,
         };
@@ -98,11 +100,12 @@ impl Asides {
             call: call.clone(),
             result: None,
         });
-        let started = Aside::Started {
+        let queued = CallEvent::Queued {
             tool: call.name.clone(),
+            wire: None,
             input: call.input.clone(),
         };
-        journal.tell_agent(AgentEvent::Aside(call.id.clone(), started));
+        journal.tell_call(name, queued);
         let (cancel, background) = (self.session.child_token(), CancellationToken::new());
         let line = Line {
             context: self.context.clone(),
@@ -114,7 +117,7 @@ impl Asides {
         };
         line.spawn(call.clone());
         self.running.insert(
-            call.id.clone(),
+            name,
             Running {
                 call,
                 begun: Instant::now(),
@@ -126,25 +129,25 @@ impl Asides {
         );
     }
 
-    pub fn answer(&mut self, id: &CallId, answer: Answer) {
-        let running = self.running.get_mut(id);
+    pub fn answer(&mut self, id: CallRef, answer: Answer) {
+        let running = self.running.get_mut(&id);
         if let Some(reply) = running.and_then(|running| running.reply.take()) {
             // One that was stopped meanwhile does not listen any more.
             let _ = reply.send(answer);
         }
     }
 
-    pub fn is_running(&self, id: &CallId) -> bool {
-        self.running.contains_key(id)
+    pub fn is_running(&self, id: CallRef) -> bool {
+        self.running.contains_key(&id)
     }
 
     /// An aside that is over.
-    pub fn past(&self, id: &CallId) -> Option<&Past> {
-        self.past.iter().find(|past| past.call.id == *id)
+    pub fn past(&self, id: CallRef) -> Option<&Past> {
+        self.past.iter().find(|past| past.call.call == id)
     }
 
-    pub fn cancel(&self, id: &CallId) {
-        if let Some(running) = self.running.get(id) {
+    pub fn cancel(&self, id: CallRef) {
+        if let Some(running) = self.running.get(&id) {
             running.cancel.cancel();
         }
     }
@@ -155,8 +158,8 @@ impl Asides {
         }
     }
 
-    pub fn background(&self, id: &CallId) {
-        if let Some(running) = self.running.get(id) {
+    pub fn background(&self, id: CallRef) {
+        if let Some(running) = self.running.get(&id) {
             running.background.cancel();
         }
     }
@@ -180,12 +183,9 @@ impl Asides {
     }
 
     pub fn handle(&mut self, report: Report, journal: &mut Journal) {
-        let state = |journal: &mut Journal, id: CallId, state: ToolState| {
-            journal.tell_agent(AgentEvent::Aside(id, Aside::State(state)));
-        };
         match report {
-            Report::Reached(id, phase) => state(journal, id, ToolState::Executing { phase }),
-            Report::Progress(id, text) => state(journal, id, ToolState::Progress { text }),
+            Report::Reached(id, phase) => journal.tell_call(id, CallEvent::Reached(phase)),
+            Report::Progress(id, text) => journal.tell_call(id, CallEvent::Progress(text)),
             Report::Changing(id, change, written) => {
                 journal.see(Happened::Changing(id, change));
                 let _ = written.send(());
@@ -196,8 +196,7 @@ impl Asides {
             Report::Asked(request, reply) => {
                 if let Some(running) = self.running.get_mut(&request.call) {
                     running.reply = Some(reply);
-                    let id = request.call.clone();
-                    journal.tell_agent(AgentEvent::Aside(id, Aside::Asked(request)));
+                    journal.tell_call(request.call, CallEvent::Asked(request));
                 }
             }
             Report::Permitted(id, permit) => {
@@ -207,9 +206,9 @@ impl Asides {
             }
             Report::Decided(id, verdict) => {
                 let (by, settled) = (verdict.in_short(), verdict.decision != Decision::Ask);
-                journal.tell_agent(AgentEvent::Aside(id, Aside::Decided { by, settled }));
+                journal.tell_call(id, CallEvent::Decided { by, settled });
             }
-            Report::Finished(id, done) => self.finish(&id, done, journal),
+            Report::Finished(id, done) => self.finish(id, done, journal),
         }
     }
 
@@ -225,8 +224,8 @@ impl Asides {
         let _ = timeout(LAST_GRACE, all).await;
     }
 
-    fn finish(&mut self, id: &CallId, done: Done, journal: &mut Journal) {
-        let Some(running) = self.running.remove(id) else {
+    fn finish(&mut self, id: CallRef, done: Done, journal: &mut Journal) {
+        let Some(running) = self.running.remove(&id) else {
             return;
         };
         let Running {
@@ -235,7 +234,7 @@ impl Asides {
             permitted,
             ..
         } = running;
-        let (result, outcome) = judged(id, done.outcome);
+        let (result, outcome) = judged(&call.id, done.outcome);
         let moved = done.changes.into_iter().next_back();
         if let Some(ContextChange::Cwd(cwd)) = &moved
             && *cwd != self.context.cwd()
@@ -248,13 +247,13 @@ impl Asides {
             result: Some(result.clone()),
         });
         self.say(&call, &result, moved.as_ref());
-        let completed = ToolState::Completed {
+        let completed = CallEvent::Completed {
             result,
             ran: begun.elapsed(),
             outcome,
             shown: done.shown,
         };
-        journal.tell_agent(AgentEvent::Aside(id.clone(), Aside::State(completed)));
+        journal.tell_call(id, completed);
         self.past.push_back(Past { call, permitted });
         self.past.drain(..self.past.len().saturating_sub(MOST_PAST));
     }

@@ -18,8 +18,8 @@ use crate::executor::{Context, Executor, Policy, pipeline::Report};
 use crate::hooks;
 use crate::protocol::event::SessionOpened;
 use crate::protocol::{
-    AgentEvent, Block, CallId, Command, Ending, HookInfo, Leaving, Message, Origin, ToolDefinition,
-    TurnEvent,
+    AgentEvent, Block, CallEvent, CallNumbers, CallRef, Command, Ending, HookInfo, Leaving,
+    Message, Origin, SessionEvent, ToolDefinition, TurnEvent,
 };
 use crate::provider::{
     Batch, Provider, ProviderError, Request, ResponseStream, StreamEvent, retry,
@@ -36,6 +36,8 @@ pub struct Agent {
     policy: Policy,
     limits: super::limits::Limits,
     retry: retry::Policy,
+    /// Names the calls of the model.
+    numbers: CallNumbers,
     pub(super) journal: Journal,
     pub(super) asides: Asides,
     inbox: mpsc::UnboundedReceiver<Command>,
@@ -46,7 +48,7 @@ pub struct Agent {
     /// Whether what waits goes out by itself once the turn is over: only when it is done, or has stopped to make way.
     pub(super) send_queue: bool,
     /// The model's calls that were permitted, and whole: they run once more unasked.
-    pub(super) permitted: HashSet<CallId>,
+    pub(super) permitted: HashSet<CallRef>,
     /// Nobody can send commands any more.
     pub(super) deserted: bool,
     /// What hooks have to say to the begin of the session, until the model was told.
@@ -73,7 +75,7 @@ enum Came {
     Batch(Batch),
     TimeToTry,
     TimeToTell,
-    BackgroundEnded(CallId, Status),
+    BackgroundEnded(CallRef, Status),
     /// Hooks have looked at a prompt.
     Looked(Vec<Block>, hooks::Answer),
     /// Hooks have said whether the turn may end.
@@ -104,8 +106,8 @@ impl Agent {
         let tools = Arc::new(setup.tools);
         let messages = Arc::new(setup.history);
         let is_kept = setup.log.is_kept();
-        let mut journal = Journal::new(setup.log);
-        journal.tell_agent(AgentEvent::Opened(SessionOpened {
+        let mut journal = Journal::new(setup.log, setup.calls);
+        journal.tell_session(SessionEvent::Opened(SessionOpened {
             session: setup.session.clone(),
             provider: setup.provider.name().to_owned(),
             model: setup.model.clone(),
@@ -119,7 +121,7 @@ impl Agent {
         }));
         if !is_kept {
             let nowhere = Err("there is no place for it".to_owned());
-            journal.tell_agent(AgentEvent::Saving(nowhere));
+            journal.tell_session(SessionEvent::Saving(nowhere));
         }
         for notice in setup.notices {
             journal.notice(notice);
@@ -133,7 +135,12 @@ impl Agent {
             session: setup.session.0,
         };
         Self {
-            asides: Asides::new(setup.context.clone(), session.clone(), &setup.asides),
+            asides: Asides::new(
+                setup.context.clone(),
+                session.clone(),
+                setup.numbers.1,
+                &setup.asides,
+            ),
             provider: setup.provider,
             request,
             tools,
@@ -142,6 +149,7 @@ impl Agent {
             policy: setup.policy,
             limits: setup.limits,
             retry: setup.retry,
+            numbers: setup.numbers.0,
             journal,
             inbox,
             outbox,
@@ -222,7 +230,7 @@ impl Agent {
             ..self.limits
         };
         let mut exchange = Exchange {
-            turn: Turn::new(origin, limits, self.retry, fastrand::u64(..)),
+            turn: Turn::new(origin, limits, self.retry, self.numbers, fastrand::u64(..)),
             executor: Executor::new(self.context.clone(), self.policy, &token),
             token,
             waiting: Waiting::Results,
@@ -241,6 +249,7 @@ impl Agent {
             }
         };
         exchange.token.cancel();
+        self.numbers = exchange.turn.numbers();
         // What follows a failure would fail, too: the person decides.
         self.send_queue &= matches!(ending, Ending::Done | Ending::Interrupted);
         self.finish(&exchange.turn, ending).await;
@@ -275,19 +284,14 @@ impl Agent {
             match next {
                 Next::ShowText(text) => self.journal.text(&text),
                 Next::ShowThinking(text) => self.journal.thinking(&text),
-                Next::ShowInputStarted { id, name } => {
-                    self.journal
-                        .tell(TurnEvent::ToolInputStarted { call: id, name });
-                }
-                Next::ShowInput { id, fragment } => self
+                Next::ShowInputStarted { call, name } => self
                     .journal
-                    .tell(TurnEvent::ToolInput { call: id, fragment }),
-                Next::Keep(block) => self.journal.record(Record::Block { block }),
-                Next::Execute(call) => {
-                    // Ids come from the model, and may come again.
-                    self.permitted.remove(&call.id);
-                    exchange.executor.add(call, &mut self.journal);
+                    .tell_call(call, CallEvent::Arriving { tool: name }),
+                Next::ShowInput { call, fragment } => {
+                    self.journal.tell_call(call, CallEvent::Input(fragment));
                 }
+                Next::Keep(block) => self.journal.record(Record::Block { block }),
+                Next::Execute(call) => exchange.executor.add(call, &mut self.journal),
                 Next::Drain => {
                     self.drop_prompt(exchange);
                     exchange.waiting = Waiting::Results;
@@ -318,11 +322,11 @@ impl Agent {
                         usage,
                     });
                 }
-                Next::Deliver { results, then } => {
-                    let calls = results
-                        .iter()
-                        .map(|result| result.tool_use_id.clone())
-                        .collect();
+                Next::Deliver {
+                    calls,
+                    results,
+                    then,
+                } => {
                     self.journal.record(Record::Delivered {
                         calls,
                         then: then.clone(),
@@ -451,7 +455,7 @@ impl Agent {
                 if let Report::Permitted(id, permit) = &report
                     && permit.part.is_none()
                 {
-                    self.permitted.insert(id.clone());
+                    self.permitted.insert(*id);
                 }
                 exchange.executor.handle(report, &mut self.journal);
                 Vec::new()
@@ -464,9 +468,9 @@ impl Agent {
         }
     }
 
-    fn background_ended(&mut self, call: CallId, status: Status) {
-        let ended = AgentEvent::BackgroundEnded(call, status.in_words());
-        self.journal.tell_agent(ended);
+    fn background_ended(&mut self, call: CallRef, status: Status) {
+        let ended = CallEvent::BackgroundEnded(status.in_words());
+        self.journal.tell_call(call, ended);
     }
 
     fn hear_aside(&mut self, report: Report) {

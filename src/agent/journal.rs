@@ -10,8 +10,8 @@ use crate::executor::{Happened, Witness};
 use crate::permissions::{Decision, Verdict};
 use crate::protocol::event::Denial;
 use crate::protocol::{
-    AgentEvent, CallId, CallOutcome, Phase, ToolCall, ToolResult, ToolState, ToolUse, TurnEvent,
-    TurnId,
+    AgentEvent, AgentId, CallEvent, CallOutcome, CallRef, Phase, SessionEvent, ToolCall,
+    ToolResult, TurnEvent, TurnId,
 };
 use crate::session::log::{Loss, Saved};
 use crate::session::{Log, Record};
@@ -26,7 +26,7 @@ pub struct Journal {
     turn: TurnId,
     since: Instant,
     waiting: VecDeque<AgentEvent>,
-    calls: HashMap<CallId, ToolCall>,
+    calls: HashMap<CallRef, ToolCall>,
     denials: Vec<Denial>,
     /// Deltas of one kind that came together are one record and one event.
     deltas: Option<Deltas>,
@@ -42,13 +42,17 @@ enum Deltas {
 }
 
 impl Journal {
-    pub fn new(log: Log) -> Self {
+    /// `calls` are those that the session has made before.
+    pub fn new(log: Log, calls: HashMap<CallRef, ToolCall>) -> Self {
         Self {
             log,
-            turn: TurnId(0),
+            turn: TurnId {
+                agent: AgentId::MAIN,
+                number: 0,
+            },
             since: Instant::now(),
             waiting: VecDeque::new(),
-            calls: HashMap::new(),
+            calls,
             denials: Vec::new(),
             deltas: None,
             told_deltas: None,
@@ -57,10 +61,14 @@ impl Journal {
     }
 
     pub fn begin_turn(&mut self) {
-        self.turn = TurnId(self.turn.0 + 1);
+        self.turn.number += 1;
         self.since = Instant::now();
-        self.calls.clear();
         self.denials.clear();
+    }
+
+    /// A call that was made before.
+    pub fn call(&self, call: CallRef) -> Option<&ToolCall> {
+        self.calls.get(&call)
     }
 
     pub fn elapsed(&self) -> Duration {
@@ -82,33 +90,42 @@ impl Journal {
     }
 
     pub fn notice(&mut self, text: String) {
-        self.waiting.push_back(AgentEvent::Notice(text));
+        self.tell_session(SessionEvent::Notice(text));
     }
 
-    pub fn tell_agent(&mut self, event: AgentEvent) {
-        self.waiting.push_back(event);
+    pub fn tell_session(&mut self, event: SessionEvent) {
+        self.waiting.push_back(AgentEvent::Session(event));
+    }
+
+    pub fn tell_call(&mut self, call: CallRef, event: CallEvent) {
+        self.flush_deltas();
+        let at = self.since.elapsed();
+        self.waiting.push_back(AgentEvent::Call { call, at, event });
     }
 
     /// A call that was never handed to the executor is tracked like any other: queued, completed, yielded.
-    pub fn settle(&mut self, call: ToolUse, result: ToolResult) {
-        let ToolUse {
-            id, name, input, ..
-        } = call;
-        let queued = ToolCall {
-            id: id.clone(),
-            name,
-            input: input.clone(),
-        };
-        self.calls.insert(id.clone(), queued);
-        self.tool(id.clone(), ToolState::Queued { input });
+    pub fn settle(&mut self, call: ToolCall, result: ToolResult) {
+        let name = call.call;
+        self.see(Happened::Queued(call));
         self.see(Happened::Completed {
-            call: id.clone(),
+            call: name,
             result,
             ran: Duration::ZERO,
             outcome: CallOutcome::Failed,
             shown: None,
         });
-        self.tool(id, ToolState::Yielded);
+        self.tell_call(name, CallEvent::Yielded);
+    }
+
+    fn queued(&mut self, call: ToolCall) {
+        let queued = CallEvent::Queued {
+            tool: call.name.clone(),
+            wire: (call.call.agent != AgentId::PERSON).then(|| call.id.clone()),
+            input: call.input.clone(),
+        };
+        let name = call.call;
+        self.calls.insert(name, call);
+        self.tell_call(name, queued);
     }
 
     pub fn text(&mut self, more: &str) {
@@ -206,30 +223,15 @@ impl Journal {
                 (Err(plain(&error)), notice)
             }
         };
-        self.tell_agent(AgentEvent::Saving(saving));
+        self.tell_session(SessionEvent::Saving(saving));
         self.notice(notice);
     }
 
-    fn tool(&mut self, call: CallId, state: ToolState) {
-        let name = self
-            .calls
-            .get(&call)
-            .map(|call| call.name.clone())
-            .unwrap_or_default();
-        let at = self.since.elapsed();
-        self.tell(TurnEvent::Tool {
-            call,
-            name,
-            at,
-            state,
-        });
-    }
-
-    fn decided(&mut self, id: CallId, verdict: Verdict, denied: bool) {
+    fn decided(&mut self, id: CallRef, verdict: Verdict, denied: bool) {
         if denied && let Some(call) = self.calls.get(&id) {
             let (tool, input) = (call.name.clone(), call.input.clone());
             self.denials.push(Denial {
-                call: id.clone(),
+                call: call.id.clone(),
                 tool,
                 input,
                 reason: verdict.reason.clone(),
@@ -237,16 +239,13 @@ impl Journal {
         }
         let by = verdict.in_short();
         self.record(Record::Decision {
-            call: id.clone(),
+            call: id,
             decision: verdict.decision.name().to_owned(),
             reason: verdict.reason,
             cause: verdict.cause.to_string(),
         });
-        self.tell(TurnEvent::Decided {
-            call: id,
-            by,
-            settled: verdict.decision != Decision::Ask || denied,
-        });
+        let settled = verdict.decision != Decision::Ask || denied;
+        self.tell_call(id, CallEvent::Decided { by, settled });
     }
 }
 
@@ -256,22 +255,15 @@ impl Witness for Journal {
         match happened {
             Happened::Queued(call) => {
                 self.record(Record::Call { call: call.clone() });
-                let (id, input) = (call.id.clone(), call.input.clone());
-                self.calls.insert(id.clone(), call);
-                self.tool(id, ToolState::Queued { input });
+                self.queued(call);
             }
-            Happened::Begun(id) => {
-                self.record(Record::Begun { call: id.clone() });
-                self.tool(
-                    id,
-                    ToolState::Executing {
-                        phase: Phase::Validating,
-                    },
-                );
+            Happened::Begun(call) => {
+                self.record(Record::Begun { call });
+                self.tell_call(call, CallEvent::Reached(Phase::Validating));
             }
-            Happened::Reached(id, phase) => self.tool(id, ToolState::Executing { phase }),
-            Happened::Progress(id, text) => self.tool(id, ToolState::Progress { text }),
-            Happened::Asked(request) => self.tell(TurnEvent::Asked(request)),
+            Happened::Reached(call, phase) => self.tell_call(call, CallEvent::Reached(phase)),
+            Happened::Progress(call, text) => self.tell_call(call, CallEvent::Progress(text)),
+            Happened::Asked(request) => self.tell_call(request.call, CallEvent::Asked(request)),
             Happened::Decided {
                 call,
                 verdict,
@@ -295,11 +287,11 @@ impl Witness for Journal {
             Happened::Notice(text) => self.notice(text),
             Happened::Rewritten(call, input, by) => {
                 self.record(Record::Rewritten {
-                    call: call.clone(),
+                    call,
                     input: input.clone(),
                     by: by.clone(),
                 });
-                self.tell_agent(AgentEvent::Rewritten { call, input, by });
+                self.tell_call(call, CallEvent::Rewritten { input, by });
             }
             Happened::Moved(cwd) => self.record(Record::Moved { cwd }),
             Happened::Completed {
@@ -310,19 +302,18 @@ impl Witness for Journal {
                 shown,
             } => {
                 self.record(Record::Result {
+                    call,
                     result: result.clone(),
                 });
-                self.tool(
-                    call,
-                    ToolState::Completed {
-                        result,
-                        ran,
-                        outcome,
-                        shown,
-                    },
-                );
+                let completed = CallEvent::Completed {
+                    result,
+                    ran,
+                    outcome,
+                    shown,
+                };
+                self.tell_call(call, completed);
             }
-            Happened::Yielded(call) => self.tool(call, ToolState::Yielded),
+            Happened::Yielded(call) => self.tell_call(call, CallEvent::Yielded),
         }
     }
 }

@@ -36,6 +36,7 @@ mod turn_random_tests;
 #[cfg(test)]
 mod turn_tests;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
@@ -43,7 +44,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::executor::{Context, Policy};
 use crate::protocol::{
-    AgentEvent, Command, Message, Price, SessionId, ToolCall, ToolDefinition, ToolResult,
+    AgentEvent, CallNumbers, CallRef, Command, Message, Price, SessionId, ToolCall, ToolDefinition,
+    ToolResult,
 };
 use crate::provider::{Provider, retry};
 use crate::session::Log;
@@ -66,6 +68,10 @@ pub struct Setup {
     pub session: SessionId,
     pub log: Log,
     pub history: Vec<Message>,
+    /// The calls of the model so far.
+    pub calls: HashMap<CallRef, ToolCall>,
+    /// The names of the calls to come: the model's and the person's.
+    pub numbers: (CallNumbers, CallNumbers),
     /// What the person ran before, and the model was not told yet.
     pub asides: Vec<(ToolCall, ToolResult)>,
     /// The branch that the workspace's repository is on.

@@ -5,128 +5,153 @@ use tokio::time::Instant;
 use super::driver::{Agent, Exchange, Waiting};
 use super::turn::{Fact, Next};
 use crate::executor::permission::Authority;
-use crate::protocol::{AgentEvent, Block, CallId, Command, ToolCall};
+use crate::protocol::{
+    AgentId, Block, CallCommand, CallRef, Command, SessionCommand, SessionEvent, ToolCall,
+    TurnCommand,
+};
 
 impl Agent {
     /// What a command means while no turn runs: perhaps a message to send.
     pub(super) fn obey_idle(&mut self, command: Command) -> Option<Vec<Block>> {
-        match self.obey_anytime(command)? {
-            Command::Submit(prompt) => {
+        match command {
+            Command::Session(SessionCommand::Submit(prompt)) => {
                 // What waits since an interrupt was written before it.
                 self.queued.push_back(prompt);
                 self.queued.pop_front()
             }
-            Command::SendQueue => self.queued.pop_front(),
-            Command::Interrupt => {
+            Command::Session(command) => {
+                self.obey_session(command);
+                None
+            }
+            Command::Turn(TurnCommand::SendQueue) => self.queued.pop_front(),
+            Command::Turn(TurnCommand::Interrupt) => {
                 self.asides.cancel_all();
                 None
             }
-            Command::RunAgain(id) => {
-                self.run_again(&id, None);
+            // There is no turn that these could concern.
+            Command::Turn(TurnCommand::GoOn | TurnCommand::RetryNow) => None,
+            Command::Call(call, command) => {
+                self.obey_call(None, call, command);
                 None
             }
-            // Nothing is running that these could concern.
-            Command::Answer(..)
-            | Command::Cancel(_)
-            | Command::AnswerByHand(..)
-            | Command::Background(_)
-            | Command::Run(_)
-            | Command::TakeBack
-            | Command::GoOn
-            | Command::SetMode(_)
-            | Command::Rules(_)
-            | Command::Leave(_)
-            | Command::RetryNow => None,
         }
     }
 
     /// What a command means while a turn runs.
     pub(super) fn obey(&mut self, exchange: &mut Exchange, command: Option<Command>) -> Vec<Next> {
-        let Some(command) = command else {
-            // Whoever could have waited for the answer is gone.
-            self.deserted = true;
-            return self.interrupt(exchange);
-        };
-        let Some(command) = self.obey_anytime(command) else {
-            return Vec::new();
-        };
-        let executor = &mut exchange.executor;
         match command {
-            Command::Submit(prompt) => self.queued.push_back(prompt),
-            // It has gone out with a request meanwhile, or was taken back.
-            Command::SendQueue if self.queued.is_empty() => {}
-            Command::SendQueue => {
-                executor.interrupt(&mut self.journal);
-                return exchange.turn.handle(Fact::Interrupted);
+            None => {
+                // Whoever could have waited for the answer is gone.
+                self.deserted = true;
+                self.interrupt(exchange)
             }
-            Command::Interrupt => return self.interrupt(exchange),
-            Command::GoOn => return exchange.turn.handle(Fact::GoneOn),
-            Command::Answer(id, answer) => executor.answer(&id, answer),
-            Command::Cancel(id) => executor.cancel(id, &mut self.journal),
-            Command::AnswerByHand(id, text) => {
-                executor.answer_by_hand(id, text, &mut self.journal);
+            Some(Command::Session(command)) => {
+                self.obey_session(command);
+                Vec::new()
             }
-            Command::RunAgain(id) if executor.is_open(&id) => {
-                executor.run_again(id, &mut self.journal);
+            Some(Command::Turn(command)) => self.obey_turn(exchange, command),
+            Some(Command::Call(call, command)) => {
+                self.obey_call(Some(exchange), call, command);
+                Vec::new()
             }
-            Command::RunAgain(id) => {
-                let call = executor.call(&id).cloned();
-                self.run_again(&id, call);
-            }
-            Command::Background(id) => executor.background(&id, &mut self.journal),
-            Command::RetryNow => {
-                if let Waiting::NextTry(at) = &mut exchange.waiting {
-                    *at = Instant::now();
-                }
-            }
-            // Heard already.
-            Command::Run(_)
-            | Command::TakeBack
-            | Command::SetMode(_)
-            | Command::Rules(_)
-            | Command::Leave(_) => {}
         }
-        Vec::new()
     }
 
-    /// Does what concerns no turn, and gives back what may concern one.
-    fn obey_anytime(&mut self, command: Command) -> Option<Command> {
+    fn obey_session(&mut self, command: SessionCommand) {
         match command {
-            Command::SetMode(mode) => {
+            SessionCommand::Submit(prompt) => self.queued.push_back(prompt),
+            SessionCommand::SetMode(mode) => {
                 self.context.set_mode(mode);
-                self.journal.tell_agent(AgentEvent::ModeIs(mode));
+                self.journal.tell_session(SessionEvent::ModeIs(mode));
             }
-            Command::Rules(command) => self.obey_rules(command),
-            Command::Leave(why) => self.leaving = Some(why),
-            Command::TakeBack => {
+            SessionCommand::Rules(command) => self.obey_rules(command),
+            SessionCommand::Leave(why) => self.leaving = Some(why),
+            SessionCommand::TakeBack => {
                 let queued = self.queued.drain(..).collect();
-                self.journal.tell_agent(AgentEvent::TakenBack(queued));
+                self.journal.tell_session(SessionEvent::TakenBack(queued));
             }
-            Command::Run(command) => {
+            SessionCommand::Run(command) => {
                 let input = serde_json::json!({ "command": command });
                 self.asides
                     .start("Bash", input, Authority::Typed, &mut self.journal);
             }
-            Command::Answer(id, answer) if self.asides.is_running(&id) => {
-                self.asides.answer(&id, answer);
-            }
-            Command::Cancel(id) if self.asides.is_running(&id) => self.asides.cancel(&id),
-            Command::Background(id) if self.asides.is_running(&id) => self.asides.background(&id),
-            Command::Cancel(id) => return self.kill_in_background(id),
-            other => return Some(other),
         }
-        None
     }
 
-    /// Ends the command that a call has left in the background. A call that has left none is given back.
-    fn kill_in_background(&self, call: CallId) -> Option<Command> {
+    fn obey_turn(&mut self, exchange: &mut Exchange, command: TurnCommand) -> Vec<Next> {
+        match command {
+            // It has gone out with a request meanwhile, or was taken back.
+            TurnCommand::SendQueue if self.queued.is_empty() => Vec::new(),
+            TurnCommand::SendQueue => {
+                exchange.executor.interrupt(&mut self.journal);
+                exchange.turn.handle(Fact::Interrupted)
+            }
+            TurnCommand::Interrupt => self.interrupt(exchange),
+            TurnCommand::GoOn => exchange.turn.handle(Fact::GoneOn),
+            TurnCommand::RetryNow => {
+                if let Waiting::NextTry(at) = &mut exchange.waiting {
+                    *at = Instant::now();
+                }
+                Vec::new()
+            }
+        }
+    }
+
+    fn obey_call(&mut self, exchange: Option<&mut Exchange>, call: CallRef, command: CallCommand) {
+        if command == CallCommand::Cancel && self.kill_in_background(call) {
+            return;
+        }
+        if call.agent == AgentId::PERSON {
+            return self.obey_aside(call, command);
+        }
+        let executor = exchange.map(|exchange| &mut exchange.executor);
+        match (command, executor) {
+            (CallCommand::RunAgain, Some(executor)) if executor.is_open(call) => {
+                executor.run_again(call, &mut self.journal);
+            }
+            (CallCommand::RunAgain, executor) => {
+                let known = executor.and_then(|executor| executor.call(call).cloned());
+                self.run_again(call, known);
+            }
+            (CallCommand::Answer(answer), Some(executor)) => executor.answer(call, answer),
+            (CallCommand::Cancel, Some(executor)) => executor.cancel(call, &mut self.journal),
+            (CallCommand::AnswerByHand(text), Some(executor)) => {
+                executor.answer_by_hand(call, text, &mut self.journal);
+            }
+            (CallCommand::Background, Some(executor)) => {
+                executor.background(call, &mut self.journal);
+            }
+            // The turn is over, and every call of it has its result.
+            (
+                CallCommand::Answer(_)
+                | CallCommand::Cancel
+                | CallCommand::AnswerByHand(_)
+                | CallCommand::Background,
+                None,
+            ) => {}
+        }
+    }
+
+    fn obey_aside(&mut self, call: CallRef, command: CallCommand) {
+        match command {
+            CallCommand::Answer(answer) => self.asides.answer(call, answer),
+            CallCommand::Cancel => self.asides.cancel(call),
+            CallCommand::Background => self.asides.background(call),
+            CallCommand::RunAgain => self.run_again(call, None),
+            // Nobody waits for its result.
+            CallCommand::AnswerByHand(_) => {}
+        }
+    }
+
+    /// Ends the command that a call has left in the background, if it has left one.
+    fn kill_in_background(&self, call: CallRef) -> bool {
         let groups = self.context.env.groups.clone();
-        let Some(job) = groups.jobs.running(&call) else {
-            return Some(Command::Cancel(call));
+        let Some(job) = groups.jobs.running(call) else {
+            return false;
         };
         // It has its time to end; how it ended is told when it has.
         tokio::spawn(async move { groups.kill(&job).await });
-        None
+        true
     }
 
     fn interrupt(&mut self, exchange: &mut Exchange) -> Vec<Next> {
@@ -137,12 +162,12 @@ impl Agent {
     }
 
     /// Makes a call once more that has its result already. One that was denied, or allowed in part only, is asked about.
-    fn run_again(&mut self, id: &CallId, call: Option<ToolCall>) {
+    fn run_again(&mut self, id: CallRef, call: Option<ToolCall>) {
         let (call, permitted) = match self.asides.past(id) {
             Some(past) => (Some(past.call.clone()), past.permitted),
             None => (
-                call.or_else(|| self.call_of_history(id)),
-                self.permitted.contains(id),
+                call.or_else(|| self.journal.call(id).cloned()),
+                self.permitted.contains(&id),
             ),
         };
         let by = if permitted {
@@ -158,15 +183,5 @@ impl Agent {
                 .journal
                 .notice("there is no such call to run again".into()),
         }
-    }
-
-    fn call_of_history(&self, id: &CallId) -> Option<ToolCall> {
-        let mut messages = self.messages.iter().rev();
-        let call = messages.find_map(|message| message.tool_uses().find(|call| call.id == *id))?;
-        Some(ToolCall {
-            id: call.id.clone(),
-            name: call.name.clone(),
-            input: call.input.clone(),
-        })
     }
 }

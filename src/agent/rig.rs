@@ -15,8 +15,8 @@ use crate::executor::{Asking, Context, Places, Policy};
 use crate::hooks::{Hook, Runner};
 use crate::permissions::{Rules, Store};
 use crate::protocol::{
-    AgentEvent, Aside, Block, CallOutcome, Command, Message, Mode, Role, SessionId, StopReason,
-    ToolState, ToolUse, TurnEvent,
+    AgentEvent, Aside, Block, CallOutcome, Command, Message, Mode, Role, SessionCommand, SessionId,
+    StopReason, ToolState, ToolUse, TurnEvent,
 };
 use crate::provider::{
     Batch, Provider, ProviderError, Request, Response, ResponseStream, StreamEvent, retry,
@@ -187,7 +187,9 @@ impl Rig {
     }
 
     pub fn submit(&self, text: &str) {
-        self.send(Command::Submit(vec![Block::text(text)]));
+        self.send(Command::Session(SessionCommand::Submit(vec![Block::text(
+            text,
+        )])));
     }
 
     /// The next event that is of interest.

@@ -9,14 +9,14 @@ use serde_json::Value;
 use super::driver::Agent;
 use crate::permissions::Store;
 use crate::permissions::store::SaveError;
-use crate::protocol::{AgentEvent, KnownRule, RuleList, RulesCommand};
+use crate::protocol::{AgentEvent, KnownRule, RuleList, RulesCommand, SessionEvent};
 
 impl Agent {
     pub(super) fn obey_rules(&mut self, command: RulesCommand) {
         match command {
             RulesCommand::List => {
                 let rules = self.context.known_rules();
-                self.journal.tell_agent(AgentEvent::Rules(rules));
+                self.journal.tell_session(SessionEvent::Rules(rules));
             }
             RulesCommand::Add { list, rule } => self.add_rule(list, rule.trim()),
             RulesCommand::Remove(rule) => self.remove_rule(&rule),
@@ -33,7 +33,9 @@ impl Agent {
                 None => format!("there is no tool {tool}; /tools shows them"),
             };
             // A reader that is gone cannot be told.
-            let _ = outbox.send(AgentEvent::Reply(told)).await;
+            let _ = outbox
+                .send(AgentEvent::Session(SessionEvent::Reply(told)))
+                .await;
         });
     }
 
@@ -65,7 +67,7 @@ impl Agent {
         );
         let Some(file) = self.file_of(&rule.from) else {
             let told = format!("{told}, until the program ends");
-            self.journal.tell_agent(AgentEvent::Reply(told));
+            self.journal.tell_session(SessionEvent::Reply(told));
             return;
         };
         let (list, rule) = (rule.list, rule.rule.clone());
@@ -93,14 +95,14 @@ impl Agent {
         tokio::spawn(async move {
             let written = tokio::task::spawn_blocking(move || write(&store)).await;
             let event = match written {
-                Ok(Ok(())) => AgentEvent::Reply(told),
-                Ok(Err(error)) => {
-                    AgentEvent::Notice(format!("{told}, but only until the program ends: {error}"))
-                }
-                Err(_) => AgentEvent::Notice("the rule could not be written".to_owned()),
+                Ok(Ok(())) => SessionEvent::Reply(told),
+                Ok(Err(error)) => SessionEvent::Notice(format!(
+                    "{told}, but only until the program ends: {error}"
+                )),
+                Err(_) => SessionEvent::Notice("the rule could not be written".to_owned()),
             };
             // A reader that is gone cannot be told; the file has it.
-            let _ = outbox.send(event).await;
+            let _ = outbox.send(AgentEvent::Session(event)).await;
         });
     }
 }

@@ -10,7 +10,8 @@ use super::limits::{self, Limits, Pauses, Repeated};
 use super::words::{NOTHING_SAID, PAUSED, cut_short, not_run, refusal, silent, stream_problem};
 use crate::protocol::event::TurnSummary;
 use crate::protocol::{
-    Block, CallId, Ending, Message, Origin, StopReason, ToolCall, ToolResult, ToolUse, Usage,
+    Block, CallId, CallNumbers, CallRef, Ending, Message, Origin, StopReason, ToolCall, ToolResult,
+    ToolUse, Usage,
 };
 use crate::provider::retry::Policy;
 use crate::provider::{ProviderError, ProviderErrorKind, Response, StreamEvent};
@@ -46,11 +47,11 @@ pub enum Next {
     ShowText(String),
     ShowThinking(String),
     ShowInputStarted {
-        id: CallId,
+        call: CallRef,
         name: String,
     },
     ShowInput {
-        id: CallId,
+        call: CallRef,
         fragment: String,
     },
     /// A block that was not streamed as text, and is no call, is complete: it belongs into the log.
@@ -64,7 +65,7 @@ pub enum Next {
     Warn(String),
     /// A call that was never run has this result.
     Settle {
-        call: ToolUse,
+        call: ToolCall,
         result: ToolResult,
     },
     /// The answer goes into the history.
@@ -75,6 +76,7 @@ pub enum Next {
     },
     /// The results go into the history, followed by what else the model is told.
     Deliver {
+        calls: Vec<CallRef>,
         results: Vec<ToolResult>,
         then: Vec<Block>,
     },
@@ -105,6 +107,7 @@ pub struct Turn {
     limits: Limits,
     retry: Policy,
     random: fastrand::Rng,
+    numbers: CallNumbers,
     stage: Stage,
     answer: Partial,
     /// How often in a row a request has failed.
@@ -141,7 +144,11 @@ struct Whole {
     stop_reason: Option<StopReason>,
     usage: Usage,
     after: After,
+    calls: Names,
 }
+
+/// The calls of an answer: what they are called on the wire, and what we call them.
+type Names = HashMap<CallId, CallRef>;
 
 /// What comes after the results.
 #[derive(Debug, Clone, PartialEq)]
@@ -158,12 +165,20 @@ struct Partial {
     ended: Vec<Block>,
     open_text: String,
     called: bool,
+    calls: Names,
 }
 
 impl Turn {
-    pub fn new(origin: Origin, limits: Limits, retry: Policy, seed: u64) -> Self {
+    pub fn new(
+        origin: Origin,
+        limits: Limits,
+        retry: Policy,
+        numbers: CallNumbers,
+        seed: u64,
+    ) -> Self {
         Self {
             origin,
+            numbers,
             limits,
             retry,
             random: fastrand::Rng::with_seed(seed),
@@ -239,6 +254,11 @@ impl Turn {
         }
     }
 
+    /// From which on the calls of the next exchange are named.
+    pub fn numbers(&self) -> CallNumbers {
+        self.numbers
+    }
+
     pub fn summary(&self, ending: Ending, took: Duration) -> TurnSummary {
         TurnSummary {
             ending,
@@ -257,10 +277,26 @@ impl Turn {
                 vec![Next::ShowText(text)]
             }
             StreamEvent::Thinking(text) => vec![Next::ShowThinking(text)],
-            StreamEvent::ToolStarted { id, name } => vec![Next::ShowInputStarted { id, name }],
-            StreamEvent::ToolInput { id, fragment } => vec![Next::ShowInput { id, fragment }],
+            StreamEvent::ToolStarted { id, name } => {
+                let call = self.name(&id);
+                vec![Next::ShowInputStarted { call, name }]
+            }
+            StreamEvent::ToolInput { id, fragment } => {
+                let call = self.name(&id);
+                vec![Next::ShowInput { call, fragment }]
+            }
             StreamEvent::BlockEnded(block) => self.block_ended(block),
         }
+    }
+
+    /// What we call a call of the answer that is being given.
+    fn name(&mut self, id: &CallId) -> CallRef {
+        if let Some(call) = self.answer.calls.get(id) {
+            return *call;
+        }
+        let call = self.numbers.next();
+        self.answer.calls.insert(id.clone(), call);
+        call
     }
 
     fn block_ended(&mut self, block: Block) -> Vec<Next> {
@@ -270,9 +306,7 @@ impl Turn {
                     None
                 } else {
                     self.answer.called = true;
-                    let (id, name, input) =
-                        (call.id.clone(), call.name.clone(), call.input.clone());
-                    Some(Next::Execute(ToolCall { id, name, input }))
+                    Some(Next::Execute(admitted(self.name(&call.id), call)))
                 }
             }
             Block::ToolUse(_) => None,
@@ -315,7 +349,7 @@ impl Turn {
                         hint: None,
                     })
                 };
-                self.drain(answer.ended, None, response.usage, after)
+                self.drain(answer.ended, answer.calls, None, response.usage, after)
             }
             (None, _) => {
                 self.failures = 0;
@@ -338,7 +372,8 @@ impl Turn {
                     with_all_calls(response.blocks, answer.ended)
                 };
                 let mut nexts = Vec::from_iter(void.then_some(Next::Discard));
-                nexts.extend(self.drain(blocks, response.stop_reason, response.usage, after));
+                let (stop_reason, usage) = (response.stop_reason, response.usage);
+                nexts.extend(self.drain(blocks, answer.calls, stop_reason, usage, after));
                 nexts
             }
         }
@@ -377,6 +412,7 @@ impl Turn {
         }
         self.drain(
             blocks,
+            answer.calls,
             None,
             Usage::default(),
             After::End(Ending::Interrupted),
@@ -386,6 +422,7 @@ impl Turn {
     fn drain(
         &mut self,
         blocks: Vec<Block>,
+        calls: Names,
         stop_reason: Option<StopReason>,
         usage: Usage,
         after: After,
@@ -395,6 +432,7 @@ impl Turn {
             stop_reason,
             usage,
             after,
+            calls,
         }));
         vec![Next::Drain]
     }
@@ -412,15 +450,19 @@ impl Turn {
             .into_iter()
             .map(|result| (result.tool_use_id.clone(), result))
             .collect();
-        let mut ordered = Vec::new();
+        let (mut ordered, mut calls) = (Vec::new(), Vec::new());
         for call in message.tool_uses() {
             if !call.input.is_object() {
                 self.repeated.is_too_often(call);
             }
+            // One of which nothing was seen before its answer was whole has no name yet.
+            let known = whole.calls.get(&call.id).copied();
+            let name = known.unwrap_or_else(|| self.numbers.next());
+            calls.push(name);
             let result = by_id.remove(&call.id).unwrap_or_else(|| {
                 let result = not_run(call, whole.stop_reason.as_ref());
                 nexts.push(Next::Settle {
-                    call: call.clone(),
+                    call: admitted(name, call),
                     result: result.clone(),
                 });
                 result
@@ -457,6 +499,7 @@ impl Turn {
         }
         if !ordered.is_empty() {
             nexts.push(Next::Deliver {
+                calls,
                 results: ordered,
                 then: self.repeated.note(),
             });
@@ -562,6 +605,15 @@ impl Turn {
     fn finish(&mut self, ending: Ending) -> Vec<Next> {
         self.stage = Stage::Over;
         vec![Next::Finish(ending)]
+    }
+}
+
+fn admitted(call: CallRef, block: &ToolUse) -> ToolCall {
+    ToolCall {
+        call,
+        id: block.id.clone(),
+        name: block.name.clone(),
+        input: block.input.clone(),
     }
 }
 

@@ -194,6 +194,8 @@ pub(super) async fn setup(
         session: session.id,
         log,
         history: session.history,
+        calls: session.calls,
+        numbers: session.numbers,
         asides: session.asides,
         notices,
     })

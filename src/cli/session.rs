@@ -1,11 +1,12 @@
 //! Which session a run belongs to: a new one, the last one, or the one that was asked for.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use super::UsageError;
 use super::args::Args;
 use super::place::Place;
-use crate::protocol::{CallId, Message, SessionId, ToolCall, ToolResult};
+use crate::protocol::{AgentId, CallNumbers, CallRef, Message, SessionId, ToolCall, ToolResult};
 use crate::session::log::Contents;
 use crate::session::store::StoreError;
 use crate::session::{Log, Record, Store, replay};
@@ -17,6 +18,10 @@ pub struct Session {
     /// It has been there before.
     pub resumed: bool,
     pub history: Vec<Message>,
+    /// The calls of the model so far.
+    pub calls: HashMap<CallRef, ToolCall>,
+    /// The names of the calls to come: the model's and the person's.
+    pub numbers: (CallNumbers, CallNumbers),
     /// What the person ran, and the model was not told yet.
     pub asides: Vec<(ToolCall, ToolResult)>,
     /// Where the shell was when the session was left.
@@ -72,6 +77,8 @@ fn create(store: &Store, place: &Place) -> Session {
         log,
         resumed: false,
         history: Vec::new(),
+        calls: HashMap::new(),
+        numbers: numbers(0, 0),
         asides: Vec::new(),
         cwd: None,
         notices,
@@ -79,13 +86,17 @@ fn create(store: &Store, place: &Place) -> Session {
 }
 
 fn resumed(id: SessionId, log: Log, contents: &Contents, place: &Place) -> Session {
+    let conversation = replay::conversation(&contents.records);
+    let last_call = conversation.last_call();
     let replay::Conversation {
         messages,
         cut_off,
+        calls,
+        last_aside,
         workspace,
         cwd,
         asides,
-    } = replay::conversation(&contents.records);
+    } = conversation;
     sweep_after(&contents.records, &cut_off);
     let mut notices = contents.remarks();
     if !cut_off.is_empty() {
@@ -104,14 +115,23 @@ fn resumed(id: SessionId, log: Log, contents: &Contents, place: &Place) -> Sessi
         log,
         resumed: true,
         history: messages,
+        numbers: numbers(last_call, last_aside),
+        calls,
         asides,
         cwd,
         notices,
     }
 }
 
+fn numbers(last_call: u32, last_aside: u32) -> (CallNumbers, CallNumbers) {
+    (
+        CallNumbers::after(AgentId::MAIN, last_call),
+        CallNumbers::after(AgentId::PERSON, last_aside),
+    )
+}
+
 /// A call that was cut off while it wrote a file may have left a half-written one beside it.
-fn sweep_after(records: &[Record], cut_off: &[CallId]) {
+fn sweep_after(records: &[Record], cut_off: &[CallRef]) {
     for record in records {
         if let Record::Change { call, path, .. } = record
             && cut_off.contains(call)

@@ -19,7 +19,7 @@ use super::permission::{Authority, Permit};
 use super::pipeline::{Line, Report};
 use crate::permissions::{Remembered, Verdict};
 use crate::protocol::{
-    Answer, CallId, CallOutcome, FileDiff, PermissionRequest, Phase, ToolCall, ToolResult,
+    Answer, CallOutcome, CallRef, FileDiff, PermissionRequest, Phase, ToolCall, ToolResult,
 };
 use crate::tools::ContextChange;
 use crate::tools::files::FileChange;
@@ -32,30 +32,30 @@ const REPORTS: usize = 256;
 pub enum Happened {
     Queued(ToolCall),
     /// The call starts, by being validated.
-    Begun(CallId),
-    Reached(CallId, Phase),
-    Progress(CallId, String),
+    Begun(CallRef),
+    Reached(CallRef, Phase),
+    Progress(CallRef, String),
     /// A hook has made another input of the call: this one, by that hook.
-    Rewritten(CallId, Value, String),
+    Rewritten(CallRef, Value, String),
     Asked(PermissionRequest),
     Decided {
-        call: CallId,
+        call: CallRef,
         verdict: Verdict,
         asks_person: bool,
     },
-    Changing(CallId, FileChange),
+    Changing(CallRef, FileChange),
     /// Something that the person should know.
     Notice(String),
     /// The shell has gone to another directory.
     Moved(PathBuf),
     Completed {
-        call: CallId,
+        call: CallRef,
         result: ToolResult,
         ran: Duration,
         outcome: CallOutcome,
         shown: Option<FileDiff>,
     },
-    Yielded(CallId),
+    Yielded(CallRef),
 }
 
 pub trait Witness {
@@ -68,7 +68,7 @@ pub struct Executor {
     context: Arc<Context>,
     /// Parent of the calls' tokens, child of the turn's.
     siblings: CancellationToken,
-    calls: HashMap<CallId, Tracked>,
+    calls: HashMap<CallRef, Tracked>,
     reports: mpsc::Receiver<Report>,
     reporter: mpsc::Sender<Report>,
     delivered: Option<Vec<ToolResult>>,
@@ -112,17 +112,14 @@ impl Executor {
         }
     }
 
-    /// A call's block has ended. An id that is taken changes nothing: the call that has it goes on.
+    /// A call's block has ended.
     pub fn add(&mut self, call: ToolCall, witness: &mut dyn Witness) {
-        if self.calls.contains_key(&call.id) {
-            return;
-        }
         let traits = self.traits(&call);
         witness.see(Happened::Queued(call.clone()));
-        let (id, safe) = (call.id.clone(), traits.safe);
+        let (id, safe) = (call.call, traits.safe);
         let cancel = self.siblings.child_token();
         self.calls.insert(
-            id.clone(),
+            id,
             Tracked {
                 call,
                 safe,
@@ -147,32 +144,32 @@ impl Executor {
         self.feed(Input::Interrupted, witness);
     }
 
-    pub fn cancel(&mut self, id: CallId, witness: &mut dyn Witness) {
+    pub fn cancel(&mut self, id: CallRef, witness: &mut dyn Witness) {
         self.feed(Input::Cancelled(id), witness);
     }
 
-    pub fn answer_by_hand(&mut self, id: CallId, text: String, witness: &mut dyn Witness) {
+    pub fn answer_by_hand(&mut self, id: CallRef, text: String, witness: &mut dyn Witness) {
         self.feed(Input::AnsweredByHand(id, text), witness);
     }
 
     /// Stops a running call and starts it anew.
-    pub fn run_again(&mut self, id: CallId, witness: &mut dyn Witness) {
+    pub fn run_again(&mut self, id: CallRef, witness: &mut dyn Witness) {
         self.feed(Input::RunAgain(id), witness);
     }
 
     /// A call of this response, while it has no result.
-    pub fn is_open(&self, id: &CallId) -> bool {
+    pub fn is_open(&self, id: CallRef) -> bool {
         self.machine.is_open(id)
     }
 
     /// A call of this response.
-    pub fn call(&self, id: &CallId) -> Option<&ToolCall> {
-        self.calls.get(id).map(|tracked| &tracked.call)
+    pub fn call(&self, id: CallRef) -> Option<&ToolCall> {
+        self.calls.get(&id).map(|tracked| &tracked.call)
     }
 
     /// Lets a running command go on without being waited for.
-    pub fn background(&mut self, id: &CallId, witness: &mut dyn Witness) {
-        let call = self.calls.get(id).filter(|_| self.machine.is_running(id));
+    pub fn background(&mut self, id: CallRef, witness: &mut dyn Witness) {
+        let call = self.calls.get(&id).filter(|_| self.machine.is_running(id));
         let can = |call: &&Tracked| {
             let tool = self.context.registry.find(&call.call.name);
             tool.is_some_and(|tool| tool.can_background())
@@ -186,8 +183,8 @@ impl Executor {
     }
 
     /// A person's answer to a call that asked.
-    pub fn answer(&mut self, id: &CallId, answer: Answer) {
-        if let Some(reply) = self.calls.get_mut(id).and_then(|call| call.reply.take()) {
+    pub fn answer(&mut self, id: CallRef, answer: Answer) {
+        if let Some(reply) = self.calls.get_mut(&id).and_then(|call| call.reply.take()) {
             // A call that was stopped meanwhile does not listen any more.
             let _ = reply.send(answer);
         }
@@ -220,21 +217,21 @@ impl Executor {
         match report {
             Report::Reached(id, phase) => {
                 if phase == Phase::Running {
-                    self.feed(Input::Running(id.clone()), witness);
-                    self.works(&id);
+                    self.feed(Input::Running(id), witness);
+                    self.works(id);
                 }
-                if self.machine.is_executing(&id) {
+                if self.machine.is_executing(id) {
                     witness.see(Happened::Reached(id, phase));
                 }
             }
             Report::Progress(id, text) => {
-                if self.machine.is_executing(&id) {
+                if self.machine.is_executing(id) {
                     witness.see(Happened::Progress(id, text));
                 }
             }
             Report::Asked(request, reply) => {
                 // A call that got its result meanwhile has nothing more to ask.
-                if self.machine.is_executing(&request.call)
+                if self.machine.is_executing(request.call)
                     && let Some(call) = self.calls.get_mut(&request.call)
                 {
                     call.reply = Some(reply);
@@ -255,18 +252,18 @@ impl Executor {
                 }
             }
             Report::Notice(text) => witness.see(Happened::Notice(text)),
-            // That is the turn's business.
             Report::Rewritten(id, input, by) => witness.see(Happened::Rewritten(id, input, by)),
+            // That is the turn's business.
             Report::Halted(_) => {}
             Report::Changing(id, change, written) => {
                 // A call that has its result already must not change anything any more: nobody answers it.
-                if self.machine.is_executing(&id) {
+                if self.machine.is_executing(id) {
                     witness.see(Happened::Changing(id, change));
                     let _ = written.send(());
                 }
             }
             Report::Finished(id, done) => {
-                self.apply(&id, done.changes, witness);
+                self.apply(id, done.changes, witness);
                 if let Some(call) = self.calls.get_mut(&id) {
                     call.shown = done.shown;
                 }
@@ -288,6 +285,7 @@ impl Executor {
             .copied()
             .unwrap_or(by_tool);
         Traits {
+            wire: call.id.clone(),
             safe: facts.safe,
             read_only: facts.read_only,
             interrupt,
@@ -305,8 +303,8 @@ impl Executor {
     fn perform(&mut self, step: Step, witness: &mut dyn Witness) {
         match step {
             Step::Begin(id) => {
-                witness.see(Happened::Begun(id.clone()));
-                self.begin(&id);
+                witness.see(Happened::Begun(id));
+                self.begin(id);
             }
             Step::Stop(id) => {
                 if let Some(call) = self.calls.get(&id) {
@@ -332,8 +330,8 @@ impl Executor {
                 });
             }
             Step::Deliver(results) => {
-                for result in &results {
-                    witness.see(Happened::Yielded(result.tool_use_id.clone()));
+                for call in self.machine.calls() {
+                    witness.see(Happened::Yielded(call));
                 }
                 self.delivered = Some(results);
             }
@@ -341,16 +339,16 @@ impl Executor {
     }
 
     /// What a call does from here on is work; until now it was checked, or waited for the person.
-    fn works(&mut self, id: &CallId) {
+    fn works(&mut self, id: CallRef) {
         let executing = self.machine.is_executing(id);
-        if let Some(tracked) = self.calls.get_mut(id).filter(|it| executing && !it.works) {
+        if let Some(tracked) = self.calls.get_mut(&id).filter(|it| executing && !it.works) {
             tracked.works = true;
             self.overlap.begun();
         }
     }
 
-    fn begin(&mut self, id: &CallId) {
-        let Some(tracked) = self.calls.get_mut(id) else {
+    fn begin(&mut self, id: CallRef) {
+        let Some(tracked) = self.calls.get_mut(&id) else {
             return;
         };
         if tracked.begun.is_some() {
@@ -375,8 +373,8 @@ impl Executor {
     }
 
     /// A tool that is not safe ran alone, so its changes come in order; a safe one may not make any.
-    fn apply(&self, id: &CallId, changes: Vec<ContextChange>, witness: &mut dyn Witness) {
-        if self.calls.get(id).is_none_or(|call| call.safe) || !self.machine.is_executing(id) {
+    fn apply(&self, id: CallRef, changes: Vec<ContextChange>, witness: &mut dyn Witness) {
+        if self.calls.get(&id).is_none_or(|call| call.safe) || !self.machine.is_executing(id) {
             return;
         }
         for change in changes {

@@ -50,7 +50,7 @@ impl Line {
             (Decision::Ask, Asking::Person) => {
                 self.reach(call, Phase::WaitingForApproval).await;
                 let request = PermissionRequest {
-                    call: call.id.clone(),
+                    call: call.call,
                     tool: call.name.clone(),
                     input: call.input.clone(),
                     reason: format!("{what}. Run it again with nothing in its way?"),
@@ -58,7 +58,7 @@ impl Line {
                     rule: self.rule_that_frees(call, case.tool),
                 };
                 let permit = self.ask(case, request, None).await?;
-                self.report(Report::Permitted(call.id.clone(), permit.clone()))
+                self.report(Report::Permitted(call.call, permit.clone()))
                     .await;
                 self.reach(call, Phase::Running).await;
                 Ok(permit)

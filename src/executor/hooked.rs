@@ -134,7 +134,7 @@ impl Line {
             }
         };
         if let Some((input, by)) = rewritten.clone() {
-            let rewritten = Report::Rewritten(call.id.clone(), input, by);
+            let rewritten = Report::Rewritten(call.call, input, by);
             self.report(rewritten).await;
         }
         Ok(Heard {
@@ -270,7 +270,7 @@ impl Line {
         let mut permit = granted(&verdict);
         if call.input != case.call.input {
             permit.input = Some(call.input.clone());
-            let (id, input) = (call.id.clone(), call.input.clone());
+            let (id, input) = (call.call, call.input.clone());
             self.report(Report::Rewritten(id, input, word.by.clone()))
                 .await;
         }

@@ -6,27 +6,27 @@
 use std::collections::HashMap;
 
 use super::schedule::{Slot, SlotState, startable};
-use crate::protocol::{CallId, CallOutcome, InterruptBehavior, OnBashError, ToolResult};
+use crate::protocol::{CallId, CallOutcome, CallRef, InterruptBehavior, OnBashError, ToolResult};
 
 /// Facts about the calls of a response.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
     /// A call's block has ended.
-    Added(CallId, Traits),
+    Added(CallRef, Traits),
     /// A call has been allowed, and its tool runs.
-    Running(CallId),
+    Running(CallRef),
     /// A call's work is over.
-    Finished(CallId, Outcome),
+    Finished(CallRef, Outcome),
     /// No more calls will come.
     StreamEnded,
     /// The person, or a signal, wants the turn to stop. A second time it means: at once.
     Interrupted,
     /// The person cancelled one call.
-    Cancelled(CallId),
+    Cancelled(CallRef),
     /// The person wants a running call to start anew.
-    RunAgain(CallId),
+    RunAgain(CallRef),
     /// The person gave the result of one call.
-    AnsweredByHand(CallId, String),
+    AnsweredByHand(CallRef, String),
     /// The response is thrown away, with all its calls.
     Discarded,
 }
@@ -35,13 +35,13 @@ pub enum Input {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
     /// Start the call.
-    Begin(CallId),
+    Begin(CallRef),
     /// Stop the running call; its `Finished` still comes.
-    Stop(CallId),
+    Stop(CallRef),
     /// Show that the call is allowed to finish.
-    Finishing(CallId),
+    Finishing(CallRef),
     /// The call has its result, and came to it like this.
-    Complete(CallId, ToolResult, CallOutcome),
+    Complete(CallRef, ToolResult, CallOutcome),
     /// All calls have their results: hand them to the model, in block order. Comes once.
     Deliver(Vec<ToolResult>),
 }
@@ -49,6 +49,8 @@ pub enum Step {
 /// What is known of a call before it runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Traits {
+    /// What the model calls it: its result must bear that name.
+    pub wire: CallId,
     /// May run beside other safe calls.
     pub safe: bool,
     /// Surely changes nothing.
@@ -94,7 +96,7 @@ pub struct Policy {
 pub struct Machine {
     policy: Policy,
     calls: Vec<Tracked>,
-    positions: HashMap<CallId, usize>,
+    positions: HashMap<CallRef, usize>,
     intake: Intake,
     /// The first failed command, while the policy makes it matter: its position and what it was.
     failed: Option<(usize, Failed)>,
@@ -103,7 +105,7 @@ pub struct Machine {
 
 #[derive(Debug)]
 struct Tracked {
-    id: CallId,
+    call: CallRef,
     traits: Traits,
     state: Call,
 }
@@ -190,18 +192,18 @@ impl Machine {
     pub fn handle(&mut self, input: Input) -> Vec<Step> {
         let mut steps = Vec::new();
         match input {
-            Input::Added(id, traits) => self.add(&id, traits, &mut steps),
-            Input::Running(id) => self.runs(&id),
-            Input::Finished(id, outcome) => self.finish(&id, outcome, &mut steps),
+            Input::Added(call, traits) => self.add(call, traits, &mut steps),
+            Input::Running(call) => self.runs(call),
+            Input::Finished(call, outcome) => self.finish(call, outcome, &mut steps),
             Input::StreamEnded => {
                 if self.intake == Intake::Open {
                     self.intake = Intake::Closed;
                 }
             }
             Input::Interrupted => self.interrupt(&mut steps),
-            Input::Cancelled(id) => self.stop_one(&id, Why::CancelledByPerson, &mut steps),
-            Input::RunAgain(id) => self.run_again(&id, &mut steps),
-            Input::AnsweredByHand(id, text) => self.answer_by_hand(&id, text, &mut steps),
+            Input::Cancelled(call) => self.stop_one(call, Why::CancelledByPerson, &mut steps),
+            Input::RunAgain(call) => self.run_again(call, &mut steps),
+            Input::AnsweredByHand(call, text) => self.answer_by_hand(call, text, &mut steps),
             Input::Discarded => {
                 self.interrupts = Interrupts::Discarded;
                 self.stop_where(|_, _| true, &Why::Discarded, &mut steps);
@@ -212,9 +214,14 @@ impl Machine {
         steps
     }
 
+    /// All of them, in the order of their blocks.
+    pub fn calls(&self) -> impl Iterator<Item = CallRef> {
+        self.calls.iter().map(|call| call.call)
+    }
+
     /// Whether the call has no result yet.
-    pub fn is_open(&self, id: &CallId) -> bool {
-        self.position(id)
+    pub fn is_open(&self, call: CallRef) -> bool {
+        self.position(call)
             .is_some_and(|at| self.calls[at].state.is_open())
     }
 
@@ -223,30 +230,30 @@ impl Machine {
         self.calls.iter().any(|call| call.state.is_open())
     }
 
-    pub fn is_executing(&self, id: &CallId) -> bool {
-        self.position(id)
+    pub fn is_executing(&self, call: CallRef) -> bool {
+        self.position(call)
             .is_some_and(|at| matches!(self.calls[at].state, Call::Executing { .. }))
     }
 
     /// Whether the call's tool is at work.
-    pub fn is_running(&self, id: &CallId) -> bool {
-        self.position(id)
+    pub fn is_running(&self, call: CallRef) -> bool {
+        self.position(call)
             .is_some_and(|at| matches!(self.calls[at].state, Call::Executing { running: true, .. }))
     }
 
-    fn add(&mut self, id: &CallId, traits: Traits, steps: &mut Vec<Step>) {
-        if self.positions.contains_key(id) || self.intake == Intake::Delivered {
+    fn add(&mut self, call: CallRef, traits: Traits, steps: &mut Vec<Step>) {
+        if self.positions.contains_key(&call) || self.intake == Intake::Delivered {
             return;
         }
         let at = self.calls.len();
-        self.positions.insert(id.clone(), at);
+        self.positions.insert(call, at);
         self.calls.push(Tracked {
-            id: id.clone(),
+            call,
             traits,
             state: Call::Queued,
         });
         if let Some(why) = self.why_it_must_not_start(at) {
-            self.stop_one(id, why, steps);
+            self.stop_one(call, why, steps);
         }
     }
 
@@ -270,8 +277,10 @@ impl Machine {
         }
     }
 
-    fn finish(&mut self, id: &CallId, outcome: Outcome, steps: &mut Vec<Step>) {
-        let Some(at) = self.position(id) else { return };
+    fn finish(&mut self, call: CallRef, outcome: Outcome, steps: &mut Vec<Step>) {
+        let Some(at) = self.position(call) else {
+            return;
+        };
         let Call::Executing { running, stopping } = &self.calls[at].state else {
             return;
         };
@@ -285,7 +294,10 @@ impl Machine {
                 (synthetic(&self.calls[at], why, seen), why.outcome(*running))
             }
             (Stopping::No, End::Stopped) => (
-                ToolResult::error(id.clone(), "The call was cancelled before it had finished"),
+                ToolResult::error(
+                    self.calls[at].traits.wire.clone(),
+                    "The call was cancelled before it had finished",
+                ),
                 CallOutcome::Cancelled,
             ),
             (_, End::Normal) if outcome.result.is_error => (outcome.result, CallOutcome::Failed),
@@ -308,8 +320,10 @@ impl Machine {
         }
     }
 
-    fn runs(&mut self, id: &CallId) {
-        let Some(at) = self.position(id) else { return };
+    fn runs(&mut self, call: CallRef) {
+        let Some(at) = self.position(call) else {
+            return;
+        };
         if let Call::Executing { running, .. } = &mut self.calls[at].state {
             *running = true;
         }
@@ -320,7 +334,7 @@ impl Machine {
             Interrupts::None => {
                 self.interrupts = Interrupts::Once;
                 for call in self.calls.iter().filter(|call| call.may_finish()) {
-                    steps.push(Step::Finishing(call.id.clone()));
+                    steps.push(Step::Finishing(call.call));
                 }
                 self.stop_where(|_, call| !call.may_finish(), &Why::Interrupted, steps);
             }
@@ -333,15 +347,17 @@ impl Machine {
     }
 
     /// Only what runs can start anew: a call that still waits has nothing behind it.
-    fn run_again(&mut self, id: &CallId, steps: &mut Vec<Step>) {
-        let Some(at) = self.position(id) else { return };
+    fn run_again(&mut self, call: CallRef, steps: &mut Vec<Step>) {
+        let Some(at) = self.position(call) else {
+            return;
+        };
         if let Call::Executing {
             running: true,
             stopping: stopping @ Stopping::No,
         } = &mut self.calls[at].state
         {
             *stopping = Stopping::ToRunAgain;
-            steps.push(Step::Stop(id.clone()));
+            steps.push(Step::Stop(call));
         }
     }
 
@@ -350,15 +366,17 @@ impl Machine {
             running: false,
             stopping: Stopping::No,
         };
-        steps.push(Step::Begin(self.calls[at].id.clone()));
+        steps.push(Step::Begin(self.calls[at].call));
     }
 
-    fn answer_by_hand(&mut self, id: &CallId, text: String, steps: &mut Vec<Step>) {
-        let Some(at) = self.position(id) else { return };
+    fn answer_by_hand(&mut self, call: CallRef, text: String, steps: &mut Vec<Step>) {
+        let Some(at) = self.position(call) else {
+            return;
+        };
         if matches!(self.calls[at].state, Call::Executing { .. }) {
-            steps.push(Step::Stop(id.clone()));
+            steps.push(Step::Stop(call));
         }
-        let result = ToolResult::text(id.clone(), text);
+        let result = ToolResult::text(self.calls[at].traits.wire.clone(), text);
         self.complete(at, result, CallOutcome::ByHand, steps);
     }
 
@@ -370,14 +388,16 @@ impl Machine {
     ) {
         for at in 0..self.calls.len() {
             if falls(at, &self.calls[at]) {
-                let id = self.calls[at].id.clone();
-                self.stop_one(&id, why.clone(), steps);
+                let call = self.calls[at].call;
+                self.stop_one(call, why.clone(), steps);
             }
         }
     }
 
-    fn stop_one(&mut self, id: &CallId, why: Why, steps: &mut Vec<Step>) {
-        let Some(at) = self.position(id) else { return };
+    fn stop_one(&mut self, call: CallRef, why: Why, steps: &mut Vec<Step>) {
+        let Some(at) = self.position(call) else {
+            return;
+        };
         match &mut self.calls[at].state {
             Call::Queued => {
                 let result = synthetic(&self.calls[at], &why, None);
@@ -385,7 +405,7 @@ impl Machine {
             }
             Call::Executing { stopping, .. } if *stopping == Stopping::No => {
                 *stopping = Stopping::Because(why);
-                steps.push(Step::Stop(id.clone()));
+                steps.push(Step::Stop(call));
             }
             // It stops already, and now it does not start anew.
             Call::Executing { stopping, .. } if *stopping == Stopping::ToRunAgain => {
@@ -406,7 +426,7 @@ impl Machine {
         match call.state {
             Call::Queued | Call::Executing { .. } => {
                 call.state = Call::Completed(result.clone());
-                steps.push(Step::Complete(call.id.clone(), result, outcome));
+                steps.push(Step::Complete(call.call, result, outcome));
             }
             Call::Completed(_) | Call::Yielded => {}
         }
@@ -447,8 +467,8 @@ impl Machine {
         steps.push(Step::Deliver(results));
     }
 
-    fn position(&self, id: &CallId) -> Option<usize> {
-        self.positions.get(id).copied()
+    fn position(&self, call: CallRef) -> Option<usize> {
+        self.positions.get(&call).copied()
     }
 }
 
@@ -541,10 +561,10 @@ fn synthetic(call: &Tracked, why: &Why, seen: Option<&ToolResult>) -> ToolResult
     };
     let output = seen.map(ToolResult::as_text).unwrap_or_default();
     if output.is_empty() {
-        return ToolResult::error(call.id.clone(), text);
+        return ToolResult::error(call.traits.wire.clone(), text);
     }
     ToolResult::error(
-        call.id.clone(),
+        call.traits.wire.clone(),
         format!("{text}. Its output until then:\n{output}"),
     )
 }

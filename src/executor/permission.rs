@@ -133,7 +133,7 @@ impl Line {
                 self.reach(call, Phase::WaitingForApproval).await;
                 let preview = async { Ok(tool.preview(&call.input, cx).await) };
                 let request = PermissionRequest {
-                    call: call.id.clone(),
+                    call: call.call,
                     tool: call.name.clone(),
                     input: call.input.clone(),
                     reason: verdict.reason,
@@ -370,7 +370,7 @@ impl Line {
     }
 
     pub(super) async fn decided(&self, call: &ToolCall, verdict: Verdict) {
-        self.report(Report::Decided(call.id.clone(), verdict)).await;
+        self.report(Report::Decided(call.call, verdict)).await;
     }
 
     pub(super) async fn notice(&self, text: String) {

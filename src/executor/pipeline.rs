@@ -19,7 +19,8 @@ use super::machine::{End, Outcome};
 use super::permission::{Authority, Permit};
 use crate::permissions::{Asked, Cause, Decision, Remembered, Verdict, decide};
 use crate::protocol::{
-    Answer, CallId, FileDiff, Level, PermissionRequest, Phase, ToolCall, ToolResult, said_by_hooks,
+    Answer, CallId, CallRef, FileDiff, Level, PermissionRequest, Phase, ToolCall, ToolResult,
+    said_by_hooks,
 };
 use crate::tools::any::AnyTool;
 use crate::tools::files::FileChange;
@@ -38,21 +39,21 @@ const LONGEST_REFUSAL: usize = 10_000;
 /// What a running call tells its driver.
 #[derive(Debug)]
 pub enum Report {
-    Reached(CallId, Phase),
-    Progress(CallId, String),
+    Reached(CallRef, Phase),
+    Progress(CallRef, String),
     Asked(PermissionRequest, oneshot::Sender<Answer>),
-    Decided(CallId, Verdict),
+    Decided(CallRef, Verdict),
     /// The call may run, and does from now on.
-    Permitted(CallId, Permit),
+    Permitted(CallRef, Permit),
     /// Something that the person should know.
     Notice(String),
     /// A hook has made another input of it: the call is this one now, by that hook.
-    Rewritten(CallId, Value, String),
+    Rewritten(CallRef, Value, String),
     /// A hook wants the turn to end; in words.
     Halted(String),
     /// A file is about to change; the sender waits until that is in the log.
-    Changing(CallId, FileChange, oneshot::Sender<()>),
-    Finished(CallId, Done),
+    Changing(CallRef, FileChange, oneshot::Sender<()>),
+    Finished(CallRef, Done),
 }
 
 /// A call's work is over.
@@ -86,9 +87,9 @@ impl Line {
     /// Runs the call in a task of its own; a panic there is a result.
     pub fn spawn(self, call: ToolCall) {
         tokio::spawn(async move {
-            let (id, reports) = (call.id.clone(), self.reports.clone());
+            let (id, wire, reports) = (call.call, call.id.clone(), self.reports.clone());
             let done = AssertUnwindSafe(self.run(call)).catch_unwind().await;
-            let done = done.unwrap_or_else(|_| panicked(&id));
+            let done = done.unwrap_or_else(|_| panicked(wire));
             let _ = reports.send(Report::Finished(id, done)).await;
         });
     }
@@ -143,7 +144,7 @@ impl Line {
         // A tool that does not look at its token must not begin once the call was stopped.
         self.unless_cancelled(call, std::future::ready(Ok(())))
             .await?;
-        self.report(Report::Permitted(call.id.clone(), permit.clone()))
+        self.report(Report::Permitted(call.call, permit.clone()))
             .await;
         self.reach(call, Phase::Running).await;
         let limit = tool.spec().max_result_chars;
@@ -165,7 +166,7 @@ impl Line {
         self.hear_hooks_afterwards(call, &output, told).await;
         match output {
             Ok(output) => {
-                let content = guard::fit(output.for_model, limit, results_dir, &call.id);
+                let content = guard::fit(output.for_model, limit, results_dir, call.call);
                 let result = ToolResult {
                     tool_use_id: call.id.clone(),
                     content,
@@ -256,23 +257,23 @@ impl Line {
 
     fn tool_cx(&self, call: &ToolCall) -> ToolCx {
         let progress = {
-            let (reports, id) = (self.reports.clone(), call.id.clone());
+            let (reports, id) = (self.reports.clone(), call.call);
             Progress::new(move |text| {
                 // A reader that is behind misses a report, not the end: the result has it all.
-                let _ = reports.try_send(Report::Progress(id.clone(), text));
+                let _ = reports.try_send(Report::Progress(id, text));
             })
         };
         let journal = {
-            let (reports, id) = (self.reports.clone(), call.id.clone());
+            let (reports, id) = (self.reports.clone(), call.call);
             Journal::new(move |change| {
                 let (written, wait) = oneshot::channel();
-                let report = Report::Changing(id.clone(), change, written);
+                let report = Report::Changing(id, change, written);
                 reports.blocking_send(report).map_err(|_| NotLogged)?;
                 wait.blocking_recv().map_err(|_| NotLogged)
             })
         };
         ToolCx {
-            call: call.id.clone(),
+            call: call.call,
             cwd: self.context.cwd(),
             cancel: self.cancel.clone(),
             background: self.background.clone(),
@@ -290,7 +291,7 @@ impl Line {
             ToolErrorKind::Cancelled => End::Stopped,
         };
         let text = vec![crate::protocol::ResultBlock::text(error.message)];
-        let fitted = guard::fit(text, limit, &self.context.env.results_dir, &call.id);
+        let fitted = guard::fit(text, limit, &self.context.env.results_dir, call.call);
         let fitted = ToolResult {
             tool_use_id: call.id.clone(),
             content: fitted,
@@ -329,7 +330,7 @@ impl Line {
     }
 
     pub(super) async fn reach(&self, call: &ToolCall, phase: Phase) {
-        self.report(Report::Reached(call.id.clone(), phase)).await;
+        self.report(Report::Reached(call.call, phase)).await;
     }
 
     pub(super) async fn report(&self, report: Report) {
@@ -358,10 +359,10 @@ fn off_limits(context: &Arc<Context>) -> OffLimits {
     })
 }
 
-fn panicked(id: &CallId) -> Done {
+fn panicked(wire: CallId) -> Done {
     let text =
         "The tool failed with an internal error; this is a bug in agent-tui, not in the call";
-    let result = ToolResult::error(id.clone(), text);
+    let result = ToolResult::error(wire, text);
     Done {
         outcome: Outcome {
             result,

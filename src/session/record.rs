@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::protocol::{Block, CallId, Message, SessionId, StopReason, ToolCall, ToolResult, Usage};
+use crate::protocol::{
+    Block, CallRef, Message, SessionId, StopReason, ToolCall, ToolResult, Usage,
+};
 
 /// The version of the format that this program writes.
 pub const VERSION: u32 = 1;
@@ -51,16 +53,16 @@ pub enum Record {
     /// A call's block has ended; it is about to be queued.
     Call { call: ToolCall },
     /// A call is about to start. It may have had effects from here on.
-    Begun { call: CallId },
+    Begun { call: CallRef },
     /// A hook has made another input of a call, before it was decided about.
     Rewritten {
-        call: CallId,
+        call: CallRef,
         input: Value,
         by: String,
     },
     /// What was decided about a call, and what made the decision.
     Decision {
-        call: CallId,
+        call: CallRef,
         decision: String,
         reason: String,
         cause: String,
@@ -68,13 +70,13 @@ pub enum Record {
     /// A file is about to be changed; `before` is the checkpoint of its content, if it existed, and `after` the hash of the
     /// new one.
     Change {
-        call: CallId,
+        call: CallRef,
         path: PathBuf,
         before: Option<String>,
         after: String,
     },
     /// A call has its result.
-    Result { result: ToolResult },
+    Result { call: CallRef, result: ToolResult },
     /// The whole answer. Takes the place of its texts, blocks and calls.
     Assistant {
         message: Message,
@@ -83,7 +85,7 @@ pub enum Record {
     },
     /// The results go back to the model, in this order, followed by what else is said to it.
     Delivered {
-        calls: Vec<CallId>,
+        calls: Vec<CallRef>,
         then: Vec<Block>,
     },
     /// The history was repaired before it was sent.

@@ -7,19 +7,31 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use super::record::Record;
-use crate::protocol::{Block, CallId, Message, Origin, ToolCall, ToolResult, ToolUse};
+use crate::protocol::{Block, CallId, CallRef, Message, Origin, ToolCall, ToolResult, ToolUse};
 
 #[derive(Debug, Default, PartialEq)]
 pub struct Conversation {
     pub messages: Vec<Message>,
     /// Calls that were under way when the program ended.
-    pub cut_off: Vec<CallId>,
+    pub cut_off: Vec<CallRef>,
+    /// The calls of the model.
+    pub calls: HashMap<CallRef, ToolCall>,
+    /// The number of the last call of the person.
+    pub last_aside: u32,
     /// The workspace of the session.
     pub workspace: Option<PathBuf>,
     /// Where the shell was.
     pub cwd: Option<PathBuf>,
     /// What the person ran, and the model was not told yet.
     pub asides: Vec<(ToolCall, ToolResult)>,
+}
+
+impl Conversation {
+    /// The number of the last call of the model.
+    pub fn last_call(&self) -> u32 {
+        let numbers = self.calls.keys().map(|call| call.number);
+        numbers.max().unwrap_or_default()
+    }
 }
 
 /// The conversation that `records` tell of.
@@ -37,8 +49,10 @@ struct Replay {
     done: Conversation,
     /// The answer that is being given.
     open: Option<Message>,
-    begun: HashSet<CallId>,
-    results: HashMap<CallId, ToolResult>,
+    /// What the calls of that answer are called on the wire.
+    names: HashMap<CallId, CallRef>,
+    begun: HashSet<CallRef>,
+    results: HashMap<CallRef, ToolResult>,
 }
 
 impl Replay {
@@ -65,13 +79,14 @@ impl Replay {
                     provider: provider.clone(),
                     model: model.clone(),
                 };
+                self.names.clear();
                 self.open = Some(Message::from_assistant(Vec::new(), origin));
             }
             Record::Text { text } => self.add_text(text),
             Record::Block { block } => self.add(block.clone()),
             Record::Call { call } => {
-                // An id of an earlier answer may come back; what was begun then says nothing about this call.
-                self.begun.remove(&call.id);
+                self.done.calls.insert(call.call, call.clone());
+                self.names.insert(call.id.clone(), call.call);
                 self.add(Block::ToolUse(ToolUse {
                     id: call.id.clone(),
                     name: call.name.clone(),
@@ -81,11 +96,10 @@ impl Replay {
                 }));
             }
             Record::Begun { call } => {
-                self.begun.insert(call.clone());
+                self.begun.insert(*call);
             }
-            Record::Result { result } => {
-                self.results
-                    .insert(result.tool_use_id.clone(), result.clone());
+            Record::Result { call, result } => {
+                self.results.insert(*call, result.clone());
             }
             Record::Assistant { message, .. } => {
                 self.open = Some(message.clone());
@@ -101,6 +115,7 @@ impl Replay {
                 self.results.clear();
             }
             Record::Aside { call, result } => {
+                self.done.last_aside = self.done.last_aside.max(call.call.number);
                 let over = result.clone().map(|result| (call.clone(), result));
                 self.done.asides.extend(over);
             }
@@ -129,7 +144,7 @@ impl Replay {
         }
     }
 
-    fn deliver(&mut self, calls: &[CallId], then: &[Block]) {
+    fn deliver(&mut self, calls: &[CallRef], then: &[Block]) {
         self.done.messages.extend(self.open.take());
         let results = calls
             .iter()
@@ -149,9 +164,11 @@ impl Replay {
         }
         let mut results = Vec::new();
         for call in open.tool_uses() {
-            let result = self.results.remove(&call.id).unwrap_or_else(|| {
-                self.done.cut_off.push(call.id.clone());
-                cut_off(call, self.begun.contains(&call.id))
+            let name = self.names.get(&call.id).copied();
+            let known = name.and_then(|name| self.results.remove(&name));
+            let result = known.unwrap_or_else(|| {
+                self.done.cut_off.extend(name);
+                cut_off(call, name.is_some_and(|name| self.begun.contains(&name)))
             });
             results.push(Block::ToolResult(result));
         }

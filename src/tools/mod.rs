@@ -33,7 +33,7 @@ use crate::config::Unasked;
 use crate::git::Git;
 use crate::permissions::Grant;
 use crate::process::{Programs, sandbox};
-use crate::protocol::{CallId, FileDiff, InterruptBehavior, Level, ResultBlock};
+use crate::protocol::{CallRef, FileDiff, InterruptBehavior, Level, ResultBlock};
 
 /// What is fixed about a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,7 +150,7 @@ pub struct DescribeCx {
 /// What a running call has at hand. Cheap to clone.
 #[derive(Clone)]
 pub struct ToolCx {
-    pub call: CallId,
+    pub call: CallRef,
     /// The directory relative paths start from: where the last `cd` of a Bash call went.
     pub cwd: PathBuf,
     /// Cancelled when the call is to stop. A tool that does long work looks at it.

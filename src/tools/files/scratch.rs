@@ -11,7 +11,7 @@ use crate::config::Unasked;
 use crate::git::Git;
 use crate::permissions::Grant;
 use crate::process::Programs;
-use crate::protocol::{CallId, ResultBlock};
+use crate::protocol::{CallRef, ResultBlock};
 use crate::tools::bash::groups::Groups;
 use crate::tools::edit::Edit;
 use crate::tools::files::{Checkpoints, FileChange, Ledger, Locks};
@@ -65,7 +65,7 @@ impl Scratch {
         };
         let announced = Arc::new(Mutex::new(Vec::new()));
         let cx = ToolCx {
-            call: CallId::from("call"),
+            call: CallRef::main(1),
             cwd: root.clone(),
             cancel: CancellationToken::new(),
             background: CancellationToken::new(),
