@@ -21,9 +21,10 @@ use crate::executor::pipeline::{Done, Line, Report};
 use crate::executor::{Context, Happened, Witness, guard};
 use crate::permissions::{Decision, Remembered};
 use crate::protocol::{
-    Answer, Block, CallEvent, CallId, CallNumbers, CallOutcome, CallRef, ToolCall, ToolResult,
+    AgentId, Answer, Block, CallEvent, CallId, CallNumbers, CallOutcome, CallRef, ToolCall,
+    ToolResult,
 };
-use crate::session::Record;
+use crate::session::{History, Record};
 use crate::tools::ContextChange;
 
 const REPORTS: usize = 256;
@@ -64,25 +65,20 @@ pub struct Past {
 }
 
 impl Asides {
-    /// `untold` is what an earlier run of the session has left to tell.
-    pub fn new(
-        context: Arc<Context>,
-        session: CancellationToken,
-        numbers: CallNumbers,
-        untold: &[(ToolCall, ToolResult)],
-    ) -> Self {
+    /// What an earlier run of the session has left to tell is told.
+    pub fn new(context: Arc<Context>, session: CancellationToken, history: &History) -> Self {
         let (reporter, reports) = mpsc::channel(REPORTS);
         let mut asides = Self {
             context,
             session,
-            numbers,
+            numbers: CallNumbers::after(AgentId::PERSON, history.last_aside()),
             running: HashMap::new(),
             past: VecDeque::new(),
             said: Vec::new(),
             reports,
             reporter,
         };
-        for (call, result) in untold {
+        for (call, result) in history.asides() {
             asides.say(call, result, None);
         }
         asides
@@ -96,7 +92,7 @@ impl Asides {
             name: tool.to_owned(),
             input,
         };
-        journal.record(Record::Aside {
+        journal.append(Record::Aside {
             call: call.clone(),
             result: None,
         });
@@ -242,7 +238,7 @@ impl Asides {
             journal.see(Happened::Moved(cwd.clone()));
             self.context.set_cwd(cwd.clone());
         }
-        journal.record(Record::Aside {
+        journal.append(Record::Aside {
             call: call.clone(),
             result: Some(result.clone()),
         });

@@ -10,7 +10,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::Setup;
 use super::asides::Asides;
-use super::history;
 use super::hooking::{Prompting, Starting};
 use super::journal::Journal;
 use super::turn::{Fact, Next, Turn};
@@ -18,8 +17,8 @@ use crate::executor::{Context, Executor, Policy, pipeline::Report};
 use crate::hooks;
 use crate::protocol::event::SessionOpened;
 use crate::protocol::{
-    AgentEvent, Block, CallEvent, CallNumbers, CallRef, Command, Ending, HookInfo, Leaving,
-    Message, Origin, SessionEvent, ToolDefinition, TurnEvent,
+    AgentEvent, AgentId, Block, CallEvent, CallNumbers, CallRef, Command, Ending, HookInfo,
+    Leaving, Message, Origin, SessionEvent, ToolDefinition, TurnEvent,
 };
 use crate::provider::{
     Batch, Provider, ProviderError, Request, ResponseStream, StreamEvent, retry,
@@ -31,7 +30,6 @@ pub struct Agent {
     provider: Arc<dyn Provider>,
     pub(super) request: Request,
     tools: Arc<Vec<ToolDefinition>>,
-    pub(super) messages: Arc<Vec<Message>>,
     pub(super) context: Arc<Context>,
     policy: Policy,
     limits: super::limits::Limits,
@@ -104,9 +102,11 @@ impl Agent {
         session: CancellationToken,
     ) -> Self {
         let tools = Arc::new(setup.tools);
-        let messages = Arc::new(setup.history);
+        let asides = Asides::new(setup.context.clone(), session.clone(), &setup.history);
+        let last_call = setup.history.last_call();
+        let messages = setup.history.messages().to_vec();
         let is_kept = setup.log.is_kept();
-        let mut journal = Journal::new(setup.log, setup.calls);
+        let mut journal = Journal::new(setup.log, setup.history);
         journal.tell_session(SessionEvent::Opened(SessionOpened {
             session: setup.session.clone(),
             provider: setup.provider.name().to_owned(),
@@ -117,7 +117,7 @@ impl Agent {
             price: setup.price,
             hooks: hooks_of(&setup.context),
             tools: tools.iter().map(|tool| tool.name.clone()).collect(),
-            history: messages.to_vec(),
+            history: messages,
         }));
         if !is_kept {
             let nowhere = Err("there is no place for it".to_owned());
@@ -135,21 +135,15 @@ impl Agent {
             session: setup.session.0,
         };
         Self {
-            asides: Asides::new(
-                setup.context.clone(),
-                session.clone(),
-                setup.numbers.1,
-                &setup.asides,
-            ),
+            asides,
             provider: setup.provider,
             request,
             tools,
-            messages,
             context: setup.context,
             policy: setup.policy,
             limits: setup.limits,
             retry: setup.retry,
-            numbers: setup.numbers.0,
+            numbers: CallNumbers::after(AgentId::MAIN, last_call),
             journal,
             inbox,
             outbox,
@@ -256,7 +250,7 @@ impl Agent {
     }
 
     async fn finish(&mut self, turn: &Turn, ending: Ending) {
-        self.journal.record(Record::End {
+        self.journal.append(Record::End {
             ending: ending_name(&ending).to_owned(),
         });
         self.journal.sync().await;
@@ -271,11 +265,7 @@ impl Agent {
         let mut blocks = self.asides.take_said();
         blocks.extend(content);
         let message = Message::from_user(blocks);
-        self.journal.record(Record::User {
-            message: message.clone(),
-        });
-        self.journal.tell(TurnEvent::Prompted(message.clone()));
-        Arc::make_mut(&mut self.messages).push(message);
+        self.journal.append(Record::User { message });
     }
 
     /// Does what is to be done now; an ending if that is the end.
@@ -290,7 +280,7 @@ impl Agent {
                 Next::ShowInput { call, fragment } => {
                     self.journal.tell_call(call, CallEvent::Input(fragment));
                 }
-                Next::Keep(block) => self.journal.record(Record::Block { block }),
+                Next::Keep(block) => self.journal.append(Record::Block { block }),
                 Next::Execute(call) => exchange.executor.add(call, &mut self.journal),
                 Next::Drain => {
                     self.drop_prompt(exchange);
@@ -300,7 +290,7 @@ impl Agent {
                 }
                 Next::Discard => {
                     exchange.executor.discard(&mut self.journal);
-                    self.journal.record(Record::Discarded);
+                    self.journal.append(Record::Discarded);
                 }
                 Next::Warn(text) => self.journal.notice(text),
                 Next::Settle { call, result } => self.journal.settle(call, result),
@@ -309,36 +299,14 @@ impl Agent {
                     stop_reason,
                     usage,
                 } => {
-                    let record = Record::Assistant {
-                        message: message.clone(),
-                        stop_reason: stop_reason.clone(),
-                        usage,
-                    };
-                    self.journal.record(record);
-                    Arc::make_mut(&mut self.messages).push(message.clone());
-                    self.journal.tell(TurnEvent::Answered {
+                    self.journal.append(Record::Assistant {
                         message,
                         stop_reason,
                         usage,
                     });
                 }
-                Next::Deliver {
-                    calls,
-                    results,
-                    then,
-                } => {
-                    self.journal.record(Record::Delivered {
-                        calls,
-                        then: then.clone(),
-                    });
-                    let content = results
-                        .into_iter()
-                        .map(Block::ToolResult)
-                        .chain(then)
-                        .collect();
-                    let message = Message::from_user(content);
-                    Arc::make_mut(&mut self.messages).push(message.clone());
-                    self.journal.tell(TurnEvent::Delivered(message));
+                Next::Deliver { calls, then } => {
+                    self.journal.append(Record::Delivered { calls, then });
                     self.journal
                         .tell(TurnEvent::Saved(exchange.executor.saved()));
                 }
@@ -366,11 +334,7 @@ impl Agent {
                 Next::AskToStop { again } => self.ask_to_stop(exchange, again),
                 Next::Tell(content) => {
                     let message = Message::from_user(content);
-                    self.journal.record(Record::User {
-                        message: message.clone(),
-                    });
-                    Arc::make_mut(&mut self.messages).push(message.clone());
-                    self.journal.tell(TurnEvent::Delivered(message));
+                    self.journal.append(Record::Told { message });
                 }
                 Next::Finish(ending) => return Some(ending),
             }
@@ -388,26 +352,25 @@ impl Agent {
             }
             self.add_user(more);
         }
-        let repaired = history::repair(Arc::make_mut(&mut self.messages));
+        let repaired = self.journal.history().repairs();
         if !repaired.is_empty() {
             self.journal
                 .notice(format!("the history was repaired: {}", repaired.join("; ")));
-            self.journal.record(Record::Repaired { what: repaired });
+            self.journal.append(Record::Repaired { what: repaired });
         }
         self.open(exchange);
     }
 
     fn open(&mut self, exchange: &mut Exchange) {
         let attempt = exchange.attempt;
-        self.journal.record(Record::Request {
+        self.journal.append(Record::Request {
             provider: self.provider.name().to_owned(),
             model: self.request.model.clone(),
             attempt,
         });
-        self.journal.tell(TurnEvent::Requested { attempt });
         let provider = self.provider.clone();
         let request = Request {
-            messages: self.messages.clone(),
+            messages: self.journal.history().messages().clone(),
             tools: self.tools.clone(),
             ..self.request.clone()
         };

@@ -168,7 +168,7 @@ impl Agent {
     }
 
     pub(super) fn ask_to_stop(&mut self, exchange: &mut Exchange, again: bool) {
-        let mut messages = self.messages.iter().rev();
+        let mut messages = self.journal.history().messages().iter().rev();
         let last = messages.find(|message| message.role == Role::Assistant);
         let text = last.map(Message::text).unwrap_or_default();
         let asking = self.fire(Occasion::stop(again, &text), exchange.token.child_token());

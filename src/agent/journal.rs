@@ -1,6 +1,6 @@
 //! What the agent writes down and tells: a record first, an event second.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::protocol::{
     ToolResult, TurnEvent, TurnId,
 };
 use crate::session::log::{Loss, Saved};
-use crate::session::{Log, Record};
+use crate::session::{History, Log, Record};
 use crate::tools::files::error::plain;
 
 /// Pieces of an answer that come faster than this are told, and written, together: no screen shows them one by one.
@@ -26,7 +26,7 @@ pub struct Journal {
     turn: TurnId,
     since: Instant,
     waiting: VecDeque<AgentEvent>,
-    calls: HashMap<CallRef, ToolCall>,
+    history: History,
     denials: Vec<Denial>,
     /// Deltas of one kind that came together are one record and one event.
     deltas: Option<Deltas>,
@@ -42,8 +42,8 @@ enum Deltas {
 }
 
 impl Journal {
-    /// `calls` are those that the session has made before.
-    pub fn new(log: Log, calls: HashMap<CallRef, ToolCall>) -> Self {
+    /// `history` is what the log has in it.
+    pub fn new(log: Log, history: History) -> Self {
         Self {
             log,
             turn: TurnId {
@@ -52,7 +52,7 @@ impl Journal {
             },
             since: Instant::now(),
             waiting: VecDeque::new(),
-            calls,
+            history,
             denials: Vec::new(),
             deltas: None,
             told_deltas: None,
@@ -66,9 +66,9 @@ impl Journal {
         self.denials.clear();
     }
 
-    /// A call that was made before.
-    pub fn call(&self, call: CallRef) -> Option<&ToolCall> {
-        self.calls.get(&call)
+    /// What the log has in it, with all that was appended.
+    pub fn history(&self) -> &History {
+        &self.history
     }
 
     pub fn elapsed(&self) -> Duration {
@@ -79,9 +79,15 @@ impl Journal {
         std::mem::take(&mut self.denials)
     }
 
-    pub fn record(&mut self, record: Record) {
+    /// The one way into the log: the record is written, becomes part of the history, and is told where it is an event of
+    /// its own.
+    pub fn append(&mut self, record: Record) {
         self.flush_deltas();
-        self.write(record);
+        self.write(&record);
+        self.history.take(&record);
+        if let Some(event) = told(record, &self.history) {
+            self.waiting.push_back(AgentEvent::Turn(self.turn, event));
+        }
     }
 
     pub fn tell(&mut self, event: TurnEvent) {
@@ -117,15 +123,13 @@ impl Journal {
         self.tell_call(name, CallEvent::Yielded);
     }
 
-    fn queued(&mut self, call: ToolCall) {
+    fn queued(&mut self, call: &ToolCall) {
         let queued = CallEvent::Queued {
             tool: call.name.clone(),
             wire: (call.call.agent != AgentId::PERSON).then(|| call.id.clone()),
             input: call.input.clone(),
         };
-        let name = call.call;
-        self.calls.insert(name, call);
-        self.tell_call(name, queued);
+        self.tell_call(call.call, queued);
     }
 
     pub fn text(&mut self, more: &str) {
@@ -182,11 +186,12 @@ impl Journal {
             ),
         };
         self.told_deltas = Some(Instant::now());
-        self.write(record);
+        self.write(&record);
+        self.history.take(&record);
         self.waiting.push_back(AgentEvent::Turn(self.turn, event));
     }
 
-    fn write(&mut self, record: Record) {
+    fn write(&mut self, record: &Record) {
         let written = self.log.write(record);
         self.saw(written);
     }
@@ -228,7 +233,7 @@ impl Journal {
     }
 
     fn decided(&mut self, id: CallRef, verdict: Verdict, denied: bool) {
-        if denied && let Some(call) = self.calls.get(&id) {
+        if denied && let Some(call) = self.history.call(id) {
             let (tool, input) = (call.name.clone(), call.input.clone());
             self.denials.push(Denial {
                 call: call.id.clone(),
@@ -238,7 +243,7 @@ impl Journal {
             });
         }
         let by = verdict.in_short();
-        self.record(Record::Decision {
+        self.append(Record::Decision {
             call: id,
             decision: verdict.decision.name().to_owned(),
             reason: verdict.reason,
@@ -249,16 +254,39 @@ impl Journal {
     }
 }
 
+/// What a record says to those who watch, where it says all of it.
+fn told(record: Record, history: &History) -> Option<TurnEvent> {
+    match record {
+        Record::User { message } => Some(TurnEvent::Prompted(message)),
+        Record::Assistant {
+            message,
+            stop_reason,
+            usage,
+        } => Some(TurnEvent::Answered {
+            message,
+            stop_reason,
+            usage,
+        }),
+        Record::Delivered { .. } => {
+            let message = history.messages().last().cloned();
+            message.map(TurnEvent::Delivered)
+        }
+        Record::Told { message } => Some(TurnEvent::Delivered(message)),
+        Record::Request { attempt, .. } => Some(TurnEvent::Requested { attempt }),
+        _ => None,
+    }
+}
+
 impl Witness for Journal {
     fn see(&mut self, happened: Happened) {
         tracing::debug!(?happened, at = ?self.since.elapsed(), "call");
         match happened {
             Happened::Queued(call) => {
-                self.record(Record::Call { call: call.clone() });
-                self.queued(call);
+                self.append(Record::Call { call: call.clone() });
+                self.queued(&call);
             }
             Happened::Begun(call) => {
-                self.record(Record::Begun { call });
+                self.append(Record::Begun { call });
                 self.tell_call(call, CallEvent::Reached(Phase::Validating));
             }
             Happened::Reached(call, phase) => self.tell_call(call, CallEvent::Reached(phase)),
@@ -277,7 +305,7 @@ impl Witness for Journal {
                 self.decided(call, verdict, denied);
             }
             Happened::Changing(call, change) => {
-                self.record(Record::Change {
+                self.append(Record::Change {
                     call,
                     path: change.path,
                     before: change.before.map(|hash| hash.to_string()),
@@ -286,14 +314,14 @@ impl Witness for Journal {
             }
             Happened::Notice(text) => self.notice(text),
             Happened::Rewritten(call, input, by) => {
-                self.record(Record::Rewritten {
+                self.append(Record::Rewritten {
                     call,
                     input: input.clone(),
                     by: by.clone(),
                 });
                 self.tell_call(call, CallEvent::Rewritten { input, by });
             }
-            Happened::Moved(cwd) => self.record(Record::Moved { cwd }),
+            Happened::Moved(cwd) => self.append(Record::Moved { cwd }),
             Happened::Completed {
                 call,
                 result,
@@ -301,7 +329,7 @@ impl Witness for Journal {
                 outcome,
                 shown,
             } => {
-                self.record(Record::Result {
+                self.append(Record::Result {
                     call,
                     result: result.clone(),
                 });

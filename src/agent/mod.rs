@@ -1,13 +1,12 @@
 //! The agent: one conversation with a model, its log, and the loop that answers the person's messages.
 //!
-//! [`turn`] and [`history`] are pure. [`driver`] is the task around them: it awaits the stream, the running calls and the
+//! [`turn`] is pure. [`driver`] is the task around them: it awaits the stream, the running calls and the
 //! person's commands ([`obey`]), asks hooks, writes a record of everything first and tells the screen second. [`asides`] are what the
 //! person runs beside the turns.
 
 pub mod asides;
 pub mod context;
 pub mod driver;
-pub mod history;
 mod hooking;
 pub mod journal;
 pub mod limits;
@@ -19,8 +18,6 @@ mod words;
 
 #[cfg(test)]
 mod beside_tests;
-#[cfg(test)]
-mod history_tests;
 #[cfg(test)]
 mod hook_tests;
 #[cfg(test)]
@@ -36,19 +33,15 @@ mod turn_random_tests;
 #[cfg(test)]
 mod turn_tests;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::executor::{Context, Policy};
-use crate::protocol::{
-    AgentEvent, CallNumbers, CallRef, Command, Message, Price, SessionId, ToolCall, ToolDefinition,
-    ToolResult,
-};
+use crate::protocol::{AgentEvent, Command, Price, SessionId, ToolDefinition};
 use crate::provider::{Provider, retry};
-use crate::session::Log;
+use crate::session::{History, Log};
 use crate::tools::bash::groups::Groups;
 
 /// How many events may wait for a slow reader before the stream waits too.
@@ -67,13 +60,8 @@ pub struct Setup {
     pub max_output_tokens: u32,
     pub session: SessionId,
     pub log: Log,
-    pub history: Vec<Message>,
-    /// The calls of the model so far.
-    pub calls: HashMap<CallRef, ToolCall>,
-    /// The names of the calls to come: the model's and the person's.
-    pub numbers: (CallNumbers, CallNumbers),
-    /// What the person ran before, and the model was not told yet.
-    pub asides: Vec<(ToolCall, ToolResult)>,
+    /// What the session has been so far.
+    pub history: History,
     /// The branch that the workspace's repository is on.
     pub branch: Option<String>,
     pub context_window: Option<u64>,

@@ -166,7 +166,7 @@ impl Agent {
         let (call, permitted) = match self.asides.past(id) {
             Some(past) => (Some(past.call.clone()), past.permitted),
             None => (
-                call.or_else(|| self.journal.call(id).cloned()),
+                call.or_else(|| self.journal.history().call(id).cloned()),
                 self.permitted.contains(&id),
             ),
         };

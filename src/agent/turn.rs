@@ -3,7 +3,7 @@
 //! Facts go in, what is to be done next comes out. The content of an answer decides whether the loop goes on, never its
 //! stop reason. Whatever ends the exchange, every call has its result.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use super::limits::{self, Limits, Pauses, Repeated};
@@ -77,7 +77,6 @@ pub enum Next {
     /// The results go into the history, followed by what else the model is told.
     Deliver {
         calls: Vec<CallRef>,
-        results: Vec<ToolResult>,
         then: Vec<Block>,
     },
     /// Ask for an answer.
@@ -446,11 +445,11 @@ impl Turn {
         self.spent.1.add(whole.usage);
         let message = Message::from_assistant(whole.blocks, self.origin.clone());
         let mut nexts = Vec::new();
-        let mut by_id: HashMap<CallId, ToolResult> = results
+        let done: HashSet<CallId> = results
             .into_iter()
-            .map(|result| (result.tool_use_id.clone(), result))
+            .map(|result| result.tool_use_id)
             .collect();
-        let (mut ordered, mut calls) = (Vec::new(), Vec::new());
+        let mut calls = Vec::new();
         for call in message.tool_uses() {
             if !call.input.is_object() {
                 self.repeated.is_too_often(call);
@@ -459,15 +458,11 @@ impl Turn {
             let known = whole.calls.get(&call.id).copied();
             let name = known.unwrap_or_else(|| self.numbers.next());
             calls.push(name);
-            let result = by_id.remove(&call.id).unwrap_or_else(|| {
+            if !done.contains(&call.id) {
                 let result = not_run(call, whole.stop_reason.as_ref());
-                nexts.push(Next::Settle {
-                    call: admitted(name, call),
-                    result: result.clone(),
-                });
-                result
-            });
-            ordered.push(result);
+                let call = admitted(name, call);
+                nexts.push(Next::Settle { call, result });
+            }
         }
         let text = message.text();
         let blank = text.trim().is_empty();
@@ -477,10 +472,10 @@ impl Turn {
         let said = !message.is_blank();
         // A pause in which nothing was said would only be asked for again, word by word.
         let paused = said && whole.stop_reason == Some(StopReason::PauseTurn);
-        self.pauses.count(paused && ordered.is_empty());
-        let goes_on = !ordered.is_empty() || paused;
+        self.pauses.count(paused && calls.is_empty());
+        let goes_on = !calls.is_empty() || paused;
         let mut after = whole.after;
-        if ordered.is_empty() {
+        if calls.is_empty() {
             let problem = cut_short(whole.stop_reason.as_ref());
             let nothing = blank && !goes_on && after == After::Loop;
             let problem = problem.or_else(|| nothing.then(|| NOTHING_SAID.to_owned()));
@@ -497,10 +492,9 @@ impl Turn {
                 usage: whole.usage,
             });
         }
-        if !ordered.is_empty() {
+        if !calls.is_empty() {
             nexts.push(Next::Deliver {
                 calls,
-                results: ordered,
                 then: self.repeated.note(),
             });
         }

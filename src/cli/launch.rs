@@ -155,7 +155,7 @@ pub(super) async fn setup(
         model: model.clone(),
     };
     // A log that cannot be written says so with its first record of substance.
-    let _ = log.write(begun);
+    let _ = log.write(&begun);
     let settings = &place.settings;
     let price = settings.prices.get(&model);
     let git = git.hear().await;
@@ -194,9 +194,6 @@ pub(super) async fn setup(
         session: session.id,
         log,
         history: session.history,
-        calls: session.calls,
-        numbers: session.numbers,
-        asides: session.asides,
         notices,
     })
 }

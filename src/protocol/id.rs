@@ -137,9 +137,9 @@ impl fmt::Display for SessionId {
 #[cfg(test)]
 impl From<&str> for CallRef {
     fn from(word: &str) -> Self {
-        let number = word
-            .bytes()
-            .fold(0_u32, |sum, byte| sum.wrapping_mul(257).wrapping_add(byte.into()));
+        let number = word.bytes().fold(0_u32, |sum, byte| {
+            sum.wrapping_mul(257).wrapping_add(byte.into())
+        });
         Self::main(number)
     }
 }

@@ -16,11 +16,11 @@ pub const VERSION: u32 = 1;
 
 /// A line of the log: a record, its number, and when it was written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Line {
+pub struct Line<R = Record> {
     pub seq: u64,
     pub at_ms: u64,
     #[serde(flatten)]
-    pub record: Record,
+    pub record: R,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -38,6 +38,8 @@ pub enum Record {
     Run { provider: String, model: String },
     /// The person's message.
     User { message: Message },
+    /// The model is told this, though nobody has written it: hooks want it to go on.
+    Told { message: Message },
     /// A request goes out. What came of an earlier, unfinished one is void, but for calls that were begun.
     Request {
         provider: String,

@@ -1,67 +1,104 @@
-//! Makes a conversation of a log again. Pure: records in, messages out.
+//! What a conversation is, as the sum of its records. Pure: records in, messages out.
 //!
-//! Whatever moment the log ends at, the conversation is valid: a call without a result gets one that says what is known
-//! of it. Nothing is ever run again.
+//! A conversation that runs and one that is gone on with are made by the same function: the live one takes every record as it
+//! is written. Whatever moment the log ends at, the conversation is valid: a call without a result gets one that says what
+//! is known of it. Nothing is ever run again.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::record::Record;
+use super::repair;
 use crate::protocol::{Block, CallId, CallRef, Message, Origin, ToolCall, ToolResult, ToolUse};
 
-#[derive(Debug, Default, PartialEq)]
-pub struct Conversation {
-    pub messages: Vec<Message>,
-    /// Calls that were under way when the program ended.
-    pub cut_off: Vec<CallRef>,
-    /// The calls of the model.
-    pub calls: HashMap<CallRef, ToolCall>,
-    /// The number of the last call of the person.
-    pub last_aside: u32,
-    /// The workspace of the session.
-    pub workspace: Option<PathBuf>,
-    /// Where the shell was.
-    pub cwd: Option<PathBuf>,
-    /// What the person ran, and the model was not told yet.
-    pub asides: Vec<(ToolCall, ToolResult)>,
-}
-
-impl Conversation {
-    /// The number of the last call of the model.
-    pub fn last_call(&self) -> u32 {
-        let numbers = self.calls.keys().map(|call| call.number);
-        numbers.max().unwrap_or_default()
-    }
-}
-
-/// The conversation that `records` tell of.
-pub fn conversation(records: &[Record]) -> Conversation {
-    let mut replay = Replay::default();
-    for record in records {
-        replay.take(record);
-    }
-    replay.close();
-    replay.done
-}
-
-#[derive(Default)]
-struct Replay {
-    done: Conversation,
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct History {
+    messages: Arc<Vec<Message>>,
     /// The answer that is being given.
     open: Option<Message>,
     /// What the calls of that answer are called on the wire.
     names: HashMap<CallId, CallRef>,
     begun: HashSet<CallRef>,
     results: HashMap<CallRef, ToolResult>,
+    calls: HashMap<CallRef, ToolCall>,
+    cut_off: Vec<CallRef>,
+    last_call: u32,
+    last_aside: u32,
+    workspace: Option<PathBuf>,
+    cwd: Option<PathBuf>,
+    asides: Vec<(ToolCall, ToolResult)>,
 }
 
-impl Replay {
-    fn take(&mut self, record: &Record) {
+impl History {
+    /// The conversation that `records` tell of, up to the moment at which they end.
+    pub fn of(records: &[Record]) -> Self {
+        let mut history = Self::default();
+        for record in records {
+            history.take(record);
+        }
+        history.close();
+        history
+    }
+
+    pub fn messages(&self) -> &Arc<Vec<Message>> {
+        &self.messages
+    }
+
+    /// A call that the model has made.
+    pub fn call(&self, call: CallRef) -> Option<&ToolCall> {
+        self.calls.get(&call)
+    }
+
+    /// The number of the last call of the model.
+    pub fn last_call(&self) -> u32 {
+        self.last_call
+    }
+
+    /// The number of the last call of the person.
+    pub fn last_aside(&self) -> u32 {
+        self.last_aside
+    }
+
+    /// Calls that were under way when the log ended.
+    pub fn cut_off(&self) -> &[CallRef] {
+        &self.cut_off
+    }
+
+    /// The workspace of the session.
+    pub fn workspace(&self) -> Option<&PathBuf> {
+        self.workspace.as_ref()
+    }
+
+    /// Where the shell was.
+    pub fn cwd(&self) -> Option<&PathBuf> {
+        self.cwd.as_ref()
+    }
+
+    /// What the person ran, and the model was not told yet.
+    pub fn asides(&self) -> &[(ToolCall, ToolResult)] {
+        &self.asides
+    }
+
+    /// What a repair would do to it now: nothing, in a history that can be sent as it is.
+    pub fn repairs(&self) -> Vec<String> {
+        if repair::is_sound(&self.messages) {
+            return Vec::new();
+        }
+        repair::repair(&mut self.messages.to_vec())
+    }
+
+    /// Takes in what has happened next.
+    pub fn take(&mut self, record: &Record) {
         match record {
             Record::User { message } => {
                 self.close();
-                self.done.asides.clear();
-                self.done.messages.push(message.clone());
+                self.asides.clear();
+                self.push(message.clone());
+            }
+            Record::Told { message } => {
+                self.close();
+                self.push(message.clone());
             }
             Record::Request {
                 provider, model, ..
@@ -85,7 +122,8 @@ impl Replay {
             Record::Text { text } => self.add_text(text),
             Record::Block { block } => self.add(block.clone()),
             Record::Call { call } => {
-                self.done.calls.insert(call.call, call.clone());
+                self.last_call = self.last_call.max(call.call.number);
+                self.calls.insert(call.call, call.clone());
                 self.names.insert(call.id.clone(), call.call);
                 self.add(Block::ToolUse(ToolUse {
                     id: call.id.clone(),
@@ -115,19 +153,25 @@ impl Replay {
                 self.results.clear();
             }
             Record::Aside { call, result } => {
-                self.done.last_aside = self.done.last_aside.max(call.call.number);
+                self.last_aside = self.last_aside.max(call.call.number);
                 let over = result.clone().map(|result| (call.clone(), result));
-                self.done.asides.extend(over);
+                self.asides.extend(over);
             }
-            Record::Moved { cwd } => self.done.cwd = Some(cwd.clone()),
-            Record::Session { cwd, .. } => self.done.workspace = Some(cwd.clone()),
+            Record::Moved { cwd } => self.cwd = Some(cwd.clone()),
+            Record::Session { cwd, .. } => self.workspace = Some(cwd.clone()),
+            Record::Repaired { .. } => {
+                repair::repair(Arc::make_mut(&mut self.messages));
+            }
             Record::Run { .. }
             | Record::Thinking { .. }
             | Record::Decision { .. }
             | Record::Rewritten { .. }
-            | Record::Change { .. }
-            | Record::Repaired { .. } => {}
+            | Record::Change { .. } => {}
         }
+    }
+
+    fn push(&mut self, message: Message) {
+        Arc::make_mut(&mut self.messages).push(message);
     }
 
     fn add_text(&mut self, more: &str) {
@@ -145,14 +189,16 @@ impl Replay {
     }
 
     fn deliver(&mut self, calls: &[CallRef], then: &[Block]) {
-        self.done.messages.extend(self.open.take());
+        if let Some(open) = self.open.take() {
+            self.push(open);
+        }
         let results = calls
             .iter()
             .filter_map(|call| self.results.remove(call))
             .map(Block::ToolResult);
         let content: Vec<Block> = results.chain(then.iter().cloned()).collect();
         if !content.is_empty() {
-            self.done.messages.push(Message::from_user(content));
+            self.push(Message::from_user(content));
         }
     }
 
@@ -167,14 +213,14 @@ impl Replay {
             let name = self.names.get(&call.id).copied();
             let known = name.and_then(|name| self.results.remove(&name));
             let result = known.unwrap_or_else(|| {
-                self.done.cut_off.extend(name);
+                self.cut_off.extend(name);
                 cut_off(call, name.is_some_and(|name| self.begun.contains(&name)))
             });
             results.push(Block::ToolResult(result));
         }
-        self.done.messages.push(open);
+        self.push(open);
         if !results.is_empty() {
-            self.done.messages.push(Message::from_user(results));
+            self.push(Message::from_user(results));
         }
     }
 }
