@@ -197,7 +197,7 @@ async fn run_script(home: &Path, script: &Path) -> Duration {
         groups: Groups::default(),
         variables: agent_tui::tools::Variables::default(),
         home: home.to_owned(),
-        unasked: agent_tui::config::Unasked::Auto,
+        unasked: agent_tui::process::sandbox::Unasked::Auto,
         ground: std::sync::OnceLock::new(),
         git: Git::new(programs.clone()),
         programs,

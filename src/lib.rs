@@ -28,6 +28,8 @@ pub mod tools;
 
 pub mod hooks;
 
+pub mod settings;
+
 pub mod executor;
 
 pub mod agent;

@@ -29,9 +29,9 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use self::off_limits::OffLimits;
-use crate::config::Unasked;
 use crate::git::Git;
 use crate::permissions::Grant;
+use crate::process::sandbox::Unasked;
 use crate::process::{Programs, sandbox};
 use crate::protocol::{CallId, FileDiff, InterruptBehavior, Level, ResultBlock};
 

@@ -7,10 +7,10 @@ use std::time::SystemTime;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::config::Unasked;
 use crate::git::Git;
 use crate::permissions::Grant;
 use crate::process::Programs;
+use crate::process::sandbox::Unasked;
 use crate::protocol::{CallId, ResultBlock};
 use crate::tools::bash::groups::Groups;
 use crate::tools::edit::Edit;
