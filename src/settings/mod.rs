@@ -1,6 +1,7 @@
 //! What the files of a person and of a project say: settings, whom they are from, how far they are believed, and memory.
 //!
-//! Settings are merged in layers: user, project, project-local, `--settings`, each over the one before. Lists of rules concatenate, scalars override, and of everything it is known which file said it. Until the person has
+//! Settings are merged in layers: user, project, project-local, `--settings`, each over the one before. Lists of rules
+//! concatenate, scalars override, and of everything it is known which file said it. Until the person has
 //! trusted a workspace, its own files can only tighten: their deny and ask rules count, nothing else of them does.
 //!
 //! What is broken widens nothing. A file that cannot be read may have held rules that forbid something, so without it

@@ -11,6 +11,7 @@ pub mod edit;
 pub mod files;
 pub mod glob;
 pub mod grep;
+pub mod guard;
 pub mod kill_shell;
 pub mod off_limits;
 pub mod read;

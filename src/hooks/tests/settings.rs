@@ -3,8 +3,7 @@ use std::time::Duration;
 
 use crate::hooks::config::{DEFAULT_TIMEOUT, matching};
 use crate::hooks::{Event, Hook};
-use crate::settings::Settings;
-use crate::settings::Trust;
+use crate::settings::{Settings, Trust};
 use crate::tools::files::scratch::Scratch;
 
 const UNTRUSTED: Trust<'static> = Trust::OnlyTightens { own: &[] };

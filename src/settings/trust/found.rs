@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::{Item, Kind};
 use crate::config::{LONGEST_FILE, is_missing, read_regular};
+use crate::settings::file;
 use crate::settings::files::{Content, FOLDERS, Files, Owner};
 
 /// Keys that are read elsewhere than in the settings.
@@ -110,7 +111,7 @@ fn setting(key: &str, value: &Value, own: &[String], add: &mut impl FnMut(Kind, 
             add(Kind::Provider, format!("{key}: {}", words(value)), value);
         }
         (key, value) if is_harmless(key, value) => {}
-        (key, value) if MORE.contains(&key) || crate::settings::file::is_key(key) => {
+        (key, value) if MORE.contains(&key) || file::is_key(key) => {
             add(Kind::Setting, format!("{key}: {value}"), value);
         }
         // What nobody knows nobody obeys.

@@ -6,8 +6,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::config::secrets::Veil;
-use crate::executor::guard;
 use crate::protocol::CallId;
+use crate::tools::guard;
 
 /// What stays in memory before the output goes to a file.
 const HEAD: usize = 128 * 1024;
