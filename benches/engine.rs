@@ -195,7 +195,7 @@ async fn run_script(home: &Path, script: &Path) -> Duration {
         checkpoints: Checkpoints::new(home.join("checkpoints")),
         locks: Locks::new(home.join("locks")),
         groups: Groups::default(),
-        variables: agent_tui::tools::Variables::default(),
+        variables: agent_tui::process::Variables::default(),
         home: home.to_owned(),
         unasked: agent_tui::process::sandbox::Unasked::Auto,
         ground: std::sync::OnceLock::new(),

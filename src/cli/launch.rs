@@ -23,7 +23,7 @@ use crate::headless::output::Output;
 use crate::headless::signals::Signals;
 use crate::hooks::occasion::Source;
 use crate::permissions::Store;
-use crate::process::{Programs, scarce};
+use crate::process::{Programs, Variables, scarce};
 use crate::protocol;
 use crate::provider::builtin::Builtin;
 use crate::provider::choose::{self, Choice, Wanted, Wish};
@@ -34,7 +34,7 @@ use crate::session::Record;
 use crate::settings::{Price, Settings};
 use crate::tools::bash::groups::Groups;
 use crate::tools::files::{Checkpoints, Ledger, Locks};
-use crate::tools::{DescribeCx, Environment, Variables};
+use crate::tools::{DescribeCx, Environment};
 
 /// Longer than anybody works without a pause.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);

@@ -1,9 +1,14 @@
 //! How programs are found, started and ended, for tools, hooks, git and the program's own checks alike.
 
+pub mod child;
+pub mod group;
+pub mod output;
 pub mod programs;
 pub mod running;
 pub mod sandbox;
 pub mod scarce;
 pub mod stragglers;
+mod variables;
 
 pub use programs::Programs;
+pub use variables::Variables;
