@@ -15,6 +15,7 @@
 //! tool, and [`session::log`] has a record of each step before anyone sees it.
 
 pub mod protocol;
+pub mod text;
 
 pub mod config;
 pub mod permissions;

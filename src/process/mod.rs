@@ -1,4 +1,5 @@
-//! How programs are found, started and ended, for tools, hooks, git and the program's own checks alike.
+//! How programs are found, started and ended, for tools, hooks, git and the program's own checks alike; and what this one
+//! hears from the system and says beside its output.
 
 pub mod child;
 pub mod group;
@@ -7,6 +8,8 @@ pub mod programs;
 pub mod running;
 pub mod sandbox;
 pub mod scarce;
+pub mod signals;
+pub mod stderr;
 pub mod stragglers;
 mod variables;
 
