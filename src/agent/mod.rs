@@ -10,7 +10,6 @@ pub mod driver;
 mod hooking;
 pub mod journal;
 pub mod limits;
-pub mod memory;
 mod obey;
 mod rules;
 pub mod turn;
