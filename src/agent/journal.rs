@@ -11,7 +11,7 @@ use crate::executor::{Happened, Witness};
 use crate::permissions::{Decision, Verdict};
 use crate::protocol::event::Denial;
 use crate::protocol::{
-    AgentEvent, AgentId, CallEvent, CallOutcome, CallRef, Phase, SessionEvent, ToolCall,
+    AgentEvent, AgentId, CallEvent, CallOutcome, CallRef, Phase, SessionEvent, Shown, ToolCall,
     ToolResult, TurnEvent, TurnId,
 };
 use crate::session::log::{Loss, Saved};
@@ -118,7 +118,7 @@ impl Journal {
             result,
             ran: Duration::ZERO,
             outcome: CallOutcome::Failed,
-            shown: None,
+            shown: Shown::Nothing,
         });
         self.tell_call(name, CallEvent::Yielded);
     }

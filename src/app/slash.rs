@@ -270,7 +270,7 @@ impl AppState {
             .iter()
             .filter(|(_, call)| {
                 let completed = call.completed();
-                completed.is_some_and(|it| it.shown.is_some() || it.told.is_some())
+                completed.is_some_and(|it| !it.shown.changes().is_empty() || !it.told.is_empty())
             })
             .map(|(key, _)| key)
             .collect();

@@ -19,7 +19,7 @@ use super::permission::{Authority, Permit};
 use super::pipeline::{Line, Report};
 use crate::permissions::{Remembered, Verdict};
 use crate::protocol::{
-    Answer, CallOutcome, CallRef, FileDiff, PermissionRequest, Phase, ToolCall, ToolResult,
+    Answer, CallOutcome, CallRef, PermissionRequest, Phase, Shown, ToolCall, ToolResult,
 };
 use crate::tools::ContextChange;
 use crate::tools::files::FileChange;
@@ -53,7 +53,7 @@ pub enum Happened {
         result: ToolResult,
         ran: Duration,
         outcome: CallOutcome,
-        shown: Option<FileDiff>,
+        shown: Shown,
     },
     Yielded(CallRef),
 }
@@ -84,7 +84,7 @@ struct Tracked {
     /// It runs, or has run.
     works: bool,
     reply: Option<oneshot::Sender<Answer>>,
-    shown: Option<FileDiff>,
+    shown: Shown,
     permit: Option<Permit>,
 }
 
@@ -128,7 +128,7 @@ impl Executor {
                 begun: None,
                 works: false,
                 reply: None,
-                shown: None,
+                shown: Shown::Nothing,
                 permit: None,
             },
         );
@@ -314,8 +314,8 @@ impl Executor {
             Step::Finishing(id) => witness.see(Happened::Reached(id, Phase::Finishing)),
             Step::Complete(id, result, outcome) => {
                 let call = self.calls.get_mut(&id);
-                let (begun, works, shown) = call.map_or((None, false, None), |call| {
-                    (call.begun, call.works, call.shown.take())
+                let (begun, works, shown) = call.map_or_else(Default::default, |call| {
+                    (call.begun, call.works, std::mem::take(&mut call.shown))
                 });
                 if works {
                     self.overlap.ended();

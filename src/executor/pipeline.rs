@@ -18,15 +18,15 @@ use super::machine::{End, Outcome};
 use super::permission::{Authority, Permit};
 use crate::permissions::{Asked, Cause, Decision, Remembered, Verdict, decide};
 use crate::protocol::{
-    Answer, CallId, CallRef, FileDiff, Level, PermissionRequest, Phase, ToolCall, ToolResult,
+    Answer, CallId, CallRef, Level, PermissionRequest, Phase, Shown, ToolCall, ToolResult,
     said_by_hooks,
 };
 use crate::tools::any::AnyTool;
 use crate::tools::files::FileChange;
 use crate::tools::off_limits::OffLimits;
 use crate::tools::{
-    ContextChange, ForScreen, Journal, NotLogged, Progress, ToolCx, ToolError, ToolErrorKind,
-    ToolOutput, Validated, guard,
+    ContextChange, Journal, NotLogged, Progress, ToolCx, ToolError, ToolErrorKind, ToolOutput,
+    Validated, guard,
 };
 
 /// How long a cancelled call has to come to its end by itself. Longer than a shell needs to be killed.
@@ -60,8 +60,8 @@ pub enum Report {
 pub struct Done {
     pub outcome: Outcome,
     pub changes: Vec<ContextChange>,
-    /// What it did to a file, for the screen.
-    pub shown: Option<FileDiff>,
+    /// What a person is shown of it.
+    pub shown: Shown,
 }
 
 /// A call that could not be done, and how that counts for its siblings.
@@ -105,7 +105,7 @@ impl Line {
             }) => Done {
                 outcome: Outcome { result, end },
                 changes,
-                shown: None,
+                shown: Shown::Nothing,
             },
         };
         if !told.is_empty() && done.outcome.end != End::Stopped {
@@ -179,7 +179,7 @@ impl Line {
                 Ok(Done {
                     outcome: Outcome { result, end },
                     changes: output.changes,
-                    shown: output.for_screen.map(|ForScreen::Diff(diff)| diff),
+                    shown: output.shown,
                 })
             }
             Err(error) => Err(self.failed(call, error, limit)),
@@ -368,7 +368,7 @@ fn panicked(wire: CallId) -> Done {
             end: End::Normal,
         },
         changes: Vec::new(),
-        shown: None,
+        shown: Shown::Nothing,
     }
 }
 

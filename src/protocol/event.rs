@@ -1,13 +1,13 @@
 //! What the agent tells its readers: the screen and the headless printer hear the same events.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use super::id::{CallId, CallRef, SessionId, TurnId};
 use super::message::{Block, Message, StopReason, ToolResult, Usage};
+use super::shown::{FileDiff, Shown};
 use super::tool::{Mode, Phase, RuleList};
 
 /// By what it is about: the session, a turn, or a call.
@@ -148,8 +148,8 @@ pub enum CallEvent {
         result: ToolResult,
         ran: Duration,
         outcome: CallOutcome,
-        /// What changed, where the tool can show it better than its result says it.
-        shown: Option<FileDiff>,
+        /// What the tool can show better than its result says it.
+        shown: Shown,
     },
     /// The model has its result.
     Yielded,
@@ -173,15 +173,6 @@ pub enum CallOutcome {
     /// The person gave the result.
     ByHand,
     Backgrounded,
-}
-
-/// A change of one file.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FileDiff {
-    pub path: String,
-    /// `None` for a file that is new.
-    pub before: Option<Arc<str>>,
-    pub after: Arc<str>,
 }
 
 #[derive(Debug, Clone, PartialEq)]

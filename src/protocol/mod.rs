@@ -7,20 +7,22 @@ pub mod command;
 pub mod event;
 pub mod id;
 pub mod message;
+pub mod shown;
 pub mod tool;
 
 pub use command::{
     Answer, CallCommand, Command, Leaving, RulesCommand, SessionCommand, TurnCommand,
 };
 pub use event::{
-    AgentEvent, CallEvent, CallOutcome, Ending, FileDiff, HookInfo, KnownRule, PermissionRequest,
-    Price, RuleOffer, SessionEvent, SessionOpened, TurnEvent, TurnSummary,
+    AgentEvent, CallEvent, CallOutcome, Ending, HookInfo, KnownRule, PermissionRequest, Price,
+    RuleOffer, SessionEvent, SessionOpened, TurnEvent, TurnSummary,
 };
 pub use id::{AgentId, CallId, CallNumbers, CallRef, SessionId, TurnId};
 pub use message::{
     Block, Image, Message, Origin, ResultBlock, Role, StopReason, ToolResult, ToolUse, Usage,
     said_by_hooks,
 };
+pub use shown::{FileDiff, Shown};
 pub use tool::{
     InterruptBehavior, Level, Mode, OnBashError, Phase, RuleList, ToolCall, ToolDefinition,
 };

@@ -33,7 +33,7 @@ use crate::git::Git;
 use crate::permissions::Grant;
 use crate::process::sandbox::Unasked;
 use crate::process::{Programs, Variables, sandbox};
-use crate::protocol::{CallRef, FileDiff, InterruptBehavior, Level, ResultBlock};
+use crate::protocol::{CallRef, FileDiff, InterruptBehavior, Level, ResultBlock, Shown};
 
 /// What is fixed about a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -215,16 +215,11 @@ impl Environment {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolOutput {
     pub for_model: Vec<ResultBlock>,
-    pub for_screen: Option<ForScreen>,
+    /// What a person is shown.
+    pub shown: Shown,
     pub changes: Vec<ContextChange>,
     /// What was started goes on in the background.
     pub backgrounded: bool,
-}
-
-/// The call's result as a person sees it, where that is more than the model's text.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ForScreen {
-    Diff(FileDiff),
 }
 
 /// What a call changes for the calls after it.

@@ -7,7 +7,7 @@ use crate::app::preview::Partial;
 use crate::app::transcript::{Cell, NoticeKind, Progress};
 use crate::app::{AppState, Effect};
 use crate::protocol::{
-    AgentId, CallEvent, CallOutcome, CallRef, PermissionRequest, Phase, ToolResult,
+    AgentId, CallEvent, CallOutcome, CallRef, PermissionRequest, Phase, Shown, ToolResult,
 };
 
 impl AppState {
@@ -104,7 +104,7 @@ impl AppState {
                 why: "the turn ended".to_owned(),
             };
             let nothing = ToolResult::text("".into(), "");
-            let completed = Completed::new(&nothing, outcome, None, Duration::ZERO);
+            let completed = Completed::new(&nothing, outcome, Shown::Nothing, Duration::ZERO);
             self.calls.change(key, |call| {
                 call.times.ended = Some(now);
                 call.state = State::Completed(completed);
@@ -184,7 +184,7 @@ impl AppState {
             | CallEvent::BackgroundEnded(_) => {}
         });
         if is_result {
-            self.calls.bound_changes(key);
+            self.calls.bound_shown(key);
         }
         if let Some(id) = waits_no_more {
             self.withdraw(id);
