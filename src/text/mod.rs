@@ -1,4 +1,7 @@
-//! Text on its way to a terminal, which would obey what is in it. Depends on nothing.
+//! Text on its way to a terminal, which would obey what is in it; and its lines, and which of them differ. Depends on nothing.
+
+pub mod compare;
+pub mod lines;
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

@@ -7,19 +7,19 @@
 //! Lines are counted from 0.
 
 mod choice;
-mod compare;
-mod lines;
 #[cfg(test)]
 mod tests;
 pub mod words;
 
 pub use choice::{Choice, Choices};
-pub use lines::{Ending, Lines};
+pub use crate::text::compare::Edit;
+pub use crate::text::lines::{Ending, Lines};
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::protocol::FileDiff;
+use crate::text::compare;
 
 use words::Pair;
 
@@ -35,13 +35,6 @@ pub struct Diff {
     edits: Vec<Edit>,
     counts: Counts,
     endings: Endings,
-}
-
-/// Lines of the old file that lines of the new one replace; either can be none.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Edit {
-    pub old: Range<usize>,
-    pub new: Range<usize>,
 }
 
 /// Differences close to each other, with the lines around them.

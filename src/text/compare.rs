@@ -5,8 +5,14 @@ use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-use super::Edit;
 use super::lines::Lines;
+
+/// Lines of the old text that lines of the new one replace; either can be none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    pub old: Range<usize>,
+    pub new: Range<usize>,
+}
 
 /// How many lines are compared with all that Myers' algorithm can do; lines chosen to be hard then cost some tens of
 /// milliseconds. Larger texts are first cut at lines that occur once in both, and what is still larger between two
