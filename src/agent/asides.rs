@@ -19,12 +19,12 @@ use crate::executor::machine::{End, Outcome};
 use crate::executor::permission::Authority;
 use crate::executor::pipeline::{Done, Line, Report};
 use crate::executor::{Context, Happened, Witness};
-use crate::permissions::{Decision, Remembered};
+use crate::permissions::Remembered;
 use crate::protocol::{
     AgentId, Answer, Block, CallEvent, CallId, CallNumbers, CallOutcome, CallRef, ToolCall,
     ToolResult,
 };
-use crate::session::{History, Record};
+use crate::session::History;
 use crate::tools::{ContextChange, guard};
 
 const REPORTS: usize = 256;
@@ -92,16 +92,8 @@ impl Asides {
             name: tool.to_owned(),
             input,
         };
-        journal.append(Record::Aside {
-            call: call.clone(),
-            result: None,
-        });
-        let queued = CallEvent::Queued {
-            tool: call.name.clone(),
-            wire: None,
-            input: call.input.clone(),
-        };
-        journal.tell_call(name, queued);
+        journal.see(Happened::Queued(call.clone()));
+        journal.see(Happened::Begun(name));
         let (cancel, background) = (self.session.child_token(), CancellationToken::new());
         let line = Line {
             context: self.context.clone(),
@@ -180,7 +172,7 @@ impl Asides {
 
     pub fn handle(&mut self, report: Report, journal: &mut Journal) {
         match report {
-            Report::Reached(id, phase) => journal.tell_call(id, CallEvent::Reached(phase)),
+            Report::Reached(id, phase) => journal.see(Happened::Reached(id, phase)),
             Report::Progress(id, text) => journal.tell_call(id, CallEvent::Progress(text)),
             Report::Changing(id, change, written) => {
                 journal.see(Happened::Changing(id, change));
@@ -200,10 +192,11 @@ impl Asides {
                     running.permitted = permit.part.is_none();
                 }
             }
-            Report::Decided(id, verdict) => {
-                let (by, settled) = (verdict.in_short(), verdict.decision != Decision::Ask);
-                journal.tell_call(id, CallEvent::Decided { by, settled });
-            }
+            Report::Decided(call, verdict) => journal.see(Happened::Decided {
+                call,
+                verdict,
+                asks_person: true,
+            }),
             Report::Finished(id, done) => self.finish(id, done, journal),
         }
     }
@@ -238,18 +231,14 @@ impl Asides {
             journal.see(Happened::Moved(cwd.clone()));
             self.context.set_cwd(cwd.clone());
         }
-        journal.append(Record::Aside {
-            call: call.clone(),
-            result: Some(result.clone()),
-        });
         self.say(&call, &result, moved.as_ref());
-        let completed = CallEvent::Completed {
+        journal.see(Happened::Completed {
+            call: id,
             result,
             ran: begun.elapsed(),
             outcome,
             shown: done.shown,
-        };
-        journal.tell_call(id, completed);
+        });
         self.past.push_back(Past { call, permitted });
         self.past.drain(..self.past.len().saturating_sub(MOST_PAST));
     }

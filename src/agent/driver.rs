@@ -17,13 +17,13 @@ use crate::executor::{Context, Executor, Policy, pipeline::Report};
 use crate::hooks;
 use crate::protocol::event::SessionOpened;
 use crate::protocol::{
-    AgentEvent, AgentId, Block, CallEvent, CallNumbers, CallRef, Command, Ending, HookInfo,
-    Leaving, Message, Origin, SessionEvent, ToolDefinition, TurnEvent,
+    AgentId, Block, CallEvent, CallNumbers, CallRef, Command, Ending, HookInfo, Leaving, Message,
+    Origin, SessionEvent, Told, ToolDefinition,
 };
 use crate::provider::{
     Batch, Provider, ProviderError, Request, ResponseStream, StreamEvent, retry,
 };
-use crate::session::Record;
+use crate::session::{Record, telling};
 use crate::tools::bash::jobs::Status;
 
 pub struct Agent {
@@ -39,7 +39,7 @@ pub struct Agent {
     pub(super) journal: Journal,
     pub(super) asides: Asides,
     inbox: mpsc::UnboundedReceiver<Command>,
-    pub(super) outbox: mpsc::Sender<AgentEvent>,
+    pub(super) outbox: mpsc::Sender<Told>,
     pub(super) session: CancellationToken,
     /// What the person wrote while a turn was running.
     pub(super) queued: VecDeque<Vec<Block>>,
@@ -98,15 +98,14 @@ impl Agent {
     pub fn new(
         setup: Setup,
         inbox: mpsc::UnboundedReceiver<Command>,
-        outbox: mpsc::Sender<AgentEvent>,
+        outbox: mpsc::Sender<Told>,
         session: CancellationToken,
     ) -> Self {
         let tools = Arc::new(setup.tools);
         let asides = Asides::new(setup.context.clone(), session.clone(), &setup.history);
         let last_call = setup.history.last_call();
-        let messages = setup.history.messages().to_vec();
         let is_kept = setup.log.is_kept();
-        let mut journal = Journal::new(setup.log, setup.history);
+        let mut journal = Journal::new(setup.log, AgentId::MAIN, setup.history);
         journal.tell_session(SessionEvent::Opened(SessionOpened {
             session: setup.session.clone(),
             provider: setup.provider.name().to_owned(),
@@ -117,14 +116,14 @@ impl Agent {
             price: setup.price,
             hooks: hooks_of(&setup.context),
             tools: tools.iter().map(|tool| tool.name.clone()).collect(),
-            history: messages,
+            past: setup.past,
         }));
         if !is_kept {
             let nowhere = Err("there is no place for it".to_owned());
             journal.tell_session(SessionEvent::Saving(nowhere));
         }
         for notice in setup.notices {
-            journal.notice(notice);
+            journal.remark(notice);
         }
         let request = Request {
             model: setup.model,
@@ -250,13 +249,9 @@ impl Agent {
     }
 
     async fn finish(&mut self, turn: &Turn, ending: Ending) {
-        self.journal.append(Record::End {
-            ending: ending_name(&ending).to_owned(),
-        });
+        let summary = turn.summary(ending, self.journal.elapsed());
+        self.journal.append(telling::ended(&summary));
         self.journal.sync().await;
-        let mut summary = turn.summary(ending, self.journal.elapsed());
-        summary.denials = self.journal.take_denials();
-        self.journal.tell(TurnEvent::Finished(summary));
         self.tell().await;
     }
 
@@ -274,18 +269,20 @@ impl Agent {
             match next {
                 Next::ShowText(text) => self.journal.text(&text),
                 Next::ShowThinking(text) => self.journal.thinking(&text),
-                Next::ShowInputStarted { call, name } => self
-                    .journal
-                    .tell_call(call, CallEvent::Arriving { tool: name }),
+                Next::ShowInputStarted { call, name } => {
+                    self.journal.append(Record::Arriving { call, tool: name });
+                }
                 Next::ShowInput { call, fragment } => {
                     self.journal.tell_call(call, CallEvent::Input(fragment));
                 }
-                Next::Keep(block) => self.journal.append(Record::Block { block }),
+                Next::Keep(block) => {
+                    self.journal.append(Record::Block { block });
+                }
                 Next::Execute(call) => exchange.executor.add(call, &mut self.journal),
                 Next::Drain => {
                     self.drop_prompt(exchange);
                     exchange.waiting = Waiting::Results;
-                    self.journal.tell(TurnEvent::Streamed);
+                    self.journal.append(Record::Streamed);
                     exchange.executor.stream_ended(&mut self.journal);
                 }
                 Next::Discard => {
@@ -307,8 +304,8 @@ impl Agent {
                 }
                 Next::Deliver { calls, then } => {
                     self.journal.append(Record::Delivered { calls, then });
-                    self.journal
-                        .tell(TurnEvent::Saved(exchange.executor.saved()));
+                    let saved_ms = telling::millis(exchange.executor.saved());
+                    self.journal.append(Record::Saved { saved_ms });
                 }
                 Next::Request => {
                     exchange.attempt = 0;
@@ -321,15 +318,15 @@ impl Agent {
                 } => {
                     exchange.attempt = attempt;
                     exchange.waiting = Waiting::NextTry(Instant::now() + wait);
-                    self.journal.tell(TurnEvent::Retrying {
+                    self.journal.append(Record::Retry {
                         problem,
                         attempt,
-                        wait,
+                        wait_ms: telling::millis(wait),
                     });
                 }
                 Next::Pause { why } => {
                     exchange.waiting = Waiting::Results;
-                    self.journal.tell(TurnEvent::Paused { why });
+                    self.journal.append(Record::Paused { why });
                 }
                 Next::AskToStop { again } => self.ask_to_stop(exchange, again),
                 Next::Tell(content) => {
@@ -432,8 +429,8 @@ impl Agent {
     }
 
     fn background_ended(&mut self, call: CallRef, status: Status) {
-        let ended = CallEvent::BackgroundEnded(status.in_words());
-        self.journal.tell_call(call, ended);
+        let how = status.in_words();
+        self.journal.append(Record::BackgroundEnded { call, how });
     }
 
     fn hear_aside(&mut self, report: Report) {
@@ -505,13 +502,4 @@ fn hooks_of(context: &Context) -> Vec<HookInfo> {
         origin: hook.origin.clone(),
     });
     info.collect()
-}
-
-pub fn ending_name(ending: &Ending) -> &'static str {
-    match ending {
-        Ending::Done => "success",
-        Ending::MaxTurns => "error_max_turns",
-        Ending::Interrupted => "interrupted",
-        Ending::Failed { .. } => "error_during_execution",
-    }
 }

@@ -13,7 +13,8 @@ use super::turn::{Fact, Next};
 use crate::executor::pipeline::Report;
 use crate::hooks::occasion::Notification;
 use crate::hooks::{Answer, Event, Occasion};
-use crate::protocol::{Block, Ending, Leaving, Message, Role, TurnEvent};
+use crate::protocol::{Block, Ending, Leaving, Message, Role};
+use crate::session::Record;
 
 /// More than the hooks of a session's end may take, with being killed.
 const LAST_WORDS: Duration = Duration::from_millis(1100);
@@ -144,7 +145,8 @@ impl Agent {
             self.ask(exchange);
             return Vec::new();
         };
-        self.journal.tell(TurnEvent::Refused);
+        let message = Message::from_user(prompt);
+        self.journal.append(Record::Refused { message });
         if exchange.prompted && answer.halt.is_none() {
             self.journal.notice(problem);
             self.ask(exchange);
@@ -156,8 +158,9 @@ impl Agent {
 
     /// The turn stops while hooks look at a message: it does not go out.
     pub(super) fn drop_prompt(&mut self, exchange: &mut Exchange) {
-        if let Waiting::Prompting(_) = exchange.waiting {
-            self.journal.tell(TurnEvent::Refused);
+        if let Waiting::Prompting(prompting) = &exchange.waiting {
+            let message = Message::from_user(prompting.prompt.clone());
+            self.journal.append(Record::Refused { message });
             self.journal
                 .notice("the message was not sent: it was stopped while hooks looked at it".into());
         }

@@ -9,6 +9,7 @@ use crate::protocol::{
     AgentId, Block, CallCommand, CallRef, Command, SessionCommand, SessionEvent, ToolCall,
     TurnCommand,
 };
+use crate::session::Record;
 
 impl Agent {
     /// What a command means while no turn runs: perhaps a message to send.
@@ -62,7 +63,7 @@ impl Agent {
             SessionCommand::Submit(prompt) => self.queued.push_back(prompt),
             SessionCommand::SetMode(mode) => {
                 self.context.set_mode(mode);
-                self.journal.tell_session(SessionEvent::ModeIs(mode));
+                self.journal.append(Record::Mode { mode });
             }
             SessionCommand::Rules(command) => self.obey_rules(command),
             SessionCommand::Leave(why) => self.leaving = Some(why),
@@ -87,7 +88,10 @@ impl Agent {
                 exchange.turn.handle(Fact::Interrupted)
             }
             TurnCommand::Interrupt => self.interrupt(exchange),
-            TurnCommand::GoOn => exchange.turn.handle(Fact::GoneOn),
+            TurnCommand::GoOn => {
+                self.journal.gone_on();
+                exchange.turn.handle(Fact::GoneOn)
+            }
             TurnCommand::RetryNow => {
                 if let Waiting::NextTry(at) = &mut exchange.waiting {
                     *at = Instant::now();

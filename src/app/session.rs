@@ -19,8 +19,6 @@ pub struct SessionInfo {
     /// How much of the context the last request filled.
     pub context: Option<u64>,
     pub cost: f64,
-    /// The conversation that was counted so far: opened again, with another model say, it is counted on.
-    pub counted: Option<SessionId>,
     /// The directory it works in, for people.
     pub workspace: String,
     /// Why the conversation is not being saved, while it is not.
@@ -30,18 +28,11 @@ pub struct SessionInfo {
 impl SessionInfo {
     pub fn opened(&mut self, opened: SessionOpened) {
         let before = std::mem::take(self);
-        let counts = if before.counted.as_ref() == Some(&opened.session) {
-            (before.used, before.context, before.cost)
-        } else {
-            Default::default()
-        };
-        let (used, context, cost) = counts;
         *self = Self {
-            id: Some(opened.session.clone()),
-            counted: Some(opened.session),
-            used,
-            context,
-            cost,
+            id: Some(opened.session),
+            used: Usage::default(),
+            context: None,
+            cost: 0.0,
             provider: opened.provider,
             model: opened.model,
             mode: opened.mode,

@@ -31,6 +31,7 @@ use crate::provider::models::context_window;
 use crate::provider::retry;
 use crate::runtime::FoundTerminal;
 use crate::session::Record;
+use crate::session::record::VERSION;
 use crate::settings::{Price, Settings};
 use crate::tools::bash::groups::Groups;
 use crate::tools::files::{Checkpoints, Ledger, Locks};
@@ -114,7 +115,7 @@ pub(super) async fn setup(
     let Choice {
         provider, model, ..
     } = choose(args, &place.settings, asking).await?;
-    let session = session::open(args, &place)?;
+    let session = session::open(args, &place, asking)?;
     let results_dir = real(place.dirs.results()).join(&session.id.0);
     place.allow_reading(&results_dir)?;
     let around = Surroundings {
@@ -132,7 +133,7 @@ pub(super) async fn setup(
     let tools = registry.definitions(&about);
     let preparing = registry.clone();
     tokio::task::spawn_blocking(move || preparing.prepare());
-    let hooks = place.hooks(&session.id, session.log.path(), &programs);
+    let hooks = place.hooks(&session.id, &session.log.path(), &programs);
     let env = Arc::new(environment(args, &place, results_dir, programs));
     let (rules, mode) = (place.settings.rules.clone(), place.mode(args));
     let mut context = Context::new(registry, rules, mode, asking, place.places(args), env);
@@ -148,13 +149,14 @@ pub(super) async fn setup(
     if let Some(cwd) = session.cwd {
         context.set_cwd(cwd);
     }
-    let mut log = session.log;
+    let log = session.log;
     let begun = Record::Run {
+        version: VERSION,
         provider: provider.name().to_owned(),
         model: model.clone(),
     };
     // A log that cannot be written says so with its first record of substance.
-    let _ = log.write(&begun);
+    let _ = log.write(protocol::AgentId::MAIN, &begun);
     let settings = &place.settings;
     let price = settings.prices.get(&model);
     let git = git.hear().await;
@@ -193,6 +195,7 @@ pub(super) async fn setup(
         session: session.id,
         log,
         history: session.history,
+        past: session.past,
         notices,
     })
 }

@@ -60,12 +60,13 @@ pub fn turn(event: &TurnEvent, session: &str) -> Option<Value> {
             "saved_ms": millis(saved.as_millis()),
         }),
         TurnEvent::Prompted(_)
-        | TurnEvent::Refused
+        | TurnEvent::Refused(_)
         | TurnEvent::Streamed
         | TurnEvent::Requested { .. }
         | TurnEvent::Text(_)
         | TurnEvent::Thinking(_)
         | TurnEvent::Paused { .. }
+        | TurnEvent::GoneOn
         | TurnEvent::Finished(_) => return None,
     };
     line["session_id"] = json!(session);
@@ -155,6 +156,7 @@ pub fn call(call: &Named, at: Duration, event: &CallEvent, session: &str) -> Opt
         | CallEvent::Asked(_)
         | CallEvent::Decided { .. }
         | CallEvent::Rewritten { .. }
+        | CallEvent::ChangesForgotten(_)
         | CallEvent::BackgroundEnded(_) => return None,
     }
     line["session_id"] = json!(session);

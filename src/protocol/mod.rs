@@ -14,10 +14,10 @@ pub use command::{
     Answer, CallCommand, Command, Leaving, RulesCommand, SessionCommand, TurnCommand,
 };
 pub use event::{
-    AgentEvent, CallEvent, CallOutcome, Ending, HookInfo, KnownRule, PermissionRequest, Price,
-    RuleOffer, SessionEvent, SessionOpened, TurnEvent, TurnSummary,
+    AgentEvent, CallEvent, CallOutcome, ChangeSize, Ending, HookInfo, KnownRule, PermissionRequest,
+    Price, Recorded, RuleOffer, SessionEvent, SessionOpened, Told, TurnEvent, TurnSummary,
 };
-pub use id::{AgentId, CallId, CallNumbers, CallRef, SessionId, TurnId};
+pub use id::{AgentId, CallId, CallNumbers, CallRef, Seq, SessionId, TurnId};
 pub use message::{
     Block, Image, Message, Origin, ResultBlock, Role, StopReason, ToolResult, ToolUse, Usage,
     said_by_hooks,

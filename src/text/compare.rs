@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
@@ -18,6 +19,28 @@ pub struct Edit {
 /// milliseconds. Larger texts are first cut at lines that occur once in both, and what is still larger between two
 /// such lines counts as replaced as a whole.
 const MOST_COMPARED: usize = 10_000;
+
+/// How many lines a change adds and removes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub added: usize,
+    pub removed: usize,
+}
+
+impl Counts {
+    pub fn of(edits: &[Edit]) -> Self {
+        Self {
+            added: edits.iter().map(|edit| edit.new.len()).sum(),
+            removed: edits.iter().map(|edit| edit.old.len()).sum(),
+        }
+    }
+}
+
+/// How many lines differ; `before` is none for a text that is new.
+pub fn counts(before: Option<&Arc<str>>, after: &Arc<str>) -> Counts {
+    let before = before.cloned().unwrap_or_else(|| Arc::from(""));
+    Counts::of(&edits(&Lines::new(before), &Lines::new(after.clone())))
+}
 
 /// The differences in order. Between two of them is at least one line that both files have.
 pub fn edits(before: &Lines, after: &Lines) -> Vec<Edit> {

@@ -11,9 +11,9 @@ mod choice;
 mod tests;
 pub mod words;
 
-pub use choice::{Choice, Choices};
-pub use crate::text::compare::Edit;
+pub use crate::text::compare::{Counts, Edit};
 pub use crate::text::lines::{Ending, Lines};
+pub use choice::{Choice, Choices};
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -82,12 +82,6 @@ pub enum Kind {
     Added { new: usize },
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
-    pub added: usize,
-    pub removed: usize,
-}
-
 /// What ends the lines of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Endings {
@@ -116,10 +110,7 @@ impl Diff {
         let before = Lines::new(change.before.clone().unwrap_or_else(|| Arc::from("")));
         let after = Lines::new(Arc::clone(&change.after));
         let edits = compare::edits(&before, &after);
-        let counts = Counts {
-            added: edits.iter().map(|edit| edit.new.len()).sum(),
-            removed: edits.iter().map(|edit| edit.old.len()).sum(),
-        };
+        let counts = Counts::of(&edits);
         Self {
             path: change.path.clone(),
             is_new: change.before.is_none(),
