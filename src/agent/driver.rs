@@ -118,6 +118,7 @@ impl Agent {
             hooks: hooks_of(&setup.context),
             tools: tools.iter().map(|tool| tool.name.clone()).collect(),
             history: messages.to_vec(),
+            calls: setup.names,
         }));
         if !is_kept {
             let nowhere = Err("there is no place for it".to_owned());

@@ -12,6 +12,7 @@ mod hooking;
 pub mod journal;
 pub mod limits;
 pub mod memory;
+mod names;
 mod obey;
 mod rules;
 pub mod turn;
@@ -23,6 +24,8 @@ mod beside_tests;
 mod history_tests;
 #[cfg(test)]
 mod hook_tests;
+#[cfg(test)]
+mod identity_tests;
 #[cfg(test)]
 mod resume_tests;
 #[cfg(test)]
@@ -68,6 +71,8 @@ pub struct Setup {
     pub session: SessionId,
     pub log: Log,
     pub history: Vec<Message>,
+    /// The names of the calls in it, in their order.
+    pub names: Vec<Option<CallRef>>,
     /// The calls of the model so far.
     pub calls: HashMap<CallRef, ToolCall>,
     /// The names of the calls to come: the model's and the person's.

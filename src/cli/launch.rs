@@ -194,6 +194,7 @@ pub(super) async fn setup(
         session: session.id,
         log,
         history: session.history,
+        names: session.names,
         calls: session.calls,
         numbers: session.numbers,
         asides: session.asides,

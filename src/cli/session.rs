@@ -18,6 +18,8 @@ pub struct Session {
     /// It has been there before.
     pub resumed: bool,
     pub history: Vec<Message>,
+    /// The names of the calls in it, in their order.
+    pub names: Vec<Option<CallRef>>,
     /// The calls of the model so far.
     pub calls: HashMap<CallRef, ToolCall>,
     /// The names of the calls to come: the model's and the person's.
@@ -77,6 +79,7 @@ fn create(store: &Store, place: &Place) -> Session {
         log,
         resumed: false,
         history: Vec::new(),
+        names: Vec::new(),
         calls: HashMap::new(),
         numbers: numbers(0, 0),
         asides: Vec::new(),
@@ -90,6 +93,7 @@ fn resumed(id: SessionId, log: Log, contents: &Contents, place: &Place) -> Sessi
     let last_call = conversation.last_call();
     let replay::Conversation {
         messages,
+        names,
         cut_off,
         calls,
         last_aside,
@@ -116,6 +120,7 @@ fn resumed(id: SessionId, log: Log, contents: &Contents, place: &Place) -> Sessi
         resumed: true,
         history: messages,
         numbers: numbers(last_call, last_aside),
+        names,
         calls,
         asides,
         cwd,

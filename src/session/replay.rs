@@ -3,7 +3,7 @@
 //! Whatever moment the log ends at, the conversation is valid: a call without a result gets one that says what is known
 //! of it. Nothing is ever run again.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 
 use super::record::Record;
@@ -12,6 +12,8 @@ use crate::protocol::{Block, CallId, CallRef, Message, Origin, ToolCall, ToolRes
 #[derive(Debug, Default, PartialEq)]
 pub struct Conversation {
     pub messages: Vec<Message>,
+    /// The names of the calls in the messages, in their order; `None` where the log does not tell it.
+    pub names: Vec<Option<CallRef>>,
     /// Calls that were under way when the program ended.
     pub cut_off: Vec<CallRef>,
     /// The calls of the model.
@@ -49,8 +51,9 @@ struct Replay {
     done: Conversation,
     /// The answer that is being given.
     open: Option<Message>,
-    /// What the calls of that answer are called on the wire.
-    names: HashMap<CallId, CallRef>,
+    /// The calls of that answer, by what they are called on the wire. Two may share an id: their numbers are in the order of
+    /// their blocks.
+    names: HashMap<CallId, BTreeSet<CallRef>>,
     begun: HashSet<CallRef>,
     results: HashMap<CallRef, ToolResult>,
 }
@@ -86,7 +89,8 @@ impl Replay {
             Record::Block { block } => self.add(block.clone()),
             Record::Call { call } => {
                 self.done.calls.insert(call.call, call.clone());
-                self.names.insert(call.id.clone(), call.call);
+                let same = self.names.entry(call.id.clone()).or_default();
+                same.insert(call.call);
                 self.add(Block::ToolUse(ToolUse {
                     id: call.id.clone(),
                     name: call.name.clone(),
@@ -145,7 +149,11 @@ impl Replay {
     }
 
     fn deliver(&mut self, calls: &[CallRef], then: &[Block]) {
-        self.done.messages.extend(self.open.take());
+        if let Some(open) = self.open.take() {
+            let names = self.names_of(&open);
+            self.done.names.extend(names);
+            self.done.messages.push(open);
+        }
         let results = calls
             .iter()
             .filter_map(|call| self.results.remove(call))
@@ -156,6 +164,13 @@ impl Replay {
         }
     }
 
+    /// The names of the calls of an answer, in their order.
+    fn names_of(&mut self, answer: &Message) -> Vec<Option<CallRef>> {
+        let calls = answer.tool_uses();
+        let names = calls.map(|call| self.names.get_mut(&call.id).and_then(BTreeSet::pop_first));
+        names.collect()
+    }
+
     /// Ends the open answer as it is, with a result for each of its calls.
     fn close(&mut self) {
         let Some(open) = self.open.take() else { return };
@@ -163,8 +178,8 @@ impl Replay {
             return;
         }
         let mut results = Vec::new();
-        for call in open.tool_uses() {
-            let name = self.names.get(&call.id).copied();
+        let names = self.names_of(&open);
+        for (call, name) in open.tool_uses().zip(names.iter().copied()) {
             let known = name.and_then(|name| self.results.remove(&name));
             let result = known.unwrap_or_else(|| {
                 self.done.cut_off.extend(name);
@@ -172,6 +187,7 @@ impl Replay {
             });
             results.push(Block::ToolResult(result));
         }
+        self.done.names.extend(names);
         self.done.messages.push(open);
         if !results.is_empty() {
             self.done.messages.push(Message::from_user(results));
