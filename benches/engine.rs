@@ -15,6 +15,7 @@ mod server;
 #[expect(dead_code, reason = "the bench needs a part of what the tests need")]
 mod wire;
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::{Arc, Mutex};
@@ -25,7 +26,10 @@ use agent_tui::executor::{Asking, Context, Places, Policy};
 use agent_tui::git::Git;
 use agent_tui::permissions::Rules;
 use agent_tui::process::Programs;
-use agent_tui::protocol::{AgentEvent, Block, Command as Ask, Mode, SessionId, TurnEvent};
+use agent_tui::protocol::{
+    AgentEvent, AgentId, Block, CallNumbers, Command as Ask, Mode, SessionCommand, SessionId,
+    TurnEvent,
+};
 use agent_tui::provider::script::Script;
 use agent_tui::provider::{Decoder, anthropic, retry, sse};
 use agent_tui::session::Log;
@@ -229,6 +233,12 @@ async fn run_script(home: &Path, script: &Path) -> Duration {
         session: SessionId("bench".into()),
         log: Log::create(&home.join("log.jsonl")).expect("a log"),
         history: Vec::new(),
+        names: Vec::new(),
+        calls: HashMap::new(),
+        numbers: (
+            CallNumbers::after(AgentId::MAIN, 0),
+            CallNumbers::after(AgentId::PERSON, 0),
+        ),
         asides: Vec::new(),
         branch: None,
         context_window: None,
@@ -239,7 +249,9 @@ async fn run_script(home: &Path, script: &Path) -> Duration {
     let since = Instant::now();
     agent
         .commands
-        .send(Ask::Submit(vec![Block::text("go")]))
+        .send(Ask::Session(SessionCommand::Submit(vec![Block::text(
+            "go",
+        )])))
         .expect("it listens");
     while let Some(event) = agent.events.recv().await {
         if matches!(event, AgentEvent::Turn(_, TurnEvent::Finished(_))) {

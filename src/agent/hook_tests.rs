@@ -176,7 +176,7 @@ async fn a_message_that_waited_is_looked_at_too() {
     ];
     let mut rig = Rig::hooked([vec![bash("echo hi")]], hooks);
     rig.submit("first");
-    rig.hear_turn(|event| matches!(event, TurnEvent::Tool { .. }).then_some(()))
+    rig.hear(|event| matches!(event, AgentEvent::Call { .. }).then_some(()))
         .await;
     rig.submit("bad");
     rig.submit("good");

@@ -10,6 +10,7 @@ pub mod driver;
 mod hooking;
 pub mod journal;
 pub mod limits;
+mod names;
 mod obey;
 mod rules;
 pub mod turn;
@@ -19,6 +20,8 @@ mod words;
 mod beside_tests;
 #[cfg(test)]
 mod hook_tests;
+#[cfg(test)]
+mod identity_tests;
 #[cfg(test)]
 mod resume_tests;
 #[cfg(test)]

@@ -20,8 +20,7 @@ fn rule(list: RuleList, rule: &str, from: &str) -> KnownRule {
 async fn answer(rig: &mut Rig, command: RulesCommand) -> String {
     rig.send(Command::Session(SessionCommand::Rules(command)));
     let said = |event| match event {
-        AgentEvent::Session(SessionEvent::Reply(text))
-        | AgentEvent::Session(SessionEvent::Notice(text)) => Some(text),
+        AgentEvent::Session(SessionEvent::Reply(text) | SessionEvent::Notice(text)) => Some(text),
         _ => None,
     };
     rig.hear(said).await

@@ -3,15 +3,16 @@
 //! Facts go in, what is to be done next comes out. The content of an answer decides whether the loop goes on, never its
 //! stop reason. Whatever ends the exchange, every call has its result.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::time::Duration;
 
 use super::limits::{self, Limits, Pauses, Repeated};
+use super::names::{Names, admitted, with_all_calls};
 use super::words::{NOTHING_SAID, PAUSED, cut_short, not_run, refusal, silent, stream_problem};
 use crate::protocol::event::TurnSummary;
 use crate::protocol::{
     Block, CallId, CallNumbers, CallRef, Ending, Message, Origin, StopReason, ToolCall, ToolResult,
-    ToolUse, Usage,
+    Usage,
 };
 use crate::provider::retry::Policy;
 use crate::provider::{ProviderError, ProviderErrorKind, Response, StreamEvent};
@@ -146,9 +147,6 @@ struct Whole {
     calls: Names,
 }
 
-/// The calls of an answer: what they are called on the wire, and what we call them.
-type Names = HashMap<CallId, CallRef>;
-
 /// What comes after the results.
 #[derive(Debug, Clone, PartialEq)]
 enum After {
@@ -277,38 +275,25 @@ impl Turn {
             }
             StreamEvent::Thinking(text) => vec![Next::ShowThinking(text)],
             StreamEvent::ToolStarted { id, name } => {
-                let call = self.name(&id);
+                let call = self.answer.calls.open(&id, &mut self.numbers);
                 vec![Next::ShowInputStarted { call, name }]
             }
             StreamEvent::ToolInput { id, fragment } => {
-                let call = self.name(&id);
+                let call = self.answer.calls.open(&id, &mut self.numbers);
                 vec![Next::ShowInput { call, fragment }]
             }
             StreamEvent::BlockEnded(block) => self.block_ended(block),
         }
     }
 
-    /// What we call a call of the answer that is being given.
-    fn name(&mut self, id: &CallId) -> CallRef {
-        if let Some(call) = self.answer.calls.get(id) {
-            return *call;
-        }
-        let call = self.numbers.next();
-        self.answer.calls.insert(id.clone(), call);
-        call
-    }
-
     fn block_ended(&mut self, block: Block) -> Vec<Next> {
         let next = match &block {
-            Block::ToolUse(call) if call.input.is_object() => {
-                if self.repeated.is_too_often(call) {
-                    None
-                } else {
-                    self.answer.called = true;
-                    Some(Next::Execute(admitted(self.name(&call.id), call)))
-                }
+            Block::ToolUse(call) => {
+                let runs = call.input.is_object() && !self.repeated.is_too_often(call);
+                let name = self.answer.calls.end(&call.id, runs, &mut self.numbers);
+                self.answer.called |= runs;
+                runs.then(|| Next::Execute(admitted(name, call)))
             }
-            Block::ToolUse(_) => None,
             // Both were streamed as text, so the log has them.
             Block::Text { .. } | Block::Refusal { .. } => {
                 self.answer.open_text.clear();
@@ -436,7 +421,7 @@ impl Turn {
         vec![Next::Drain]
     }
 
-    fn drained(&mut self, results: Vec<ToolResult>, whole: Whole) -> Vec<Next> {
+    fn drained(&mut self, results: Vec<ToolResult>, mut whole: Whole) -> Vec<Next> {
         if !whole.blocks.is_empty() || whole.stop_reason.is_some() {
             self.responses += 1;
             self.spent.0 += 1;
@@ -445,23 +430,24 @@ impl Turn {
         self.spent.1.add(whole.usage);
         let message = Message::from_assistant(whole.blocks, self.origin.clone());
         let mut nexts = Vec::new();
-        let done: HashSet<CallId> = results
-            .into_iter()
-            .map(|result| result.tool_use_id)
-            .collect();
+        // Results come in the order of the blocks: of two with the same id the first belongs to the first call that ran.
+        let mut left: HashMap<CallId, usize> = HashMap::new();
+        for result in results {
+            *left.entry(result.tool_use_id).or_default() += 1;
+        }
         let mut calls = Vec::new();
         for call in message.tool_uses() {
             if !call.input.is_object() {
                 self.repeated.is_too_often(call);
             }
-            // One of which nothing was seen before its answer was whole has no name yet.
-            let known = whole.calls.get(&call.id).copied();
-            let name = known.unwrap_or_else(|| self.numbers.next());
-            calls.push(name);
-            if !done.contains(&call.id) {
-                let result = not_run(call, whole.stop_reason.as_ref());
-                let call = admitted(name, call);
-                nexts.push(Next::Settle { call, result });
+            let named = whole.calls.take(&call.id, &mut self.numbers);
+            calls.push(named.call);
+            match left.get_mut(&call.id) {
+                Some(left) if named.runs && *left > 0 => *left -= 1,
+                Some(_) | None => nexts.push(Next::Settle {
+                    call: admitted(named.call, call),
+                    result: not_run(call, whole.stop_reason.as_ref()),
+                }),
             }
         }
         let text = message.text();
@@ -600,29 +586,4 @@ impl Turn {
         self.stage = Stage::Over;
         vec![Next::Finish(ending)]
     }
-}
-
-fn admitted(call: CallRef, block: &ToolUse) -> ToolCall {
-    ToolCall {
-        call,
-        id: block.id.clone(),
-        name: block.name.clone(),
-        input: block.input.clone(),
-    }
-}
-
-/// The blocks of an answer; a call that was run and is, against all rules, not among them, is added.
-fn with_all_calls(mut blocks: Vec<Block>, ended: Vec<Block>) -> Vec<Block> {
-    for block in ended {
-        let Block::ToolUse(call) = &block else {
-            continue;
-        };
-        let known = blocks
-            .iter()
-            .any(|other| matches!(other, Block::ToolUse(other) if other.id == call.id));
-        if !known {
-            blocks.push(block);
-        }
-    }
-    blocks
 }

@@ -7,8 +7,8 @@ use serde_json::json;
 use super::limits::Limits;
 use super::turn::{Fact, Next, Turn};
 use super::turn_tests::{
-    answer, call, call_with, deliver, ended, endings, give, limited, over, result, text, turn,
-    whole, written,
+    answer, call, call_with, deliver, deliver_from, ended, endings, give, limited, over, result,
+    text, turn, whole, written,
 };
 use crate::protocol::{Block, Ending, StopReason, Usage};
 use crate::provider::{Response, StreamEvent};
@@ -27,7 +27,10 @@ fn max_turns_ends_the_loop_after_the_results() {
     let nexts = give(&mut turn, &[call("b")], StopReason::ToolUse);
     assert_eq!(
         nexts[3..],
-        [deliver(&[result("b")]), Next::Finish(Ending::MaxTurns)]
+        [
+            deliver_from(2, &[result("b")]),
+            Next::Finish(Ending::MaxTurns)
+        ]
     );
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::limits::Limits;
 use super::turn::{Fact, Next, Turn};
 use super::turn_tests::{call_with, origin};
-use crate::protocol::{Block, CallId, Message, StopReason, ToolResult};
+use crate::protocol::{AgentId, Block, CallId, CallNumbers, Message, StopReason, ToolResult};
 use crate::provider::retry::Policy;
 use crate::provider::{
     ProviderError, ProviderErrorKind, Response, StreamError, StreamErrorKind, StreamEvent,
@@ -75,8 +75,9 @@ impl Rig {
             base: Duration::from_secs(1),
             cap: Duration::from_secs(1),
         };
+        let numbers = CallNumbers::after(AgentId::MAIN, 0);
         Self {
-            turn: Turn::new(origin(), limits, retry, 1),
+            turn: Turn::new(origin(), limits, retry, numbers, 1),
             executed: Vec::new(),
             delivered: HashSet::new(),
             open: HashSet::new(),

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::limits::Limits;
 use super::turn::{Fact, Next, Turn};
 use crate::protocol::{
-    Block, Ending, Message, Origin, StopReason, ToolCall, ToolResult, ToolUse, Usage,
+    AgentId, Block, CallNumbers, CallRef, Ending, Message, Origin, StopReason, ToolCall,
+    ToolResult, ToolUse, Usage,
 };
 use crate::provider::retry::Policy;
 use crate::provider::{
@@ -31,7 +32,8 @@ pub(super) fn limited(limits: Limits) -> Turn {
         base: Duration::from_secs(1),
         cap: Duration::from_secs(1),
     };
-    Turn::new(origin(), limits, retry, 7)
+    let numbers = CallNumbers::after(AgentId::MAIN, 0);
+    Turn::new(origin(), limits, retry, numbers, 7)
 }
 
 pub(super) fn call(id: &str) -> Block {
@@ -59,8 +61,10 @@ pub(super) fn half_call(id: &str, raw: &str) -> Block {
     })
 }
 
+/// The first call of an exchange is run.
 pub(super) fn execute(id: &str) -> Next {
     Next::Execute(ToolCall {
+        call: CallRef::main(1),
         id: id.into(),
         name: "Read".into(),
         input: json!({"file_path": id}),
@@ -116,8 +120,16 @@ pub(super) fn answer(blocks: &[Block], stop_reason: Option<StopReason>) -> Next 
     }
 }
 
+/// The results of the first calls of an exchange.
 pub(super) fn deliver(results: &[ToolResult]) -> Next {
+    deliver_from(1, results)
+}
+
+/// The results of calls from this one on.
+pub(super) fn deliver_from(first: u32, results: &[ToolResult]) -> Next {
+    let calls = (first..).map(CallRef::main).take(results.len());
     Next::Deliver {
+        calls: calls.collect(),
         results: results.to_vec(),
         then: Vec::new(),
     }
@@ -293,7 +305,7 @@ fn answers_that_keep_breaking_after_a_call_end_the_run() {
     assert_eq!(
         last[1..],
         [
-            deliver(&[result("d")]),
+            deliver_from(4, &[result("d")]),
             failed("the connection to the provider broke off: unexpected end")
         ]
     );
@@ -387,7 +399,12 @@ fn a_call_cut_off_by_max_tokens_is_not_executed_and_the_loop_goes_on() {
         [
             Next::Drain,
             Next::Settle {
-                call: broken_call,
+                call: ToolCall {
+                    call: CallRef::main(1),
+                    id: broken_call.id,
+                    name: broken_call.name,
+                    input: broken_call.input,
+                },
                 result: told.clone(),
             },
             answer(&[block], Some(StopReason::MaxTokens)),

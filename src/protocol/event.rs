@@ -40,6 +40,10 @@ pub enum AgentEvent {
     },
 }
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "the large one comes once in a session"
+)]
 #[derive(Debug, Clone, PartialEq)]
 pub enum SessionEvent {
     /// The session's log is open; nothing else comes before it.

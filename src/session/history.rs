@@ -4,7 +4,7 @@
 //! is written. Whatever moment the log ends at, the conversation is valid: a call without a result gets one that says what
 //! is known of it. Nothing is ever run again.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -20,8 +20,9 @@ pub struct History {
     messages: Arc<Vec<Message>>,
     /// The answer that is being given.
     open: Option<Message>,
-    /// What the calls of that answer are called on the wire.
-    names: HashMap<CallId, CallRef>,
+    /// The calls of that answer, by what they are called on the wire. Two may share an id: their numbers are in the order of
+    /// their blocks.
+    names: HashMap<CallId, BTreeSet<CallRef>>,
     begun: HashSet<CallRef>,
     results: HashMap<CallRef, ToolResult>,
     calls: HashMap<CallRef, ToolCall>,
@@ -261,7 +262,8 @@ impl History {
             return;
         }
         self.last_call = self.last_call.max(call.call.number);
-        self.names.insert(call.id.clone(), call.call);
+        let same = self.names.entry(call.id.clone()).or_default();
+        same.insert(call.call);
         self.add(Block::ToolUse(ToolUse {
             id: call.id.clone(),
             name: call.name.clone(),
@@ -333,7 +335,8 @@ impl History {
         }
         let mut results = Vec::new();
         for call in open.tool_uses() {
-            let name = self.names.get(&call.id).copied();
+            let same = self.names.get_mut(&call.id);
+            let name = same.and_then(BTreeSet::pop_first);
             let known = name.and_then(|name| self.results.remove(&name));
             let result = known.unwrap_or_else(|| {
                 let begun = name.is_some_and(|name| self.begun.contains(&name));
