@@ -15,7 +15,6 @@ mod server;
 #[expect(dead_code, reason = "the bench needs a part of what the tests need")]
 mod wire;
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::{Arc, Mutex};
@@ -27,12 +26,11 @@ use agent_tui::git::Git;
 use agent_tui::permissions::Rules;
 use agent_tui::process::Programs;
 use agent_tui::protocol::{
-    AgentEvent, AgentId, Block, CallNumbers, Command as Ask, Mode, SessionCommand, SessionId,
-    TurnEvent,
+    AgentEvent, Block, Command as Ask, Mode, SessionCommand, SessionId, TurnEvent,
 };
 use agent_tui::provider::script::Script;
 use agent_tui::provider::{Decoder, anthropic, retry, sse};
-use agent_tui::session::Log;
+use agent_tui::session::{History, Log, Writer};
 use agent_tui::tools::bash::groups::Groups;
 use agent_tui::tools::files::{Checkpoints, Ledger, Locks};
 use agent_tui::tools::registry::Registry;
@@ -231,15 +229,9 @@ async fn run_script(home: &Path, script: &Path) -> Duration {
         retry: retry::Policy::default(),
         max_output_tokens: 1000,
         session: SessionId("bench".into()),
-        log: Log::create(&home.join("log.jsonl")).expect("a log"),
-        history: Vec::new(),
-        names: Vec::new(),
-        calls: HashMap::new(),
-        numbers: (
-            CallNumbers::after(AgentId::MAIN, 0),
-            CallNumbers::after(AgentId::PERSON, 0),
-        ),
-        asides: Vec::new(),
+        log: Writer::new(Log::create(&home.join("log.jsonl")).expect("a log")),
+        history: History::default(),
+        past: Vec::new(),
         branch: None,
         context_window: None,
         price: None,
@@ -253,8 +245,8 @@ async fn run_script(home: &Path, script: &Path) -> Duration {
             "go",
         )])))
         .expect("it listens");
-    while let Some(event) = agent.events.recv().await {
-        if matches!(event, AgentEvent::Turn(_, TurnEvent::Finished(_))) {
+    while let Some(told) = agent.events.recv().await {
+        if matches!(told.event, AgentEvent::Turn(_, TurnEvent::Finished(_))) {
             break;
         }
     }

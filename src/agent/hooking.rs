@@ -145,8 +145,7 @@ impl Agent {
             self.ask(exchange);
             return Vec::new();
         };
-        let message = Message::from_user(prompt);
-        self.journal.append(Record::Refused { message });
+        self.journal.append(Record::Refused);
         if exchange.prompted && answer.halt.is_none() {
             self.journal.notice(problem);
             self.ask(exchange);
@@ -158,9 +157,8 @@ impl Agent {
 
     /// The turn stops while hooks look at a message: it does not go out.
     pub(super) fn drop_prompt(&mut self, exchange: &mut Exchange) {
-        if let Waiting::Prompting(prompting) = &exchange.waiting {
-            let message = Message::from_user(prompting.prompt.clone());
-            self.journal.append(Record::Refused { message });
+        if let Waiting::Prompting(_) = exchange.waiting {
+            self.journal.append(Record::Refused);
             self.journal
                 .notice("the message was not sent: it was stopped while hooks looked at it".into());
         }

@@ -15,13 +15,14 @@ use crate::executor::{Asking, Context, Places, Policy};
 use crate::hooks::{Hook, Runner};
 use crate::permissions::{Rules, Store};
 use crate::protocol::{
-    AgentEvent, AgentId, Answer, Block, CallCommand, CallEvent, CallNumbers, CallOutcome, CallRef,
-    Command, Message, Mode, Role, SessionCommand, SessionId, StopReason, ToolUse, TurnEvent,
+    AgentEvent, AgentId, Answer, Block, CallCommand, CallEvent, CallOutcome, CallRef, Command,
+    Message, Mode, Role, SessionCommand, SessionId, StopReason, ToolUse, TurnEvent,
 };
 use crate::provider::{
     Batch, Provider, ProviderError, Request, Response, ResponseStream, StreamEvent, retry,
 };
-use crate::session::{Log, replay};
+use crate::session::telling::{Recalled, recall};
+use crate::session::{Log, Writer};
 use crate::tools::files::scratch::Scratch;
 use crate::tools::registry::Registry;
 
@@ -124,15 +125,15 @@ impl Rig {
         context.hooks = hooks;
         let context = Arc::new(context);
         let path = scratch.root.with_file_name("log.jsonl");
-        let (log, records) = match Log::open(&path) {
-            Ok((log, contents)) => (log, contents.records),
+        let (log, lines) = match Log::open(&path) {
+            Ok((log, contents)) => (log, contents.lines),
             Err(_) => (Log::create(&path).expect("a log"), Vec::new()),
         };
-        let conversation = replay::conversation(&records);
-        let numbers = (
-            CallNumbers::after(AgentId::MAIN, conversation.last_call()),
-            CallNumbers::after(AgentId::PERSON, conversation.last_aside),
-        );
+        let checkpoints = &context.env.checkpoints;
+        let Recalled {
+            history,
+            told: past,
+        } = recall(lines, AgentId::MAIN, |name| checkpoints.text(name));
         let agent = spawn(Setup {
             provider: model.clone(),
             model: "m".into(),
@@ -144,12 +145,9 @@ impl Rig {
             retry: retry::Policy::default(),
             max_output_tokens: 1000,
             session: SessionId("s".into()),
-            log,
-            history: conversation.messages,
-            names: conversation.names,
-            calls: conversation.calls,
-            numbers,
-            asides: conversation.asides,
+            log: Writer::new(log),
+            history,
+            past,
             branch: None,
             context_window: None,
             price: None,
@@ -190,7 +188,9 @@ impl Rig {
         } = self.agent;
         drop(commands);
         let mut said = Vec::new();
-        while events.recv_many(&mut said, 100).await > 0 {}
+        while let Some(told) = events.recv().await {
+            said.push(told.event);
+        }
         (self.scratch, said)
     }
 
@@ -215,8 +215,8 @@ impl Rig {
     /// The next event that is of interest.
     pub async fn hear<T>(&mut self, pick: impl Fn(AgentEvent) -> Option<T>) -> T {
         loop {
-            let event = self.agent.events.recv().await.expect("the agent lives");
-            if let Some(found) = pick(event) {
+            let told = self.agent.events.recv().await.expect("the agent lives");
+            if let Some(found) = pick(told.event) {
                 return found;
             }
         }
@@ -244,9 +244,9 @@ impl Rig {
     pub async fn whole_turn(&mut self) -> Vec<AgentEvent> {
         let mut events = Vec::new();
         loop {
-            let event = self.agent.events.recv().await.expect("the agent lives");
-            let over = matches!(event, AgentEvent::Turn(_, TurnEvent::Finished(_)));
-            events.push(event);
+            let told = self.agent.events.recv().await.expect("the agent lives");
+            let over = matches!(told.event, AgentEvent::Turn(_, TurnEvent::Finished(_)));
+            events.push(told.event);
             if over {
                 return events;
             }

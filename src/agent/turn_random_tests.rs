@@ -102,9 +102,12 @@ impl Rig {
                 }
                 Next::Drain => drains = true,
                 Next::Answer { message, .. } => answered = Some(calls_of(message)),
-                Next::Deliver { results, .. } => {
-                    let ids: Vec<CallId> = results.iter().map(|r| r.tool_use_id.clone()).collect();
-                    assert_eq!(Some(&ids), answered.as_ref(), "a result per call, in order");
+                Next::Deliver { calls, .. } => {
+                    let ids = answered
+                        .clone()
+                        .expect("an answer comes before its results");
+                    assert_eq!(calls.len(), ids.len(), "a result per call");
+                    assert!(calls.is_sorted(), "in order");
                     for id in ids {
                         self.open.remove(&id);
                         assert!(self.delivered.insert(id), "one result per call");

@@ -130,7 +130,6 @@ pub(super) fn deliver_from(first: u32, results: &[ToolResult]) -> Next {
     let calls = (first..).map(CallRef::main).take(results.len());
     Next::Deliver {
         calls: calls.collect(),
-        results: results.to_vec(),
         then: Vec::new(),
     }
 }

@@ -12,9 +12,12 @@ use crate::app::{AppState, DiffStyle, Effect, Msg, Settings, update};
 use crate::keymap::{Chord, Key, Keymap};
 use crate::protocol::{
     AgentEvent, AgentId, Block, CallEvent, CallOutcome, CallRef, Command, Ending, FileDiff,
-    Message, Mode, PermissionRequest, Phase, RuleOffer, SessionCommand, SessionEvent, SessionId,
-    SessionOpened, ToolResult, TurnEvent, TurnId, TurnSummary, Usage,
+    Message, Mode, PermissionRequest, Phase, RuleOffer, Seq, SessionCommand, SessionEvent,
+    SessionId, SessionOpened, Shown, Told, ToolResult, TurnEvent, TurnId, TurnSummary, Usage,
 };
+use crate::session::Record;
+use crate::session::record::Line;
+use crate::session::telling::recall;
 use crate::theme::{Depth, Theme};
 
 pub struct App {
@@ -24,7 +27,7 @@ pub struct App {
 }
 
 /// The life of one call, told step by step. Effects of the steps are dropped.
-pub struct Told<'a> {
+pub struct Life<'a> {
     app: &'a mut App,
     call: CallRef,
     tool: String,
@@ -78,10 +81,11 @@ impl App {
         app
     }
 
-    /// A conversation that is gone on with.
-    pub fn resumed(history: Vec<Message>) -> Self {
+    /// A session that is gone on with.
+    pub fn resumed(records: impl IntoIterator<Item = Record>) -> Self {
         let mut app = Self::starting();
-        app.told(AgentEvent::Session(SessionEvent::Opened(opened(history))));
+        let past = past(records);
+        app.told(AgentEvent::Session(SessionEvent::Opened(opened(past))));
         app
     }
 
@@ -128,7 +132,7 @@ impl App {
     }
 
     pub fn told(&mut self, event: AgentEvent) -> Vec<Effect> {
-        self.update(Msg::Agent(event))
+        self.update(Msg::Agent(event.into()))
     }
 
     /// An event of the running turn.
@@ -187,8 +191,8 @@ impl App {
     }
 
     /// A call of the running turn.
-    pub fn tool(&mut self, call: impl Into<CallRef>, tool: &str) -> Told<'_> {
-        Told {
+    pub fn tool(&mut self, call: impl Into<CallRef>, tool: &str) -> Life<'_> {
+        Life {
             app: self,
             call: call.into(),
             tool: tool.to_owned(),
@@ -223,7 +227,7 @@ impl App {
     }
 }
 
-impl Told<'_> {
+impl Life<'_> {
     /// Its name is there; its input is still being written.
     pub fn arrives(&mut self) -> &mut Self {
         let tool = self.tool.clone();
@@ -266,13 +270,13 @@ impl Told<'_> {
 
     pub fn comes_to(&mut self, outcome: CallOutcome, text: &str) -> &mut Self {
         let result = ToolResult::text("wire".into(), text);
-        self.is(completed(result, outcome, None))
+        self.is(completed(result, outcome, Shown::Nothing))
     }
 
     /// Succeeds with a change to show.
     pub fn changes(&mut self, change: FileDiff) -> &mut Self {
         let result = ToolResult::text("wire".into(), "done");
-        self.is(completed(result, CallOutcome::Succeeded, Some(change)))
+        self.is(completed(result, CallOutcome::Succeeded, change.into()))
     }
 
     pub fn yielded(&mut self) -> &mut Self {
@@ -332,7 +336,7 @@ pub fn turn(number: u64) -> TurnId {
     TurnId { agent, number }
 }
 
-pub fn completed(result: ToolResult, outcome: CallOutcome, shown: Option<FileDiff>) -> CallEvent {
+pub fn completed(result: ToolResult, outcome: CallOutcome, shown: Shown) -> CallEvent {
     CallEvent::Completed {
         result,
         ran: Duration::from_millis(120),
@@ -380,7 +384,18 @@ pub fn change() -> FileDiff {
     }
 }
 
-pub fn opened(history: Vec<Message>) -> SessionOpened {
+/// What was told of these records, one in a tenth of a second.
+pub fn past(records: impl IntoIterator<Item = Record>) -> Vec<Told> {
+    let lines = (0..).zip(records).map(|(seq, record)| Line {
+        seq: Seq(seq),
+        at_ms: 1_000_000 + 100 * seq,
+        agent: AgentId::MAIN,
+        record,
+    });
+    recall(lines.collect(), AgentId::MAIN, |_| None).told
+}
+
+pub fn opened(past: Vec<Told>) -> SessionOpened {
     SessionOpened {
         session: SessionId("session".to_owned()),
         provider: "builtin".to_owned(),
@@ -391,8 +406,7 @@ pub fn opened(history: Vec<Message>) -> SessionOpened {
         context_window: Some(200_000),
         price: None,
         hooks: Vec::new(),
-        history,
-        calls: Vec::new(),
+        past,
     }
 }
 

@@ -60,7 +60,7 @@ pub fn turn(event: &TurnEvent, session: &str) -> Option<Value> {
             "saved_ms": millis(saved.as_millis()),
         }),
         TurnEvent::Prompted(_)
-        | TurnEvent::Refused(_)
+        | TurnEvent::Refused
         | TurnEvent::Streamed
         | TurnEvent::Requested { .. }
         | TurnEvent::Text(_)

@@ -105,7 +105,7 @@ pub enum TurnEvent {
     /// The person's message is in the log.
     Prompted(Message),
     /// The person's message does not go to the model: a hook refused it, or it was stopped before.
-    Refused(Message),
+    Refused,
     /// A request goes out. What an earlier try of it had shown is void.
     Requested {
         attempt: u32,

@@ -337,10 +337,9 @@ mod tests {
                     context_window: None,
                     price: None,
                     hooks: Vec::new(),
-                    history: Vec::new(),
-                    calls: Vec::new(),
+                    past: Vec::new(),
                 }));
-                let _ = outbox.send(opened).await;
+                let _ = outbox.send(opened.into()).await;
                 tokio::spawn(async move {
                     while let Some(command) = inbox.recv().await {
                         kept.lock().expect("unpoisoned").push(command);
@@ -375,7 +374,7 @@ mod tests {
 
     async fn opened(agent: &mut Agent) -> String {
         match agent.next().await {
-            Heard::Events(events) => match &events[0] {
+            Heard::Events(events) => match &events[0].event {
                 AgentEvent::Session(SessionEvent::Opened(opened)) => opened.session.0.clone(),
                 other => panic!("{other:?}"),
             },

@@ -161,7 +161,7 @@ impl History {
                 self.asides.clear();
                 self.push(message.clone());
             }
-            Record::Refused { .. } => self.begin_turn(),
+            Record::Refused => self.begin_turn(),
             Record::Told { message } => {
                 self.close();
                 self.push(message.clone());

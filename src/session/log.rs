@@ -58,14 +58,14 @@ pub struct Contents {
 impl Contents {
     /// Takes a line in, if it is a record.
     fn take(&mut self, line: &[u8], kept: &mut Kept) -> bool {
-        let Some(lines) = self.old.read(line) else {
+        let Some((seq, lines)) = self.old.read(line) else {
             return false;
         };
+        self.next_seq = self.next_seq.max(seq.0.saturating_add(1));
         if let Some(parsed) = lines.last() {
             let mut whole = line.to_vec();
             whole.push(b'\n');
             kept.add(parsed.agent, &parsed.record, &whole);
-            self.next_seq = self.next_seq.max(parsed.seq.0.saturating_add(1));
         }
         self.lines.extend(lines);
         true

@@ -60,8 +60,8 @@ pub enum Record {
     // Turns.
     /// The person's message.
     User { message: Message },
-    /// The person's message, which does not go to the model.
-    Refused { message: Message },
+    /// A message of the person does not go to the model. What it said is not kept: a hook may have refused it for that.
+    Refused,
     /// The model is told this, though nobody has written it: hooks want it to go on.
     Told { message: Message },
     /// A request goes out. What came of an earlier, unfinished one is void, but for calls that were begun.

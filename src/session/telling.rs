@@ -38,7 +38,7 @@ pub fn told(
         Record::Notice { text } => session(SessionEvent::Notice(text)),
         Record::Mode { mode } => session(SessionEvent::ModeIs(mode)),
         Record::User { message } => turn(TurnEvent::Prompted(message)),
-        Record::Refused { message } => turn(TurnEvent::Refused(message)),
+        Record::Refused => turn(TurnEvent::Refused),
         Record::Told { message } => turn(TurnEvent::Delivered(message)),
         Record::Request { attempt, .. } => turn(TurnEvent::Requested { attempt }),
         Record::Retry {

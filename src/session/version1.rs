@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::record::{Line, Record, VERSION};
 use crate::protocol::{
-    AgentId, Block, CallId, CallNumbers, CallOutcome, CallRef, ToolCall, ToolResult,
+    AgentId, Block, CallId, CallNumbers, CallOutcome, CallRef, Seq, ToolCall, ToolResult,
 };
 
 /// The records that looked different.
@@ -93,15 +93,15 @@ impl Default for Converter {
 }
 
 impl Converter {
-    /// The records of a line, with the line's number each; `None` if it is no record.
-    pub fn read(&mut self, line: &[u8]) -> Option<Vec<Line>> {
+    /// The records of a line, with the line's number each, and that number; `None` if it is no record.
+    pub fn read(&mut self, line: &[u8]) -> Option<(Seq, Vec<Line>)> {
         if self.version < 2 {
             return self.old(line).or_else(|| self.new(line));
         }
         self.new(line).or_else(|| self.old(line))
     }
 
-    fn new(&mut self, line: &[u8]) -> Option<Vec<Line>> {
+    fn new(&mut self, line: &[u8]) -> Option<(Seq, Vec<Line>)> {
         let mut line: Line = serde_json::from_slice(line).ok()?;
         match &mut line.record {
             Record::Session { version, .. } => self.version = *version,
@@ -125,10 +125,10 @@ impl Converter {
             },
             _ => {}
         }
-        Some(vec![line])
+        Some((line.seq, vec![line]))
     }
 
-    fn old(&mut self, line: &[u8]) -> Option<Vec<Line>> {
+    fn old(&mut self, line: &[u8]) -> Option<(Seq, Vec<Line>)> {
         let Line {
             seq,
             at_ms,
@@ -142,7 +142,7 @@ impl Converter {
             agent,
             record,
         });
-        Some(lines.collect())
+        Some((seq, lines.collect()))
     }
 
     /// What is about a call of which no line has told before is left out.

@@ -18,6 +18,8 @@ use crate::protocol::{
 
 /// A turn this short says nothing about how long it took.
 const WORTH_A_SUMMARY: Duration = Duration::from_secs(2);
+/// What is left of a message that was refused, once the program that has it is gone.
+const NOT_KEPT: &str = "(a message that was not sent)";
 /// A record is not written later than it is heard of, but for what the first one took on its way.
 const CLOCKS_APART: Duration = Duration::from_secs(1);
 
@@ -111,9 +113,12 @@ impl AppState {
 
     fn hear_turn(&mut self, turn: TurnId, event: TurnEvent) -> Vec<Effect> {
         let event = match event {
-            // One that is not sent stays where the person sees it.
-            TurnEvent::Prompted(message) | TurnEvent::Refused(message) => {
+            TurnEvent::Prompted(message) => {
                 self.prompted(turn, &message);
+                return Vec::new();
+            }
+            TurnEvent::Refused => {
+                self.prompted(turn, &Message::user(NOT_KEPT));
                 return Vec::new();
             }
             event => event,
@@ -127,7 +132,7 @@ impl AppState {
         match event {
             // The first two were heard above; the others are told by the states of the calls, and by the next request.
             TurnEvent::Prompted(_)
-            | TurnEvent::Refused(_)
+            | TurnEvent::Refused
             | TurnEvent::Delivered(_)
             | TurnEvent::GoneOn => {}
             TurnEvent::Requested { attempt } => self.requested(attempt),

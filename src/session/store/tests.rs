@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use super::{Found, Store, StoreError};
 use crate::protocol::{Message, SessionId};
 use crate::session::Record;
+use crate::session::record::VERSION;
 
 struct Shelf {
     dir: tempfile::TempDir,
@@ -24,7 +25,7 @@ impl Shelf {
     fn session(&self, cwd: &str, age: u64) -> Found {
         let (id, mut log) = self.store.create(Path::new(cwd), None).expect("created");
         let message = Message::user(format!("said in {cwd}"));
-        log.write(Record::User { message }).expect("written");
+        log.write(&Record::User { message }).expect("written");
         let path = log.path().to_owned();
         let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000 + age);
         let file = File::options().append(true).open(&path).expect("there");
@@ -115,8 +116,8 @@ fn a_copy_has_all_records_and_names_its_original_which_stays_as_it_is() {
         .fork(&original, Path::new("/w"))
         .expect("copied");
     let message = Message::user("said in /w");
-    assert_eq!(contents.records[1], Record::User { message });
-    log.write(Record::Text { text: "new".into() })
+    assert_eq!(contents.lines[1].record, Record::User { message });
+    log.write(&Record::Text { text: "new".into() })
         .expect("written");
     let path = log.path().to_owned();
     drop(log);
@@ -127,7 +128,7 @@ fn a_copy_has_all_records_and_names_its_original_which_stays_as_it_is() {
     };
     let (_, copied) = shelf.store.open(&copy).expect("opened");
     let first = Record::Session {
-        version: 1,
+        version: VERSION,
         id,
         cwd: "/w".into(),
         forked_from: Some(original.id),
@@ -135,7 +136,10 @@ fn a_copy_has_all_records_and_names_its_original_which_stays_as_it_is() {
     let message = Message::user("said in /w");
     let said = Record::User { message };
     let text = Record::Text { text: "new".into() };
-    assert_eq!(copied.records, [first, said, text]);
+    assert_eq!(
+        copied.records().cloned().collect::<Vec<_>>(),
+        [first, said, text]
+    );
 }
 
 #[test]

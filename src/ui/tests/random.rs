@@ -16,7 +16,8 @@ use crate::app::rig::{App, change, completed, request, turn};
 use crate::app::{Effect, Msg, OpeningSession};
 use crate::protocol::{
     AgentEvent, Block, CallCommand, CallEvent, CallOutcome, CallRef, Command, Ending, KnownRule,
-    Message, Phase, RuleList, SessionEvent, StopReason, ToolResult, TurnEvent, TurnSummary, Usage,
+    Message, Phase, RuleList, SessionEvent, Shown, StopReason, ToolResult, TurnEvent, TurnSummary,
+    Usage,
 };
 use crate::settings::trust::{Kind, Review, State};
 use crate::theme::Theme;
@@ -261,7 +262,15 @@ fn any_state() -> impl Strategy<Value = CallEvent> {
         any_text().prop_map(CallEvent::Progress),
         (any_text(), any_outcome(), any::<bool>()).prop_map(|(text, outcome, shown)| {
             let result = ToolResult::text("a".into(), text);
-            completed(result, outcome, shown.then(change))
+            completed(
+                result,
+                outcome,
+                if shown {
+                    change().into()
+                } else {
+                    Shown::Nothing
+                },
+            )
         }),
         Just(CallEvent::Yielded),
     ]
