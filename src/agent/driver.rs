@@ -111,7 +111,7 @@ impl Agent {
             session: setup.session.clone(),
             provider: setup.provider.name().to_owned(),
             model: setup.model.clone(),
-            mode: setup.context.mode(),
+            mode: setup.context.shared.mode(),
             branch: setup.branch,
             context_window: setup.context_window,
             price: setup.price,
@@ -185,7 +185,7 @@ impl Agent {
         self.end_session().await;
         self.journal.make_sure();
         self.tell().await;
-        self.context.env.groups.end().await;
+        self.context.shared.env.groups.end().await;
     }
 
     /// Waits, while nothing runs but what the person runs, for a message; `None` once nobody can send one any more.
@@ -200,7 +200,7 @@ impl Agent {
                     }
                 }
                 report = self.asides.next() => self.hear_aside(report),
-                (call, status) = self.context.env.groups.jobs.next_end() => {
+                (call, status) = self.context.shared.env.groups.jobs.next_end() => {
                     self.background_ended(call, status);
                 }
                 () = &mut idle, if !is_told => {
@@ -385,7 +385,7 @@ impl Agent {
             report = self.asides.next() => Came::Aside(report),
             command = self.inbox.recv(), if !self.deserted => Came::Command(command),
             () = at(self.journal.deltas_due()) => Came::TimeToTell,
-            (call, status) = self.context.env.groups.jobs.next_end() => {
+            (call, status) = self.context.shared.env.groups.jobs.next_end() => {
                 Came::BackgroundEnded(call, status)
             }
         };
@@ -497,7 +497,7 @@ async fn at(time: Option<Instant>) {
 }
 
 fn hooks_of(context: &Context) -> Vec<HookInfo> {
-    let hooks = context.hooks.iter().flat_map(hooks::Runner::hooks);
+    let hooks = context.shared.hooks.iter().flat_map(hooks::Runner::hooks);
     let info = hooks.map(|hook| HookInfo {
         event: hook.event.name(),
         matcher: hook.matcher.text().to_owned(),

@@ -37,7 +37,7 @@ impl Prompting {
 impl Agent {
     /// Starts the hooks of the session's begin. The first message waits for them; the person does not.
     pub(super) fn begin_session(&mut self) {
-        if self.context.hooks.is_none() {
+        if self.context.shared.hooks.is_none() {
             return;
         }
         let occasion = Occasion::session_start(self.beginning, &self.request.model);
@@ -204,7 +204,7 @@ impl Agent {
 
     /// Comes once nothing has happened for a while, if anybody wants to know.
     pub(super) fn idle(&self) -> impl Future<Output = ()> + use<> {
-        let hooks = self.context.hooks.as_ref();
+        let hooks = self.context.shared.hooks.as_ref();
         let wanted = hooks.filter(|hooks| hooks.wants(Event::Notification, "idle_prompt"));
         let after = wanted.map(|hooks| hooks.idle_after);
         async move {
@@ -237,7 +237,7 @@ impl Agent {
     }
 
     fn has(&self, event: Event) -> bool {
-        let hooks = self.context.hooks.as_ref();
+        let hooks = self.context.shared.hooks.as_ref();
         hooks.is_some_and(|hooks| hooks.has(event))
     }
 
@@ -247,13 +247,13 @@ impl Agent {
         occasion: Occasion,
         token: CancellationToken,
     ) -> Option<BoxFuture<'static, Answer>> {
-        let hooks = self.context.hooks.as_ref()?;
+        let hooks = self.context.shared.hooks.as_ref()?;
         if !hooks.wants(occasion.event, occasion.subject()) {
             return None;
         }
         let (context, scene) = (self.context.clone(), self.context.scene());
         let asking = async move {
-            match &context.hooks {
+            match &context.shared.hooks {
                 Some(hooks) => hooks.fire(&occasion, &scene, &token).await,
                 None => Answer::default(),
             }

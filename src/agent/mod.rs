@@ -85,7 +85,7 @@ pub fn spawn(setup: Setup) -> AgentHandle {
     let (commands, inbox) = mpsc::unbounded_channel();
     let (outbox, events) = mpsc::channel(EVENTS);
     let session = CancellationToken::new();
-    let groups = setup.context.env.groups.clone();
+    let groups = setup.context.shared.env.groups.clone();
     let agent = driver::Agent::new(setup, inbox, outbox, session.clone());
     tokio::spawn(agent.run());
     AgentHandle {

@@ -61,7 +61,7 @@ impl Agent {
         match command {
             SessionCommand::Submit(prompt) => self.queued.push_back(prompt),
             SessionCommand::SetMode(mode) => {
-                self.context.set_mode(mode);
+                self.context.shared.set_mode(mode);
                 self.journal.tell_session(SessionEvent::ModeIs(mode));
             }
             SessionCommand::Rules(command) => self.obey_rules(command),
@@ -145,7 +145,7 @@ impl Agent {
 
     /// Ends the command that a call has left in the background, if it has left one.
     fn kill_in_background(&self, call: CallRef) -> bool {
-        let groups = self.context.env.groups.clone();
+        let groups = self.context.shared.env.groups.clone();
         let Some(job) = groups.jobs.running(call) else {
             return false;
         };

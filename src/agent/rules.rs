@@ -15,7 +15,7 @@ impl Agent {
     pub(super) fn obey_rules(&mut self, command: RulesCommand) {
         match command {
             RulesCommand::List => {
-                let rules = self.context.known_rules();
+                let rules = self.context.shared.known_rules();
                 self.journal.tell_session(SessionEvent::Rules(rules));
             }
             RulesCommand::Add { list, rule } => self.add_rule(list, rule.trim()),
@@ -40,8 +40,8 @@ impl Agent {
     }
 
     fn add_rule(&mut self, list: RuleList, rule: &str) {
-        let source = self.context.rules_source();
-        let told = match self.context.add_rule(list, rule, &source) {
+        let source = self.context.shared.rules_source();
+        let told = match self.context.shared.add_rule(list, rule, &source) {
             Err(problem) => {
                 self.journal.notice(problem);
                 return;
@@ -54,7 +54,7 @@ impl Agent {
     }
 
     fn remove_rule(&mut self, rule: &KnownRule) {
-        if !self.context.remove_rule(rule) {
+        if !self.context.shared.remove_rule(rule) {
             self.journal
                 .notice(format!("there is no such rule any more: {}", rule.rule));
             return;
@@ -76,7 +76,7 @@ impl Agent {
 
     /// The settings file that a rule is said to be from; `None` for flags and the session.
     fn file_of(&self, from: &str) -> Option<PathBuf> {
-        let file = self.context.places.workspace.join(from);
+        let file = self.context.shared.places.workspace.join(from);
         file.is_file().then_some(file)
     }
 
@@ -85,7 +85,7 @@ impl Agent {
         told: String,
         write: impl FnOnce(&Store) -> Result<(), SaveError> + Send + 'static,
     ) {
-        let Some(store) = self.context.store.clone() else {
+        let Some(store) = self.context.shared.store.clone() else {
             self.journal.notice(format!(
                 "{told}, until the program ends: rules are not saved in this run"
             ));

@@ -16,7 +16,7 @@ use super::{UsageError, prompt, session};
 use crate::agent::context::{Surroundings, system_prompt};
 use crate::agent::{self, limits};
 use crate::config::dirs::create_private_dir;
-use crate::executor::{self, Asking, Context};
+use crate::executor::{self, Asking, Context, Shared};
 use crate::git::{self, Git};
 use crate::headless;
 use crate::headless::output::Output;
@@ -33,7 +33,7 @@ use crate::runtime::FoundTerminal;
 use crate::session::Record;
 use crate::settings::{Price, Settings};
 use crate::tools::bash::groups::Groups;
-use crate::tools::files::{Checkpoints, Ledger, Locks};
+use crate::tools::files::{Checkpoints, Locks};
 use crate::tools::{DescribeCx, Environment};
 
 /// Longer than anybody works without a pause.
@@ -135,16 +135,17 @@ pub(super) async fn setup(
     let hooks = place.hooks(&session.id, session.log.path(), &programs);
     let env = Arc::new(environment(args, &place, results_dir, programs));
     let (rules, mode) = (place.settings.rules.clone(), place.mode(args));
-    let mut context = Context::new(registry, rules, mode, asking, place.places(args), env);
-    context.interrupt_overrides = place
+    let mut shared = Shared::new(rules, mode, asking, place.places(args), env);
+    shared.interrupt_overrides = place
         .settings
         .interrupt_behavior
         .clone()
         .into_iter()
         .collect();
-    context.store = Some(Store::new(&place.dirs.data, &place.workspace));
-    context.hooks = hooks;
-    context.live = Some(reload::live(args, &place));
+    shared.store = Some(Store::new(&place.dirs.data, &place.workspace));
+    shared.hooks = hooks;
+    shared.live = Some(reload::live(args, &place));
+    let context = Context::new(Arc::new(shared), registry);
     if let Some(cwd) = session.cwd {
         context.set_cwd(cwd);
     }
@@ -253,7 +254,6 @@ fn environment(
             .filter_map(|directory| directory.canonicalize().ok())
             .collect(),
         results_dir,
-        ledger: Ledger::default(),
         checkpoints: Checkpoints::new(place.dirs.checkpoints()),
         locks: Locks::new(place.dirs.locks()),
         groups: Groups::default(),

@@ -239,7 +239,7 @@ impl Executor {
                 }
             }
             Report::Decided(call, verdict) => {
-                let asks_person = self.context.asking == super::context::Asking::Person;
+                let asks_person = self.context.shared.asking == super::shared::Asking::Person;
                 witness.see(Happened::Decided {
                     call,
                     verdict,
@@ -280,6 +280,7 @@ impl Executor {
         });
         let interrupt = self
             .context
+            .shared
             .interrupt_overrides
             .get(&call.name)
             .copied()

@@ -6,9 +6,9 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-use super::context::Stance;
 use super::permission::{Authority, Permit, granted};
 use super::pipeline::{Failure, Line, Report, denied, denied_text};
+use super::shared::Stance;
 use crate::hooks::runner::Pass;
 use crate::hooks::said::shortened;
 use crate::hooks::{Answer, Event, Occasion};
@@ -98,7 +98,7 @@ impl Line {
             return Ok(Heard::default());
         };
         self.reach(call, Phase::InHooks).await;
-        let stance = self.context.stance();
+        let stance = self.context.shared.stance();
         let both = async {
             // The hooks are polled first, and so run while the rules are looked at.
             let (answer, verdict) = tokio::join!(biased; asking, self.judge(call, tool, &stance));
@@ -151,7 +151,7 @@ impl Line {
         output: &Result<ToolOutput, ToolError>,
         told: &mut Vec<String>,
     ) {
-        if self.context.hooks.is_none() || matches!(self.authority, Authority::Typed) {
+        if self.context.shared.hooks.is_none() || matches!(self.authority, Authority::Typed) {
             return;
         }
         let asking = match output {
@@ -285,7 +285,7 @@ impl Line {
         call: &ToolCall,
         tool: &dyn AnyTool,
     ) -> Result<Option<Pass<'_>>, Failure> {
-        let Some(hooks) = &self.context.hooks else {
+        let Some(hooks) = &self.context.shared.hooks else {
             return Ok(None);
         };
         if matches!(self.authority, Authority::Typed) {
@@ -310,7 +310,7 @@ impl Line {
         call: &ToolCall,
         occasion: impl FnOnce() -> Occasion,
     ) -> Option<BoxFuture<'_, Answer>> {
-        let hooks = self.context.hooks.as_ref()?;
+        let hooks = self.context.shared.hooks.as_ref()?;
         if !hooks.wants(event, &call.name) {
             return None;
         }

@@ -12,10 +12,11 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::context::{Context, Stance};
+use super::context::Context;
 use super::hooked::Case;
 use super::machine::{End, Outcome};
 use super::permission::{Authority, Permit};
+use super::shared::Stance;
 use crate::permissions::{Asked, Cause, Decision, Remembered, Verdict, decide};
 use crate::protocol::{
     Answer, CallId, CallRef, FileDiff, Level, PermissionRequest, Phase, ToolCall, ToolResult,
@@ -147,7 +148,7 @@ impl Line {
             .await;
         self.reach(call, Phase::Running).await;
         let limit = tool.spec().max_result_chars;
-        let results_dir = &self.context.env.results_dir;
+        let results_dir = &self.context.shared.env.results_dir;
         let mut output = self.work(call, tool.as_ref(), permit, &cx).await;
         if let Err(error) = &output
             && error.kind == ToolErrorKind::HeldBack
@@ -279,7 +280,8 @@ impl Line {
             progress,
             journal,
             off_limits: off_limits(&self.context),
-            env: self.context.env.clone(),
+            ledger: self.context.ledger.clone(),
+            env: self.context.shared.env.clone(),
         }
     }
 
@@ -290,7 +292,7 @@ impl Line {
             ToolErrorKind::Cancelled => End::Stopped,
         };
         let text = vec![crate::protocol::ResultBlock::text(error.message)];
-        let fitted = guard::fit(text, limit, &self.context.env.results_dir, call.call);
+        let fitted = guard::fit(text, limit, &self.context.shared.env.results_dir, call.call);
         let fitted = ToolResult {
             tool_use_id: call.id.clone(),
             content: fitted,
@@ -340,7 +342,7 @@ impl Line {
 
 /// Asks the rules about each file, if there are any that could forbid reading one.
 fn off_limits(context: &Arc<Context>) -> OffLimits {
-    let Stance { mode, rules } = context.stance();
+    let Stance { mode, rules } = context.shared.stance();
     if !rules.restrict_reading() {
         return OffLimits::default();
     }
