@@ -33,6 +33,8 @@ pub mod settings;
 
 pub mod executor;
 
+pub mod conversation;
+
 pub mod agent;
 
 pub mod headless;

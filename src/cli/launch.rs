@@ -13,9 +13,10 @@ use super::args::Args;
 use super::place::{Audience, Place};
 use super::reload;
 use super::{UsageError, prompt, session};
-use crate::agent::context::{Surroundings, system_prompt};
-use crate::agent::{self, limits};
+use crate::agent;
+use crate::agent::system_prompt::{Surroundings, system_prompt};
 use crate::config::dirs::create_private_dir;
+use crate::conversation::limits;
 use crate::executor::{self, Asking, Context, Shared};
 use crate::git::{self, Git};
 use crate::headless;
@@ -272,6 +273,7 @@ fn environment(
 fn policy(settings: &Settings) -> executor::Policy {
     let standard = executor::Policy::default();
     executor::Policy {
+        order: executor::Order::Scheduled,
         limit: settings.max_tool_concurrency.unwrap_or(standard.limit),
         while_streaming: settings
             .streaming_execution
@@ -284,6 +286,7 @@ fn limits(args: &Args, settings: &Settings, model: &str, asking: Asking) -> limi
     let price = settings.prices.get(model).copied();
     limits::Limits {
         // Whoever asks knows.
+        looks_at_prompts: false,
         asks_to_stop: false,
         pauses: asking == Asking::Person,
         calls_wait: settings.streaming_execution == Some(false),

@@ -16,6 +16,7 @@ pub mod permission;
 pub mod pipeline;
 pub mod schedule;
 pub mod shared;
+mod stopped;
 
 #[cfg(test)]
 mod asking_tests;
@@ -38,5 +39,5 @@ mod stopping_tests;
 
 pub use context::Context;
 pub use driver::{Executor, Happened, Witness};
-pub use machine::{Input, Machine, Policy, Step};
+pub use machine::{Input, Machine, Order, Policy, Step};
 pub use shared::{Asking, Live, Places, Reloaded, Shared};

@@ -49,6 +49,8 @@ pub enum Report {
     Notice(String),
     /// A hook has made another input of it: the call is this one now, by that hook.
     Rewritten(CallRef, Value, String),
+    /// Hooks have made something of the call that must not run beside others; the sender waits until it is alone.
+    MustBeAlone(ToolCall, oneshot::Sender<()>),
     /// A hook wants the turn to end; in words.
     Halted(String),
     /// A file is about to change; the sender waits until that is in the log.
@@ -140,7 +142,7 @@ impl Line {
         }
         let call = &*call;
         let permit = self.bound(call, tool.as_ref(), permit);
-        let _pass = self.pass(original, call, tool.as_ref()).await?;
+        self.wait_to_be_alone(original, call, tool.as_ref()).await?;
         // A tool that does not look at its token must not begin once the call was stopped.
         self.unless_cancelled(call, std::future::ready(Ok(())))
             .await?;
