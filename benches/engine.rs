@@ -20,8 +20,9 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use agent_tui::agent::{self, limits::Limits};
-use agent_tui::executor::{Asking, Context, Places, Policy};
+use agent_tui::agent;
+use agent_tui::conversation::Limits;
+use agent_tui::executor::{Asking, Context, Places, Policy, Shared};
 use agent_tui::git::Git;
 use agent_tui::permissions::Rules;
 use agent_tui::process::Programs;
@@ -32,7 +33,7 @@ use agent_tui::provider::script::Script;
 use agent_tui::provider::{Decoder, anthropic, retry, sse};
 use agent_tui::session::{History, Log, Writer};
 use agent_tui::tools::bash::groups::Groups;
-use agent_tui::tools::files::{Checkpoints, Ledger, Locks};
+use agent_tui::tools::files::{Checkpoints, Locks};
 use agent_tui::tools::registry::Registry;
 use agent_tui::tools::{DescribeCx, Environment};
 use server::{Piece, Reply, Server};
@@ -193,7 +194,6 @@ async fn run_script(home: &Path, script: &Path) -> Duration {
         workspace: home.to_owned(),
         additional: Vec::new(),
         results_dir: home.join("results"),
-        ledger: Ledger::default(),
         checkpoints: Checkpoints::new(home.join("checkpoints")),
         locks: Locks::new(home.join("locks")),
         groups: Groups::default(),
@@ -210,14 +210,14 @@ async fn run_script(home: &Path, script: &Path) -> Duration {
         workspace: home.to_owned(),
         ..Places::default()
     };
-    let context = Context::new(
-        registry,
+    let shared = Shared::new(
         Rules::default(),
         Mode::BypassPermissions,
         Asking::Nobody,
         places,
         Arc::new(env),
     );
+    let context = Context::new(Arc::new(shared), registry);
     let mut agent = agent::spawn(agent::Setup {
         provider: Arc::new(Script::load(script).expect("a script")),
         model: "script".into(),

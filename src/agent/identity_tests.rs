@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 
 use super::rig::{Rig, call};
-use super::turn::{Fact, Next};
-use super::turn_tests::{call_with, ended, over, result, turn, whole};
+use crate::conversation::turn::{Fact, Next};
+use crate::conversation::turn_tests::{call_with, ended, over, turn, whole};
 use crate::protocol::{
     AgentEvent, AgentId, Answer, Block, CallCommand, CallEvent, CallId, CallRef, Command, Ending,
     Message, SessionCommand, StopReason, ToolCall,
@@ -118,22 +118,22 @@ fn of_two_calls_with_one_id_the_one_that_never_ran_has_nothing_of_the_other() {
         [CallRef::main(2)]
     );
     turn.handle(over(whole(&blocks, StopReason::ToolUse)));
-    let nexts = turn.handle(Fact::Drained(vec![result(ID)]));
-    let delivered = nexts.iter().find_map(|next| match next {
-        Next::Deliver { calls, .. } => Some(calls),
+    let nexts = turn.handle(Fact::Drained);
+    let settled = nexts.iter().filter_map(|next| match next {
+        Next::Settle { call, result } => Some((call.call, result.as_text())),
         _ => None,
     });
-    assert_eq!(delivered, Some(&vec![CallRef::main(1), CallRef::main(2)]));
-    let settled: Vec<(CallRef, String)> = nexts
-        .iter()
-        .filter_map(|next| match next {
-            Next::Settle { call, result } => Some((call.call, result.as_text())),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(settled.len(), 1, "the other one has its own: {settled:?}");
-    assert_eq!(settled[0].0, CallRef::main(1));
-    assert!(settled[0].1.contains("not a JSON object"));
+    let settled: Vec<_> = settled.collect();
+    let [(call, text)] = settled.as_slice() else {
+        panic!("one was never run: {settled:?}")
+    };
+    assert_eq!(*call, CallRef::main(1));
+    assert!(text.contains("not a JSON object"), "{text}");
+    let delivered = nexts.iter().find_map(|next| match next {
+        Next::Deliver { calls, .. } => Some(calls.clone()),
+        _ => None,
+    });
+    assert_eq!(delivered, Some(vec![CallRef::main(1), CallRef::main(2)]));
 }
 
 fn executed(next: &Next) -> Option<&ToolCall> {
@@ -175,7 +175,7 @@ async fn a_later_call_is_cancelled_alone() {
     rig.order(later, CallCommand::Cancel);
     assert_eq!(rig.finished().await, Ending::Done);
     assert!(!rig.scratch.root.join("made").exists());
-    assert_eq!(rig.context.env.groups.running(), ["sleep 1000"]);
+    assert_eq!(rig.context.shared.env.groups.running(), ["sleep 1000"]);
     rig.resumed().await;
 }
 

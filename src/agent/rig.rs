@@ -9,9 +9,9 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-use super::limits::Limits;
 use super::{AgentHandle, Setup, spawn};
-use crate::executor::{Asking, Context, Places, Policy};
+use crate::conversation::Limits;
+use crate::executor::{Asking, Context, Places, Policy, Shared};
 use crate::hooks::{Hook, Runner};
 use crate::permissions::{Rules, Store};
 use crate::protocol::{
@@ -110,26 +110,25 @@ impl Rig {
             workspace: scratch.root.clone(),
             ..Places::default()
         };
-        let mut context = Context::new(
-            Registry::built_in(),
+        let mut shared = Shared::new(
             Rules::default(),
             Mode::Default,
             Asking::Person,
             places,
             scratch.cx.env.clone(),
         );
-        context.store = Some(Store::new(
+        shared.store = Some(Store::new(
             &scratch.root.with_file_name("data"),
             &scratch.root,
         ));
-        context.hooks = hooks;
-        let context = Arc::new(context);
+        shared.hooks = hooks;
+        let context = Arc::new(Context::new(Arc::new(shared), Registry::built_in()));
         let path = scratch.root.with_file_name("log.jsonl");
         let (log, lines) = match Log::open(&path) {
             Ok((log, contents)) => (log, contents.lines),
             Err(_) => (Log::create(&path).expect("a log"), Vec::new()),
         };
-        let checkpoints = &context.env.checkpoints;
+        let checkpoints = &context.shared.env.checkpoints;
         let Recalled {
             history,
             told: past,

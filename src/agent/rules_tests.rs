@@ -90,6 +90,7 @@ async fn a_rule_of_a_flag_is_removed_for_this_run() {
     let flag = Source("--allow".to_owned());
     let added = rig
         .context
+        .shared
         .add_rule(RuleList::Allow, "Bash(touch:*)", &flag);
     assert_eq!(added, Ok(None));
     let gone = rule(RuleList::Allow, "Bash(touch:*)", "--allow");

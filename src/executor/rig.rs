@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use super::context::{Asking, Context, Places};
+use super::context::Context;
 use super::driver::{Executor, Happened, Witness};
 use super::machine::Policy;
+use super::shared::{Asking, Places, Shared};
 use crate::hooks::{Hook, Runner};
 use crate::permissions::{Cause, Grant, Rules, Store};
 use crate::protocol::{
@@ -274,8 +275,8 @@ impl Rig {
             ..Places::default()
         };
         let env = scratch.cx.env.clone();
-        let mut context = Context::new(registry, rules, setting.mode, setting.asking, places, env);
-        context.store = Some(Store::new(
+        let mut shared = Shared::new(rules, setting.mode, setting.asking, places, env);
+        shared.store = Some(Store::new(
             &scratch.root.with_file_name("data"),
             &scratch.root,
         ));
@@ -284,13 +285,13 @@ impl Rig {
             let log = Path::new("/log.jsonl");
             let programs = scratch.cx.env.programs.clone();
             let runner = Runner::new(setting.hooks, &scratch.root, session, log, programs);
-            context.hooks = Some(runner);
+            shared.hooks = Some(runner);
         }
         let overrides = setting.overrides.into_iter();
-        context.interrupt_overrides = overrides
+        shared.interrupt_overrides = overrides
             .map(|(name, behavior)| (name.to_owned(), behavior))
             .collect();
-        let context = Arc::new(context);
+        let context = Arc::new(Context::new(Arc::new(shared), registry));
         let turn = CancellationToken::new();
         Self {
             executor: Some(Executor::new(context.clone(), setting.policy, &turn)),

@@ -17,6 +17,8 @@ pub mod writer;
 
 #[cfg(test)]
 mod repair_tests;
+#[cfg(test)]
+mod resume_tests;
 
 pub use history::History;
 pub use log::Log;

@@ -130,21 +130,12 @@ pub fn ended(summary: &TurnSummary) -> Record {
         Ending::Done | Ending::MaxTurns | Ending::Interrupted => (None, None),
     };
     Record::End {
-        ending: ending_name(&summary.ending).to_owned(),
+        ending: summary.ending.name().to_owned(),
         problem,
         hint,
         took_ms: millis(summary.took),
         responses: summary.responses,
         usage: summary.usage,
-    }
-}
-
-fn ending_name(ending: &Ending) -> &'static str {
-    match ending {
-        Ending::Done => "success",
-        Ending::MaxTurns => "error_max_turns",
-        Ending::Interrupted => "interrupted",
-        Ending::Failed { .. } => "error_during_execution",
     }
 }
 

@@ -50,7 +50,6 @@ impl Scratch {
             workspace: root.clone(),
             additional: Vec::new(),
             results_dir: home.join("results"),
-            ledger: Ledger::default(),
             checkpoints: Checkpoints::new(home.join("checkpoints")),
             locks: Locks::new(home.join("locks")),
             groups: Groups::default(),
@@ -65,6 +64,7 @@ impl Scratch {
         let cx = ToolCx {
             call: CallRef::main(1),
             cwd: root.clone(),
+            ledger: Arc::new(Ledger::default()),
             cancel: CancellationToken::new(),
             background: CancellationToken::new(),
             progress: Progress::silent(),

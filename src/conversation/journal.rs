@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::executor::{Happened, Witness};
+use crate::hooks;
 use crate::permissions::{Decision, Verdict};
 use crate::protocol::{
     AgentEvent, AgentId, CallEvent, CallOutcome, CallRef, FileDiff, Phase, Seq, SessionEvent,
@@ -103,6 +104,14 @@ impl Journal {
     /// Says something that the person should know.
     pub fn notice(&mut self, text: String) {
         self.append(Record::Notice { text });
+    }
+
+    /// Tells the person what hooks have to say.
+    pub fn note(&mut self, mut answer: hooks::Answer) -> hooks::Answer {
+        for notice in answer.notices.drain(..) {
+            self.notice(notice);
+        }
+        answer
     }
 
     /// Says something that the person should know, and that is of interest in this run of the program only.

@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
+use super::record::Line;
+use super::{History, Record, repair};
 use crate::protocol::{
     AgentId, Block, CallOutcome, CallRef, Message, Origin, Seq, SessionId, StopReason, ToolCall,
     ToolResult, ToolUse, Usage,
 };
-use crate::session::record::Line;
-use crate::session::{History, Record, repair};
 
 fn origin() -> Origin {
     Origin {
