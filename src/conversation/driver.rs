@@ -419,10 +419,11 @@ impl Conversation {
 
     /// Sends the history, once it is fit to be sent.
     fn send(&mut self, attempt: u32) {
-        let what = self.journal.history().repairs();
-        if !what.is_empty() {
-            self.journal
-                .notice(format!("the history was repaired: {}", what.join("; ")));
+        if let Some(what) = self.journal.history().repairs() {
+            if !what.is_empty() {
+                let notice = format!("the history was repaired: {}", what.join("; "));
+                self.journal.notice(notice);
+            }
             self.journal.append(Record::Repaired { what });
         }
         self.journal.append(Record::Request {

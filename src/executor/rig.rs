@@ -291,7 +291,9 @@ impl Rig {
         shared.interrupt_overrides = overrides
             .map(|(name, behavior)| (name.to_owned(), behavior))
             .collect();
-        let context = Arc::new(Context::new(Arc::new(shared), registry));
+        let mut context = Context::new(Arc::new(shared), registry);
+        context.ledger = scratch.cx.ledger.clone();
+        let context = Arc::new(context);
         let turn = CancellationToken::new();
         Self {
             executor: Some(Executor::new(context.clone(), setting.policy, &turn)),

@@ -89,12 +89,12 @@ impl History {
         &self.asides
     }
 
-    /// What a repair would do to it now: nothing, in a history that can be sent as it is.
-    pub fn repairs(&self) -> Vec<String> {
+    /// What a repair would do to it, as far as it is worth a word; `None` if it can be sent as it is.
+    pub fn repairs(&self) -> Option<Vec<String>> {
         if repair::is_sound(&self.messages) {
-            return Vec::new();
+            return None;
         }
-        repair::repair(&mut self.messages.to_vec())
+        Some(repair::repair(&mut self.messages.to_vec()))
     }
 
     /// Takes in what has happened next.

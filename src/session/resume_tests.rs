@@ -235,10 +235,13 @@ fn a_whole_session_is_the_conversation_that_was_had() {
             answer(&[thought, text("I read two."), call("a"), call("b")]),
             after_two,
             answer(&[text("And "), call("c")]),
-            results(&["c"]),
-            Message::user("be quick"),
-            answer(&[text("A pause.")]),
-            answer(&[text("Done.")]),
+            {
+                // A repair, before a later request, has made one message of two.
+                let mut both = results(&["c"]);
+                both.content.push(text("be quick"));
+                both
+            },
+            answer(&[text("A pause."), text("Done.")]),
             Message::user("once more"),
             answer(&[call("d"), call("e")]),
             results(&["d", "e"]),
