@@ -149,6 +149,17 @@ fn c2_a_project_that_keeps_a_command_from_being_stopped_is_asked_about() {
     }
 }
 
+/// A file that counts although it has comments is looked at although it has them.
+#[test]
+fn a_comment_does_not_hide_what_a_project_wants() {
+    let desk = Desk::new();
+    desk.put(
+        ".agent-tui/settings.json",
+        "// a comment\n{\"provider\": \"openai\", /* and a comma */}",
+    );
+    assert_eq!(desk.look(&[]).state, State::Unknown);
+}
+
 #[test]
 fn a_project_that_wants_nothing_is_not_asked_about() {
     let desk = Desk::new();
