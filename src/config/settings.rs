@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub(super) use file::is_key;
-use file::{File, Permissions};
+use file::{File, permission_keys, sandbox_keys};
 pub use file::{keys, schema};
 
 use super::document::cut;
@@ -198,16 +198,16 @@ impl Settings {
         let groups = [
             Group {
                 name: "permissions",
-                fields: read::fields::<Permissions>(),
+                fields: permission_keys(),
                 holds: "an object with rules",
             },
             Group {
                 name: "sandbox",
-                fields: read::fields::<Sandbox>(),
+                fields: sandbox_keys(),
                 holds: "an object",
             },
         ];
-        let reading = match read::read::<File>(text, &groups) {
+        let reading = match read::read::<File>(text, keys(), &groups) {
             Ok(reading) => reading,
             Err(wrong) => {
                 self.doubt(layer, "*");

@@ -104,7 +104,7 @@ fn no_setting_is_obeyed_without_having_been_asked_for_but_the_harmless_ones() {
     for key in super::super::settings::keys() {
         let desk = Desk::new();
         // Of these only what is in them counts.
-        let value = match *key {
+        let value = match key.as_str() {
             "permissions" => json!({"allow": ["x"]}),
             "env" => json!({"X": "1"}),
             "hooks" => json!({"Stop": [{"hooks": [{"type": "command", "command": "x"}]}]}),
@@ -115,7 +115,7 @@ fn no_setting_is_obeyed_without_having_been_asked_for_but_the_harmless_ones() {
             ".agent-tui/settings.json",
             json!({ *key: value }).to_string(),
         );
-        assert_eq!(desk.wants().is_empty(), harmless.contains(key), "{key}");
+        assert_eq!(desk.wants().is_empty(), harmless.contains(&key.as_str()), "{key}");
     }
 }
 
