@@ -113,7 +113,7 @@ fn no_setting_is_obeyed_without_having_been_asked_for_but_the_harmless_ones() {
         };
         desk.put(
             ".agent-tui/settings.json",
-            json!({ *key: value }).to_string(),
+            json!({ key.as_str(): value }).to_string(),
         );
         assert_eq!(desk.wants().is_empty(), harmless.contains(&key.as_str()), "{key}");
     }
