@@ -15,6 +15,7 @@
 //! tool, and [`session::log`] has a record of each step before anyone sees it.
 
 pub mod protocol;
+pub mod text;
 
 pub mod config;
 pub mod permissions;
@@ -27,6 +28,8 @@ pub mod session;
 pub mod tools;
 
 pub mod hooks;
+
+pub mod settings;
 
 pub mod executor;
 

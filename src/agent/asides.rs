@@ -18,13 +18,13 @@ use super::journal::Journal;
 use crate::executor::machine::{End, Outcome};
 use crate::executor::permission::Authority;
 use crate::executor::pipeline::{Done, Line, Report};
-use crate::executor::{Context, Happened, Witness, guard};
+use crate::executor::{Context, Happened, Witness};
 use crate::permissions::{Decision, Remembered};
 use crate::protocol::{
     AgentEvent, Answer, Aside, Block, CallId, CallOutcome, ToolCall, ToolResult, ToolState,
 };
 use crate::session::Record;
-use crate::tools::ContextChange;
+use crate::tools::{ContextChange, guard};
 
 const REPORTS: usize = 256;
 /// How many calls that are over can be made once more.

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use super::memory::{Standing, memory};
+use crate::settings::memory::{Standing, memory};
 
 const PROMPT: &str = include_str!("../../assets/prompts/system.md");
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::config::plain;
 use crate::executor::{Happened, Witness};
 use crate::permissions::{Decision, Verdict};
 use crate::protocol::event::Denial;
@@ -15,7 +16,6 @@ use crate::protocol::{
 };
 use crate::session::log::{Loss, Saved};
 use crate::session::{Log, Record};
-use crate::tools::files::error::plain;
 
 /// Pieces of an answer that come faster than this are told, and written, together: no screen shows them one by one.
 const BETWEEN_DELTAS: Duration = Duration::from_millis(8);

@@ -11,7 +11,6 @@ pub mod history;
 mod hooking;
 pub mod journal;
 pub mod limits;
-pub mod memory;
 mod obey;
 mod rules;
 pub mod turn;

@@ -44,9 +44,9 @@ use self::search::Search;
 use self::select::Selection;
 use self::session::SessionInfo;
 use self::transcript::{Cell, CellId, NoticeKind, Transcript};
-use crate::config::trust::Review;
 use crate::keymap::{Context, Key, Keymap, Resolved};
 use crate::protocol::{AgentEvent, Command, Mode, TurnId};
+use crate::settings::trust::Review;
 use crate::theme::{Depth, Theme};
 
 /// Facts that reach the application.

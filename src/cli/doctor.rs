@@ -189,5 +189,5 @@ fn in_words(findings: &[Finding]) -> String {
 
 /// What the project says is not obeyed by the terminal, and keys stay hidden, whatever has them in it.
 fn shown(text: &str) -> String {
-    crate::config::hidden(crate::headless::clean(text)).replace('\n', "\n          ")
+    crate::config::hidden(crate::text::clean(text)).replace('\n', "\n          ")
 }

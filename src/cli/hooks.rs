@@ -10,13 +10,14 @@ use super::launch::this_thread;
 use super::place::{Audience, Place};
 use super::{UsageError, print_line};
 use crate::config::{LONGEST_FILE, read_bounded, read_named};
-use crate::headless::{clean, say};
 use crate::hooks::process::{Ended, Ran};
 use crate::hooks::runner::Told;
 use crate::hooks::said::{Said, shortened};
 use crate::hooks::{Answer, Event, Occasion, Scene};
 use crate::permissions::Decision;
+use crate::process::stderr::say;
 use crate::protocol::SessionId;
+use crate::text::clean;
 
 /// More than this of an output is not shown.
 const LONGEST: usize = 10_000;

@@ -22,8 +22,9 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 
 use self::args::{Args, Subcommand};
-use crate::headless::{say, without_controls};
 use crate::process::running;
+use crate::process::stderr::say;
+use crate::text::without_controls;
 
 /// What went wrong before anything ran, with what to do about it.
 #[derive(Debug, thiserror::Error)]

@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use super::UsageError;
 use super::args::Args;
-use crate::agent::memory::Standing;
-use crate::config::files::{Files, Owner};
-use crate::config::settings::Trust;
-use crate::config::trust::{Memory, Review, State};
-use crate::config::{Dirs, Settings};
+use crate::config::Dirs;
 use crate::executor::Places;
 use crate::hooks::{Runner, scripts};
 use crate::permissions::{RuleList, Source, Store};
 use crate::process::Programs;
 use crate::protocol::{Mode, SessionId};
+use crate::settings::files::{Files, Owner};
+use crate::settings::memory::Standing;
+use crate::settings::trust::{Memory, Review, State};
+use crate::settings::{Settings, Trust};
 use crate::tools::DescribeCx;
 use crate::tools::registry::{Offer, Registry};
 

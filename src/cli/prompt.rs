@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Read};
 
 use super::UsageError;
 use super::args::Args;
-use crate::config::Settings;
+use crate::settings::Settings;
 
 /// How many megabytes may be piped in, unless the settings say otherwise: no model takes in more.
 const MAX_INPUT_MB: u32 = 10;

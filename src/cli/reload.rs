@@ -3,12 +3,11 @@
 
 use super::args::Args;
 use super::place::Place;
-use crate::config::files::{Content, Files, Layer};
-use crate::config::settings::Trust;
-use crate::config::trust::{Memory, Review};
-use crate::config::{Settings, SettingsError};
 use crate::executor::{Live, Reloaded};
 use crate::permissions::{Rule, Rules, Store};
+use crate::settings::files::{Content, Files, Layer};
+use crate::settings::trust::{Memory, Review};
+use crate::settings::{Settings, SettingsError, Trust};
 
 pub fn live(args: &Args, place: &Place) -> Live {
     let reader = Reader {
@@ -77,7 +76,7 @@ impl Reader {
         new.allow.extend(rules.allow.iter().filter(stays).cloned());
         // So does what a project that is not trusted has forbidden: to take that back is to allow it.
         let forbids = |rule: &Rule| {
-            let says_so = !rule.source.0.ends_with(crate::config::settings::BROKEN);
+            let says_so = !rule.source.0.ends_with(crate::settings::BROKEN);
             let gone = is_of_missing(&files, rule);
             let untrusted = self.trusted == Trusted::Not && is_of_project(&files, rule);
             says_so && (gone || untrusted)
@@ -193,7 +192,7 @@ fn is_of_project(files: &Files, rule: &Rule) -> bool {
 /// Whether a rule is of this file, or there because the file is broken.
 fn is_of(layer: &Layer, rule: &Rule) -> bool {
     let rest = rule.source.0.strip_prefix(layer.name.as_str());
-    rest.is_some_and(|rest| rest.is_empty() || rest == crate::config::settings::BROKEN)
+    rest.is_some_and(|rest| rest.is_empty() || rest == crate::settings::BROKEN)
 }
 
 #[cfg(test)]

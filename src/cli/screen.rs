@@ -13,10 +13,10 @@ use super::place::{Audience, Place, Said};
 use crate::agent;
 use crate::app::{Opening, OpeningSession};
 use crate::config::Dirs;
-use crate::config::trust::{Memory, Review};
 use crate::executor::Asking;
 use crate::hooks::occasion::Source;
 use crate::runtime::{self, Exit, Launch, Launcher, Obstacle, Order, Refusal, ThemeWish};
+use crate::settings::trust::{Memory, Review};
 
 pub fn run(args: &Args) -> Result<u8, UsageError> {
     runtime::check_terminal().map_err(|problem| {

@@ -1,16 +1,12 @@
-//! Configuration: where files are, what the settings say. Every error names the file, the line and the column.
+//! Where the program keeps its files, and how they are read and written: bounded, without secrets, and with errors that name the
+//! file, the line and the column.
 
 pub mod dirs;
 pub mod document;
 pub mod edit;
-pub mod files;
 pub mod json;
-mod read;
-mod sandbox;
 pub mod save;
 pub mod secrets;
-pub mod settings;
-pub mod trust;
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -19,9 +15,7 @@ use std::path::Path;
 
 pub use dirs::Dirs;
 pub use document::{Document, Problem};
-pub use sandbox::Unasked;
 pub use secrets::{KEY_VARIABLES, hidden, keys, without_keys};
-pub use settings::{Settings, SettingsError};
 
 /// A longer settings file is refused: people do not write such.
 pub const LONGEST_FILE: u64 = 4 << 20;
@@ -80,4 +74,15 @@ pub fn is_missing(error: &io::Error) -> bool {
         error.kind(),
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
     )
+}
+
+/// The system's words for an error, without its number.
+pub fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    let words = text.split(" (os error").next().unwrap_or(&text);
+    let mut letters = words.chars();
+    match letters.next() {
+        Some(first) => first.to_lowercase().chain(letters).collect(),
+        None => text,
+    }
 }

@@ -7,15 +7,15 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::config::Unasked;
-use crate::config::files::Files;
 use crate::hooks::{Runner, Scene};
 use crate::permissions::{
     Asked, Cause, Decision, Links, RealLinks, Remembered, Rule, RuleList, Rules, Source, Store,
     Verdict, Warning, World, decide,
 };
 use crate::process::sandbox;
+use crate::process::sandbox::Unasked;
 use crate::protocol::{InterruptBehavior, KnownRule, Mode};
+use crate::settings::files::Files;
 use crate::tools::Environment;
 use crate::tools::registry::Registry;
 

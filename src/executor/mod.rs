@@ -7,7 +7,6 @@
 
 pub mod context;
 pub mod driver;
-pub mod guard;
 mod held_back;
 #[cfg(test)]
 mod held_back_tests;

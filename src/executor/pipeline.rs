@@ -13,7 +13,6 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::context::{Context, Stance};
-use super::guard;
 use super::hooked::Case;
 use super::machine::{End, Outcome};
 use super::permission::{Authority, Permit};
@@ -26,7 +25,7 @@ use crate::tools::files::FileChange;
 use crate::tools::off_limits::OffLimits;
 use crate::tools::{
     ContextChange, ForScreen, Journal, NotLogged, Progress, ToolCx, ToolError, ToolErrorKind,
-    ToolOutput, Validated,
+    ToolOutput, Validated, guard,
 };
 
 /// How long a cancelled call has to come to its end by itself. Longer than a shell needs to be killed.

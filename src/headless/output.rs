@@ -7,7 +7,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-use super::without_controls;
+use crate::text::without_controls;
 
 /// How many lines may wait for the reader before the run waits for it, too.
 const LINES: usize = 256;

@@ -14,10 +14,10 @@ use tokio::process::ChildStdin;
 use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use crate::process::Programs;
-use crate::tools::Variables;
-use crate::tools::bash::group::Group;
-use crate::tools::bash::shell::{self, DRAIN, how_it_ended, read_some};
+use crate::process::child::{self, how_it_ended};
+use crate::process::group::Group;
+use crate::process::output::{DRAIN, read_some};
+use crate::process::{Programs, Variables};
 
 /// More on stdout, and the hook is stopped. JSON may carry the content of a file.
 const MOST_STDOUT: usize = 4 << 20;
@@ -116,7 +116,7 @@ impl Process {
             .stderr(to_stderr);
         // A hook gets no keys, whatever the settings say about commands.
         Variables::default().apply(&mut process);
-        let (mut child, group) = shell::spawn(process, project)?;
+        let (mut child, group) = child::spawn(process, project)?;
         Ok(Self {
             stdin: child.stdin().take(),
             child,
@@ -165,8 +165,8 @@ impl Process {
             }
         }
         match status.map(how_it_ended) {
-            Ok(shell::Ended::Exited(code)) => Ended::Exited(code),
-            Ok(shell::Ended::Signalled(signal)) => Ended::Signalled(signal),
+            Ok(child::Ended::Exited(code)) => Ended::Exited(code),
+            Ok(child::Ended::Signalled(signal)) => Ended::Signalled(signal),
             Ok(_) => Ended::NotStarted("its end could not be awaited".into()),
             Err(error) => Ended::NotStarted(format!("its end could not be awaited: {error}")),
         }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::event::Event;
 use super::process::{Ended, Ran};
 use crate::permissions::Decision;
-use crate::tools::bash::capture::plain;
+use crate::process::output::plain;
 
 /// More than this of a text goes nowhere.
 pub const LONGEST_TEXT: usize = 10_000;

@@ -10,8 +10,8 @@ use tokio::time::timeout;
 
 use crate::agent::AgentHandle;
 use crate::app::{Opening, OpeningSession};
-use crate::config::trust::Review;
 use crate::protocol::{AgentEvent, Block, Command, Leaving, Mode, SessionId};
+use crate::settings::trust::Review;
 
 /// How many events are taken at once; as many as may wait.
 const EVENTS: usize = 1024;
@@ -278,8 +278,8 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::config::trust::State;
     use crate::protocol::SessionOpened;
+    use crate::settings::trust::State;
 
     type Openings = Arc<Mutex<Vec<Option<Opening>>>>;
     type Commands = Arc<Mutex<Vec<Command>>>;

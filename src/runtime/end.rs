@@ -6,7 +6,7 @@ use super::{Exit, Shell, Stage, terminal};
 use crate::app::job::Job;
 use crate::app::transcript::Cell;
 use crate::app::{Effect, Msg, update};
-use crate::headless::say;
+use crate::process::stderr::say;
 use crate::ui::plain;
 use crate::ui::text::clean;
 

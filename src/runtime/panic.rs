@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::{guard, terminal};
-use crate::headless::say;
+use crate::process::stderr::say;
 
 /// The session to go on with.
 static SESSION: Mutex<Option<String>> = Mutex::new(None);

@@ -4,7 +4,7 @@ use std::io;
 
 use tokio::signal::unix::{Signal as Stream, SignalKind, signal};
 
-use crate::headless::signals::Signals as Endings;
+use crate::process::signals::Signals as Endings;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signal {
@@ -37,7 +37,7 @@ impl Signals {
 
     /// Several of a kind that have come since are one. Cancel-safe.
     pub async fn next(&mut self) -> Signal {
-        use crate::headless::signals::Signal as Ending;
+        use crate::process::signals::Signal as Ending;
         tokio::select! {
             ending = self.endings.next() => match ending {
                 Ending::Interrupt => Signal::Interrupted,

@@ -7,10 +7,10 @@ use grep_regex::RegexMatcher;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::bash::capture::plain;
 use super::bash::jobs::News;
 use super::{MAX_RESULT_CHARS, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::Grant;
+use crate::process::output::plain;
 use crate::protocol::{InterruptBehavior, Level};
 
 pub struct BashOutput;

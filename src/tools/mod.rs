@@ -11,6 +11,7 @@ pub mod edit;
 pub mod files;
 pub mod glob;
 pub mod grep;
+pub mod guard;
 pub mod kill_shell;
 pub mod off_limits;
 pub mod read;
@@ -18,7 +19,6 @@ pub mod registry;
 pub mod tree;
 pub mod write;
 
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -29,10 +29,10 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use self::off_limits::OffLimits;
-use crate::config::Unasked;
 use crate::git::Git;
 use crate::permissions::Grant;
-use crate::process::{Programs, sandbox};
+use crate::process::sandbox::Unasked;
+use crate::process::{Programs, Variables, sandbox};
 use crate::protocol::{CallId, FileDiff, InterruptBehavior, Level, ResultBlock};
 
 /// What is fixed about a tool.
@@ -208,29 +208,6 @@ impl Environment {
         match self.unasked {
             Unasked::Auto | Unasked::Require => sandbox::state().holds(),
             Unasked::Off => false,
-        }
-    }
-}
-
-/// The environment of the commands that tools run: the program's own, but for the keys of providers, which are no business
-/// of theirs.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Variables {
-    /// `env` of the settings.
-    pub more: BTreeMap<String, String>,
-    /// The settings say that the keys are passed on.
-    pub pass_keys: bool,
-}
-
-impl Variables {
-    /// Gives a command its environment. What the program itself sets comes after it.
-    pub fn apply(&self, command: &mut tokio::process::Command) {
-        command.envs(&self.more);
-        if !self.pass_keys {
-            // Also where they stand in the settings.
-            for variable in crate::config::KEY_VARIABLES {
-                command.env_remove(variable);
-            }
         }
     }
 }

@@ -4,153 +4,106 @@ use std::path::{Path, PathBuf};
 
 const LONGEST_FILE: usize = 600;
 
-/// What a part of the program must not mention.
-const FORBIDDEN: &[(&str, &[&str])] = &[
+/// Who may know whom, in reading order: each part knows only parts above it, so there are no circles. An edge that is not
+/// here fails; whoever wants a new one adds it and says why.
+const KNOWS: &[(&str, &[&str])] = &[
+    ("protocol", &[]),
+    ("text", &[]),
+    ("config", &[]),
+    ("permissions", &["protocol", "config"]),
+    ("process", &["config", "text"]),
+    ("git", &["config", "permissions", "process"]),
+    ("provider", &["protocol", "config"]),
+    ("session", &["protocol", "config"]),
     (
-        "protocol",
-        &[
-            "crate::agent",
-            "crate::executor",
-            "crate::tools",
-            "crate::provider",
-            "crate::session",
-            "tokio",
-        ],
+        "tools",
+        &["protocol", "config", "permissions", "process", "git"],
+    ),
+    ("hooks", &["protocol", "config", "permissions", "process"]),
+    (
+        "settings",
+        &["protocol", "config", "permissions", "process", "hooks"],
     ),
     (
         "executor",
         &[
-            "ratatui",
-            "crate::agent",
-            "crate::headless",
-            "crate::cli",
-            "crate::provider",
-            "crate::session",
-        ],
-    ),
-    (
-        "tools",
-        &[
-            "crate::agent",
-            "crate::headless",
-            "crate::cli",
-            "crate::provider",
-            "crate::session",
-        ],
-    ),
-    (
-        "permissions",
-        &[
-            "tokio",
-            "std::process",
-            "crate::agent",
-            "crate::tools",
-            "crate::executor",
-            "crate::cli",
-        ],
-    ),
-    (
-        "process",
-        &[
-            "ratatui",
-            "crate::agent",
-            "crate::app",
-            "crate::cli",
-            "crate::executor",
-            "crate::git",
-            "crate::hooks",
-            "crate::permissions",
-            "crate::runtime",
-            "crate::tools",
-            "crate::ui",
-        ],
-    ),
-    (
-        "git",
-        &[
-            "ratatui",
-            "crate::agent",
-            "crate::app",
-            "crate::cli",
-            "crate::executor",
-            "crate::hooks",
-            "crate::runtime",
-            "crate::tools",
-            "crate::ui",
-        ],
-    ),
-    (
-        "provider",
-        &[
-            "crate::agent",
-            "crate::executor",
-            "crate::tools",
-            "crate::headless",
-            "crate::cli",
-        ],
-    ),
-    (
-        "session",
-        &[
-            "crate::agent",
-            "crate::executor",
-            "crate::tools",
-            "crate::provider",
-            "crate::cli",
-        ],
-    ),
-    (
-        "hooks",
-        &[
-            "ratatui",
-            "crate::agent",
-            "crate::executor",
-            "crate::headless",
-            "crate::cli",
-            "crate::provider",
-            "crate::session",
+            "protocol",
+            "permissions",
+            "process",
+            "tools",
+            "hooks",
+            "settings",
         ],
     ),
     (
         "agent",
         &[
-            "crate::headless",
-            "crate::cli",
-            "crate::app",
-            "crate::ui",
-            "ratatui",
+            "protocol",
+            "config",
+            "permissions",
+            "provider",
+            "session",
+            "tools",
+            "hooks",
+            "settings",
+            "executor",
         ],
     ),
+    (
+        "headless",
+        &["protocol", "text", "config", "process", "agent"],
+    ),
+    ("keymap", &["config"]),
+    ("theme", &["config"]),
     (
         "app",
+        &["protocol", "permissions", "settings", "keymap", "theme"],
+    ),
+    ("ui", &["protocol", "settings", "keymap", "theme", "app"]),
+    (
+        "runtime",
         &[
-            "tokio",
-            "std::fs",
-            "Instant::now",
-            "Frame",
-            "crate::ui",
-            "crate::agent",
-            "crate::executor",
-            "crate::tools",
-            "crate::runtime",
+            "protocol", "config", "process", "session", "tools", "settings", "agent", "keymap",
+            "theme", "app", "ui",
         ],
     ),
     (
-        "ui",
+        "cli",
         &[
-            "tokio",
-            "std::fs",
-            "Instant::now",
-            "Color::",
-            "crate::agent",
-            "crate::executor",
-            "crate::tools",
-            "crate::runtime",
+            "protocol",
+            "text",
+            "config",
+            "permissions",
+            "process",
+            "git",
+            "provider",
+            "session",
+            "tools",
+            "hooks",
+            "settings",
+            "executor",
+            "agent",
+            "headless",
+            "keymap",
+            "app",
+            "runtime",
         ],
     ),
-    ("keymap", &["crate::app", "crate::ui", "std::fs", "tokio"]),
-    ("theme", &["crate::app", "crate::ui", "std::fs", "tokio"]),
-    ("headless", &["crate::app", "crate::ui", "crate::runtime"]),
+];
+
+/// What a part of the program must not mention besides: it would wait, look at a clock, a disk or a screen.
+const AVOIDS: &[(&str, &[&str])] = &[
+    ("protocol", &["tokio"]),
+    ("permissions", &["tokio", "std::process"]),
+    ("process", &["ratatui"]),
+    ("git", &["ratatui"]),
+    ("hooks", &["ratatui"]),
+    ("executor", &["ratatui"]),
+    ("agent", &["ratatui"]),
+    ("keymap", &["std::fs", "tokio"]),
+    ("theme", &["std::fs", "tokio"]),
+    ("app", &["tokio", "std::fs", "Instant::now", "Frame"]),
+    ("ui", &["tokio", "std::fs", "Instant::now", "Color::"]),
 ];
 
 /// The pure machines: no clock, no disk, no waiting.
@@ -168,18 +121,50 @@ const PURE: &[&str] = &[
 
 #[test]
 fn nobody_knows_whom_they_should_not() {
+    let tests = test_files();
     let mut wrong = Vec::new();
-    for (part, words) in FORBIDDEN {
-        for file in sources(&root().join("src").join(part)) {
-            // Tests may use what they test with.
-            if file.components().any(|part| is_test(part.as_os_str())) {
-                continue;
+    for (part, knows) in KNOWS {
+        for file in shipped(part, &tests) {
+            for (number, line) in code(&file) {
+                for name in mentioned(&line, depth(&file)) {
+                    if name != *part && !knows.contains(&name) {
+                        wrong.push(format!("{}:{number}: {part} knows {name}", file.display()));
+                    }
+                }
             }
-            let source = std::fs::read_to_string(&file).expect("readable");
-            for (number, line) in source.lines().enumerate() {
-                let code = line.split("//").next().unwrap_or_default();
-                for word in words.iter().filter(|word| code.contains(*word)) {
-                    wrong.push(format!("{}:{}: {word}", file.display(), number + 1));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_part_is_listed_after_those_it_knows() {
+    let listed: Vec<&str> = KNOWS.iter().map(|(part, _)| *part).collect();
+    for entry in std::fs::read_dir(root().join("src")).expect("readable") {
+        let entry = entry.expect("readable");
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_part = entry.file_type().expect("a type").is_dir();
+        assert!(
+            !is_part || listed.contains(&name.as_str()),
+            "{name} is not listed"
+        );
+    }
+    for (at, (part, knows)) in KNOWS.iter().enumerate() {
+        for name in *knows {
+            assert!(listed[..at].contains(name), "{part} comes before {name}");
+        }
+    }
+}
+
+#[test]
+fn nobody_mentions_what_they_should_avoid() {
+    let tests = test_files();
+    let mut wrong = Vec::new();
+    for (part, words) in AVOIDS {
+        for file in shipped(part, &tests) {
+            for (number, line) in code(&file) {
+                for word in words.iter().filter(|word| line.contains(*word)) {
+                    wrong.push(format!("{}:{number}: {word}", file.display()));
                 }
             }
         }
@@ -190,19 +175,15 @@ fn nobody_knows_whom_they_should_not() {
 /// A name would be looked for in `PATH`, which may lead into the workspace.
 #[test]
 fn a3_no_program_is_started_by_its_name() {
-    for file in sources(&root().join("src")) {
-        let source = std::fs::read_to_string(&file).expect("readable");
-        // Tests start what they like.
-        let is_tests = file.components().any(|part| {
-            let part = part.as_os_str().to_string_lossy();
-            is_test(part.as_ref().as_ref()) || part.ends_with("_tests.rs")
-        });
-        let source = source.split("#[cfg(test)]").next().unwrap_or_default();
-        assert!(
-            is_tests || !source.contains("Command::new(\""),
-            "{} starts a program by its name",
-            file.display()
-        );
+    let tests = test_files();
+    for file in shipped("", &tests) {
+        for (number, line) in code(&file) {
+            assert!(
+                !line.contains("Command::new(\""),
+                "{}:{number} starts a program by its name",
+                file.display()
+            );
+        }
     }
 }
 
@@ -242,22 +223,123 @@ fn files_are_short() {
 
 #[test]
 fn every_module_says_what_it_is() {
-    for file in sources(&root().join("src")) {
+    let tests = test_files();
+    for file in shipped("", &tests) {
         let source = std::fs::read_to_string(&file).expect("readable");
-        let is_tests = file.components().any(|part| is_test(part.as_os_str()))
-            || file
-                .file_name()
-                .is_some_and(|name| name.to_string_lossy().contains("tests"));
         assert!(
-            is_tests || source.starts_with("//!"),
+            source.starts_with("//!"),
             "{} has no module documentation",
             file.display()
         );
     }
 }
 
-fn is_test(part: &std::ffi::OsStr) -> bool {
-    matches!(part.to_str(), Some("tests" | "tests.rs" | "rig.rs"))
+#[test]
+fn tests_and_edges_are_recognised() {
+    let tests = test_files();
+    let source = |path: &str| root().join("src").join(path);
+    for path in [
+        "agent/rig.rs",
+        "agent/turn_tests.rs",
+        "app/composer/tests/vim.rs",
+        "provider/sample.rs",
+        "settings/trust/tests.rs",
+        "tools/files/scratch.rs",
+    ] {
+        assert!(is_test(&source(path), &tests), "{path}");
+    }
+    for path in ["settings/trust.rs", "process/sandbox/seatbelt.rs"] {
+        assert!(!is_test(&source(path), &tests), "{path}");
+    }
+    assert_eq!(depth(&source("git/mod.rs")), 1);
+    assert_eq!(depth(&source("git/look.rs")), 2);
+    for (line, depth, names) in [
+        ("use crate::tools::bash;", 2, vec!["tools"]),
+        ("use crate::{app, ui};", 2, vec!["{"]),
+        ("crate::a::b(crate::c::d)", 2, vec!["a", "c"]),
+        ("use super::super::tools::bash;", 2, vec!["tools"]),
+        ("use super::look;", 2, vec![]),
+        ("use super::tools;", 1, vec!["tools"]),
+        ("pub(in crate::git) fn", 2, vec!["git"]),
+        ("pub(crate) use super::{a, b};", 1, vec!["{"]),
+    ] {
+        assert_eq!(mentioned(line, depth), names, "{line}");
+    }
+}
+
+/// The parts of the program that a line names, from a module `depth` levels below the root. A list in braces at the root is
+/// named as `{`, which nobody may know: it would hide its members.
+fn mentioned(line: &str, depth: usize) -> Vec<&str> {
+    let up = "super::".repeat(depth);
+    let mut names = Vec::new();
+    for way in ["crate::", &up] {
+        for (at, _) in line.match_indices(way) {
+            let rest = &line[at + way.len()..];
+            let end = rest.find(|letter: char| !letter.is_ascii_lowercase() && letter != '_');
+            let name = &rest[..end.unwrap_or(rest.len())];
+            if rest.starts_with('{') {
+                names.push("{");
+            } else if !name.is_empty() {
+                names.push(name);
+            }
+        }
+    }
+    names
+}
+
+/// How many `super::` lead from a file's module to the root of the crate.
+fn depth(file: &Path) -> usize {
+    let below = file.strip_prefix(root().join("src")).expect("a source");
+    let folders = below.components().count() - 1;
+    folders + usize::from(!is_face(file))
+}
+
+/// Whether a file stands for the folder that it is in.
+fn is_face(file: &Path) -> bool {
+    let name = file.file_name().and_then(|name| name.to_str());
+    matches!(name, Some("mod.rs" | "lib.rs" | "main.rs"))
+}
+
+/// The lines of a file with their numbers: without comments, and without the tests at its end.
+fn code(file: &Path) -> Vec<(usize, String)> {
+    let source = std::fs::read_to_string(file).expect("readable");
+    let end = source.find("#[cfg(test)]\nmod tests {");
+    let lines = source[..end.unwrap_or(source.len())].lines();
+    let code = lines.map(|line| line.split("//").next().unwrap_or_default().to_owned());
+    (1..).zip(code).collect()
+}
+
+/// The files of a part that are in the program itself. Tests may use what they test with.
+fn shipped(part: &str, tests: &[PathBuf]) -> Vec<PathBuf> {
+    let files = sources(&root().join("src").join(part)).into_iter();
+    files.filter(|file| !is_test(file, tests)).collect()
+}
+
+fn is_test(file: &Path, tests: &[PathBuf]) -> bool {
+    tests.iter().any(|test| file.starts_with(test))
+}
+
+/// The modules that are only there for tests, as the source declares them: each as a file and as a folder.
+fn test_files() -> Vec<PathBuf> {
+    let mut tests = Vec::new();
+    for file in sources(&root().join("src")) {
+        let source = std::fs::read_to_string(&file).expect("readable");
+        let folder = if is_face(&file) {
+            file.parent().expect("a folder").to_owned()
+        } else {
+            file.with_extension("")
+        };
+        for after in source.split("#[cfg(test)]\n").skip(1) {
+            let declared = after.lines().find(|line| !line.starts_with("#["));
+            let declared = declared.map(|line| line.strip_prefix("pub ").unwrap_or(line));
+            let name = declared.and_then(|line| line.strip_prefix("mod ")?.strip_suffix(';'));
+            if let Some(name) = name {
+                tests.push(folder.join(name));
+                tests.push(folder.join(format!("{name}.rs")));
+            }
+        }
+    }
+    tests
 }
 
 fn root() -> PathBuf {

@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use super::permission::{Arming, Reading};
-use crate::config::trust::Review;
 use crate::keymap::Action;
+use crate::settings::trust::Review;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustDialog {

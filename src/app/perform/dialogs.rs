@@ -8,9 +8,9 @@ use crate::app::dialogs::trust::TrustDialog;
 use crate::app::ladder::Rung;
 use crate::app::transcript::NoticeKind;
 use crate::app::{AppState, Effect, slash};
-use crate::config::trust::Review;
 use crate::keymap::{Action, Context};
 use crate::protocol::{Answer, CallId, Command, PermissionRequest};
+use crate::settings::trust::Review;
 
 /// What the palette offers beside the commands.
 const PALETTE: &[Action] = &[

@@ -1,7 +1,7 @@
 use crate::app::dialogs::{Dialog, DialogRest};
 use crate::app::rig::{App, millis};
 use crate::app::{Effect, Msg};
-use crate::config::trust::{Review, State};
+use crate::settings::trust::{Review, State};
 
 fn ask(workspace: &str) -> Msg {
     Msg::TrustAsked(Box::new(Review {

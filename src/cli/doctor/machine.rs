@@ -6,9 +6,10 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use super::{Finding, Level};
-use crate::config::{Dirs, Unasked};
+use crate::config::Dirs;
 use crate::process::Programs;
 use crate::process::sandbox::State;
+use crate::process::sandbox::Unasked;
 
 /// A program that does not say its version by then is not waited for.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -5,11 +5,11 @@ use serde_json::Value;
 use super::super::args::Args;
 use super::super::place::Place;
 use super::{Finding, Level};
-use crate::config::files::Content;
-use crate::config::trust::State;
 use crate::config::{LONGEST_FILE, read_regular};
 use crate::keymap::Keymap;
 use crate::permissions::Rule;
+use crate::settings::files::Content;
+use crate::settings::trust::State;
 
 /// More rules of one file are counted, not listed.
 const MOST_RULES: usize = 20;

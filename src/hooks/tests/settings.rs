@@ -1,10 +1,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::config::Settings;
-use crate::config::settings::Trust;
 use crate::hooks::config::{DEFAULT_TIMEOUT, matching};
 use crate::hooks::{Event, Hook};
+use crate::settings::{Settings, Trust};
 use crate::tools::files::scratch::Scratch;
 
 const UNTRUSTED: Trust<'static> = Trust::OnlyTightens { own: &[] };

@@ -26,7 +26,23 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 pub use blame::{Tried, tried};
+
+/// Whether the kernel holds commands that nobody was asked about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Unasked {
+    /// Where it can. Elsewhere commands that are known to only read run all the same.
+    #[default]
+    Auto,
+    /// They run without it.
+    Off,
+    /// Where it cannot, every command is asked about.
+    Require,
+}
 
 /// What a held command may touch. Everything else is refused.
 #[derive(Debug, Clone, Default)]

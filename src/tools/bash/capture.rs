@@ -6,8 +6,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::config::secrets::Veil;
-use crate::executor::guard;
+use crate::process::output::plain;
 use crate::protocol::CallId;
+use crate::tools::guard;
 
 /// What stays in memory before the output goes to a file.
 const HEAD: usize = 128 * 1024;
@@ -197,12 +198,4 @@ impl Capture {
             Err(error) => self.problem = Some(error.to_string()),
         }
     }
-}
-
-/// Output as text: no escape sequences, no trailing blank lines, bytes that are no UTF-8 replaced.
-pub fn plain(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
-    let stripped = anstream::adapter::strip_str(&text).to_string();
-    let body = stripped.trim_end();
-    body.trim_start_matches(['\n', '\r']).to_owned()
 }

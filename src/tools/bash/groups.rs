@@ -11,9 +11,10 @@ use tokio::net::unix::pipe;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::capture::Capture;
-use super::group::Group;
 use super::jobs::{Jobs, NoSuchJob, Status};
-use super::shell::{DRAIN, Parts, Shell, read_some};
+use super::shell::{Parts, Shell};
+use crate::process::group::Group;
+use crate::process::output::{DRAIN, read_some};
 use crate::protocol::CallId;
 
 /// How long the groups have to end by themselves when the program does.

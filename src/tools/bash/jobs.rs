@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustix::process::Pid;
 use tokio::sync::Notify;
 
-use super::shell::{Ended, how_it_ended};
+use crate::process::child::{Ended, how_it_ended};
 use crate::protocol::CallId;
 
 /// More than this is not read at one look; what comes before it stays in the file.

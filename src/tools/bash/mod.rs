@@ -4,7 +4,6 @@
 //! outlive their call, so that none outlives the program.
 
 pub mod capture;
-pub mod group;
 pub mod groups;
 mod held;
 #[cfg(test)]
@@ -26,13 +25,14 @@ use serde::Deserialize;
 
 use self::capture::Capture;
 use self::held::Held;
-use self::shell::{Ended, Shell, Start};
+use self::shell::{Shell, Start};
 use super::files::image::Format;
 use super::{
     ContextChange, MAX_RESULT_CHARS, Tool, ToolCx, ToolError, ToolErrorKind, ToolOutput, ToolSpec,
     Validated,
 };
 use crate::permissions::{Grant, bash as reader};
+use crate::process::child::Ended;
 use crate::process::sandbox::Tried;
 use crate::protocol::{Image, InterruptBehavior, Level, ResultBlock};
 

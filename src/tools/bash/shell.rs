@@ -7,24 +7,23 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessSession};
+use process_wrap::tokio::ChildWrapper;
 use rustix::process::{Pid, Signal};
 use tempfile::{NamedTempFile, TempPath};
 use tokio::net::unix::pipe;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::capture::Capture;
-use super::group::Group;
 use super::groups::Groups;
 use super::held::{Held, make_harmless};
+use crate::process::child::{self, Ended};
+use crate::process::group::Group;
+use crate::process::output::{DRAIN, read_some};
 use crate::process::sandbox::Tried;
-use crate::process::{running, scarce, stragglers};
 use crate::tools::{Environment, Progress, ToolCx};
 
 /// How long a command has to end by itself once it was told to.
 const TERM_GRACE: Duration = Duration::from_secs(2);
-/// How long output of children that outlive the shell is waited for.
-pub const DRAIN: Duration = Duration::from_millis(100);
 /// As much as a pipe can hold.
 const PIPE: usize = 1 << 20;
 /// The pace of progress reports.
@@ -36,21 +35,6 @@ const LONGEST_ARGUMENT: usize = 100_000;
 
 /// How much memory a command may take that nobody was asked about.
 const MOST_MEMORY: u64 = 4 << 30;
-
-/// What makes bash read a command in another way than it was decided about: other files first, other directories for
-/// `cd`, other matches of a pattern.
-const STEERING: [&str; 8] = [
-    "BASH_ENV",
-    "ENV",
-    "CDPATH",
-    "BASHOPTS",
-    "SHELLOPTS",
-    "GLOBIGNORE",
-    "BASH_XTRACEFD",
-    "POSIXLY_CORRECT",
-];
-/// How functions come to bash: one could be called like a harmless program.
-const FUNCTION: &str = "BASH_FUNC_";
 
 pub struct Shell {
     child: Box<dyn ChildWrapper>,
@@ -84,20 +68,6 @@ pub struct Start<'s> {
     pub held: Option<Held>,
     /// A rule allows some of it, and nobody was asked about the rest.
     pub partly_unasked: bool,
-}
-
-/// How a command came to its end.
-#[derive(Debug)]
-pub enum Ended {
-    Exited(i32),
-    Signalled(i32),
-    TimedOut(Duration),
-    /// It printed more than anyone will read.
-    Flooded,
-    Cancelled,
-    /// It has not ended: it is to go on, and not to be waited for.
-    Backgrounded,
-    Lost(io::Error),
 }
 
 impl Shell {
@@ -145,10 +115,10 @@ impl Shell {
                 let cwd = cwd.to_owned();
                 held.start(move || {
                     let _runtime = runtime.enter();
-                    spawn(process, &cwd)
+                    child::spawn(process, &cwd)
                 })?
             }
-            None => spawn(process, cwd)?,
+            None => child::spawn(process, cwd)?,
         };
         if held.is_some() {
             bound_memory(group.leader());
@@ -226,7 +196,7 @@ impl Shell {
             }
         }
         Some(match status {
-            Ok(status) => how_it_ended(status),
+            Ok(status) => child::how_it_ended(status),
             Err(error) => Ended::Lost(error),
         })
     }
@@ -311,40 +281,6 @@ impl Shell {
     }
 }
 
-/// Starts a process in a session of its own: without a terminal, and so that it can be ended with all that it starts. Its
-/// [`Variables`] it has been given before.
-pub fn spawn(
-    mut process: tokio::process::Command,
-    cwd: &Path,
-) -> io::Result<(Box<dyn ChildWrapper>, Group)> {
-    // Programs that would page, prompt or draw have nobody to do it for.
-    process
-        .env("PAGER", "cat")
-        .env("GIT_PAGER", "cat")
-        .env("GIT_TERMINAL_PROMPT", "0")
-        .env("TERM", "dumb");
-    let functions = std::env::vars_os().map(|(name, _)| name);
-    let functions = functions.filter(|name| name.to_string_lossy().starts_with(FUNCTION));
-    for name in functions.chain(STEERING.iter().map(Into::into)) {
-        process.env_remove(name);
-    }
-    let mark = stragglers::new_mark();
-    process.env(stragglers::VARIABLE, &mark);
-    let starting = running::starting();
-    let child = CommandWrap::from(process)
-        .wrap(ProcessSession)
-        .spawn()
-        .map_err(|error| explained(error, cwd))?;
-    drop(starting);
-    // The shell alone is awaited, not its group: what it leaves running must not hold the call open.
-    let child = child.into_inner();
-    let leader = child
-        .id()
-        .and_then(|id| i32::try_from(id).ok())
-        .and_then(Pid::from_raw);
-    Ok((child, Group::new(leader, mark)))
-}
-
 /// Reports the newest output, at a bounded pace and size, whatever the command prints.
 struct Reporter<'a> {
     progress: &'a Progress,
@@ -382,19 +318,6 @@ impl<'a> Reporter<'a> {
             self.progress.report(crate::config::hidden(text));
             self.pending.clear();
             self.next = Instant::now() + PACE;
-        }
-    }
-}
-
-/// The next bytes of a pipe; none at its end. Cancel-safe: nothing is read before it is returned.
-pub async fn read_some(output: &pipe::Receiver) -> io::Result<Vec<u8>> {
-    loop {
-        output.readable().await?;
-        let mut bytes = Vec::with_capacity(64 * 1024);
-        match output.try_read_buf(&mut bytes) {
-            Ok(_) => return Ok(bytes),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(error) => return Err(error),
         }
     }
 }
@@ -438,25 +361,4 @@ fn with_trap(command: &str, directory: Option<&Path>) -> String {
 
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
-}
-
-pub fn how_it_ended(status: ExitStatus) -> Ended {
-    use std::os::unix::process::ExitStatusExt;
-    match (status.code(), status.signal()) {
-        (Some(code), _) => Ended::Exited(code),
-        (None, Some(signal)) => Ended::Signalled(signal),
-        (None, None) => Ended::Lost(io::Error::other("no exit status")),
-    }
-}
-
-fn explained(error: io::Error, cwd: &Path) -> io::Error {
-    if error.kind() != io::ErrorKind::NotFound {
-        return scarce::explained(error);
-    }
-    let what = if cwd.is_dir() {
-        "bash is gone".to_owned()
-    } else {
-        format!("the working directory `{}` is gone", cwd.display())
-    };
-    io::Error::new(io::ErrorKind::NotFound, what)
 }

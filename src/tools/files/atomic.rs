@@ -20,11 +20,12 @@ use std::path::Path;
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 
 use super::attributes::{self, LostOwner};
-use super::error::{FileError, plain};
+use super::error::FileError;
 use super::lock::Locks;
 use super::path::shown;
 use super::place::Place;
 use super::stamp::{ContentHash, Stamp};
+use crate::config::plain;
 
 /// What must be at the place for the write to happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::atomic::{self, Expected};
-use super::error::{FileError, human_size, plain};
+use super::error::{FileError, human_size};
 use super::ledger::{Seen, Stale};
 use super::lock::PathLock;
 use super::matching::{self, MatchError, Scope, Splice};
@@ -22,6 +22,7 @@ use super::place::Place;
 use super::saved::Saved;
 use super::stamp::{ContentHash, Stamp};
 use super::text::{Encoding, Ending, NotText, Text};
+use crate::config::plain;
 use crate::permissions::Places;
 use crate::protocol::FileDiff;
 use crate::tools::{Environment, NotLogged, ToolCx};

@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 
 use super::path::shown;
+use crate::config::plain;
 use crate::tools::ToolError;
 
 /// Why a file tool did not do what it was asked to. Nothing was written, whichever it is.
@@ -127,17 +128,6 @@ impl From<FileError> for ToolError {
     }
 }
 
-/// The system's words for an error, without its number.
-pub fn plain(error: &io::Error) -> String {
-    let text = error.to_string();
-    let words = text.split(" (os error").next().unwrap_or(&text);
-    let mut letters = words.chars();
-    match letters.next() {
-        Some(first) => first.to_lowercase().chain(letters).collect(),
-        None => text,
-    }
-}
-
 /// A size as people say it.
 pub fn human_size(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "kB")];
@@ -155,7 +145,8 @@ mod tests {
     use std::io;
     use std::path::Path;
 
-    use super::{FileError, human_size, plain};
+    use super::{FileError, human_size};
+    use crate::config::plain;
 
     #[test]
     fn a_missing_permission_is_named_with_what_it_forbids() {

@@ -7,10 +7,10 @@ use std::time::SystemTime;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::config::Unasked;
 use crate::git::Git;
 use crate::permissions::Grant;
-use crate::process::Programs;
+use crate::process::sandbox::Unasked;
+use crate::process::{Programs, Variables};
 use crate::protocol::{CallId, ResultBlock};
 use crate::tools::bash::groups::Groups;
 use crate::tools::edit::Edit;
@@ -18,9 +18,7 @@ use crate::tools::files::{Checkpoints, FileChange, Ledger, Locks};
 use crate::tools::off_limits::OffLimits;
 use crate::tools::read::Read;
 use crate::tools::write::Write;
-use crate::tools::{
-    Environment, Journal, Progress, Tool, ToolCx, ToolError, ToolOutput, Variables,
-};
+use crate::tools::{Environment, Journal, Progress, Tool, ToolCx, ToolError, ToolOutput};
 
 pub struct Scratch {
     _dir: Option<tempfile::TempDir>,

@@ -8,8 +8,8 @@ use super::{centred, frame};
 use crate::app::dialogs::DialogRest;
 use crate::app::dialogs::trust::TrustDialog;
 use crate::app::{AppState, Settings};
-use crate::config::trust::{Item, State};
 use crate::keymap::{Action, Context};
+use crate::settings::trust::{Item, State};
 use crate::theme::{Role, Theme};
 use crate::ui::text::{Indent, TAB, clean_line, reveal, wrap};
 

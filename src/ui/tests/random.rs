@@ -14,11 +14,11 @@ use crate::app::job::{Candidate, JobResult, SessionRow};
 use crate::app::pointer::PointerKind;
 use crate::app::rig::{App, change, completed, request};
 use crate::app::{Effect, Msg, OpeningSession};
-use crate::config::trust::{Kind, Review, State};
 use crate::protocol::{
     AgentEvent, Aside, Block, CallId, CallOutcome, Command, Ending, KnownRule, Message, Phase,
     RuleList, StopReason, ToolResult, ToolState, TurnEvent, TurnId, TurnSummary, Usage,
 };
+use crate::settings::trust::{Kind, Review, State};
 use crate::theme::Theme;
 use crate::ui::rig::Screen;
 

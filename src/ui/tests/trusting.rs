@@ -1,6 +1,6 @@
 use crate::app::rig::{App, millis};
 use crate::app::{Effect, Msg};
-use crate::config::trust::{Kind, Review, State};
+use crate::settings::trust::{Kind, Review, State};
 use crate::ui::rig::Screen;
 
 fn asked(state: State, wants: &[(Kind, &str)], width: u16, height: u16) -> Screen {

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::permissions::Rule;
+use crate::permissions::{Rule, RuleList};
 
 const FULL: Trust<'static> = Trust::Full;
 const NONE: Trust<'static> = Trust::OnlyTightens { own: &[] };

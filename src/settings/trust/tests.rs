@@ -101,7 +101,7 @@ fn everything_that_runs_code_or_grants_rights_is_listed_in_its_own_words() {
 #[test]
 fn no_setting_is_obeyed_without_having_been_asked_for_but_the_harmless_ones() {
     let harmless = ["passProviderKeys", "sandbox", "theme"];
-    for key in super::super::settings::keys() {
+    for key in crate::settings::keys() {
         let desk = Desk::new();
         // Of these only what is in them counts.
         let value = match key.as_str() {

@@ -6,8 +6,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::config::is_missing;
-use crate::tools::files::error::plain;
+use crate::config::{is_missing, plain, read_regular};
 
 /// A longer memory file is not read.
 const LONGEST_MEMORY: u64 = 1_000_000;
@@ -99,7 +98,7 @@ fn content(file: &Path, within: Option<&[PathBuf]>, left_out: &mut Vec<String>) 
                 "it is a link that leads out of the project",
             ));
         }
-        crate::config::read_regular(&real, LONGEST_MEMORY)
+        read_regular(&real, LONGEST_MEMORY)
     };
     let bytes = match read() {
         Ok(bytes) => bytes,

@@ -7,10 +7,9 @@ use std::sync::LazyLock;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::Price;
-use crate::config::read;
-use crate::config::sandbox::Sandbox;
+use super::{Price, read};
 use crate::hooks::HooksFile;
+use crate::process::sandbox::Unasked;
 use crate::protocol::{InterruptBehavior, Mode, OnBashError};
 
 /// Settings of agent-tui: `settings.json` in the configuration directory, `.agent-tui/settings.json` and
@@ -18,7 +17,7 @@ use crate::protocol::{InterruptBehavior, Mode, OnBashError};
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(title = "agent-tui settings")]
-pub(in crate::config) struct File {
+pub(super) struct File {
     /// Who to talk to: anthropic, openai, responses, builtin or script:FILE. In a project: only once it is trusted.
     pub(super) provider: Option<String>,
     /// The model to ask for. In a project: only once it is trusted.
@@ -70,7 +69,7 @@ pub(in crate::config) struct File {
 /// What may run.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-pub(in crate::config) struct Permissions {
+pub(super) struct Permissions {
     /// Rules for calls that run without a question, e.g. `Bash(cargo test:*)`. In a project: only once it is trusted.
     pub(super) allow: Vec<String>,
     /// Rules for calls that are asked about in every mode. They beat allow rules.
@@ -81,6 +80,14 @@ pub(in crate::config) struct Permissions {
     pub(super) default_mode: Option<Mode>,
     /// More directories that count as workspace. In a project: only once it is trusted.
     pub(super) additional_directories: Vec<PathBuf>,
+}
+
+/// What holds commands.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Sandbox {
+    /// Whether the kernel holds commands that nobody was asked about. A project can only choose `require`.
+    pub(super) unasked: Option<Unasked>,
 }
 
 /// The JSON Schema of a settings file, for editors.
@@ -114,6 +121,6 @@ pub(super) fn sandbox_keys() -> &'static [String] {
     &KEYS
 }
 
-pub(in crate::config) fn is_key(key: &str) -> bool {
+pub(super) fn is_key(key: &str) -> bool {
     keys().iter().any(|known| known == key)
 }

@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::dirs::{create_private_dir, name_for};
 use super::files::Files;
-use super::save::{self, Fresh};
-use super::{LONGEST_FILE, read_regular};
+use crate::config::dirs::{create_private_dir, name_for};
+use crate::config::save::{self, Fresh};
+use crate::config::{LONGEST_FILE, read_regular};
 
 /// Something that a project wants, and gets only when it is trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]

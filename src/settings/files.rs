@@ -5,8 +5,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::json::without_comments;
-use super::{LONGEST_FILE, is_missing, read_named, read_regular};
+use crate::config::json::without_comments;
+use crate::config::{LONGEST_FILE, is_missing, read_named, read_regular};
 
 /// Folders of a project that have settings; `.claude` is for people who come from Claude Code.
 pub const FOLDERS: [&str; 2] = [".claude", ".agent-tui"];

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::super::files::{Content, FOLDERS, Files, Owner};
-use super::super::{LONGEST_FILE, is_missing, read_regular};
 use super::{Item, Kind};
+use crate::config::{LONGEST_FILE, is_missing, read_regular};
+use crate::settings::file;
+use crate::settings::files::{Content, FOLDERS, Files, Owner};
 
 /// Keys that are read elsewhere than in the settings.
 const MORE: [&str; 2] = ["hooks", "mcpServers"];
@@ -110,7 +111,7 @@ fn setting(key: &str, value: &Value, own: &[String], add: &mut impl FnMut(Kind, 
             add(Kind::Provider, format!("{key}: {}", words(value)), value);
         }
         (key, value) if is_harmless(key, value) => {}
-        (key, value) if MORE.contains(&key) || super::super::settings::is_key(key) => {
+        (key, value) if MORE.contains(&key) || file::is_key(key) => {
             add(Kind::Setting, format!("{key}: {value}"), value);
         }
         // What nobody knows nobody obeys.

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 
-use crate::process::{running, stragglers};
+use super::{running, stragglers};
 
 /// Dropped while it stands for anything, it is killed.
 #[derive(Debug, Default)]

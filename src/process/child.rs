@@ -1,0 +1,96 @@
+//! A child in a session of its own: its start, and how it came to its end.
+
+use std::io;
+use std::path::Path;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessSession};
+use rustix::process::Pid;
+
+use super::group::Group;
+use super::{running, scarce, stragglers};
+
+/// What makes bash read a command in another way than it was decided about: other files first, other directories for
+/// `cd`, other matches of a pattern.
+const STEERING: [&str; 8] = [
+    "BASH_ENV",
+    "ENV",
+    "CDPATH",
+    "BASHOPTS",
+    "SHELLOPTS",
+    "GLOBIGNORE",
+    "BASH_XTRACEFD",
+    "POSIXLY_CORRECT",
+];
+/// How functions come to bash: one could be called like a harmless program.
+const FUNCTION: &str = "BASH_FUNC_";
+
+/// How a command came to its end.
+#[derive(Debug)]
+pub enum Ended {
+    Exited(i32),
+    Signalled(i32),
+    TimedOut(Duration),
+    /// It printed more than anyone will read.
+    Flooded,
+    Cancelled,
+    /// It has not ended: it is to go on, and not to be waited for.
+    Backgrounded,
+    Lost(io::Error),
+}
+
+/// Starts a process in a session of its own: without a terminal, and so that it can be ended with all that it starts. Its
+/// [`Variables`](super::Variables) it has been given before.
+pub fn spawn(
+    mut process: tokio::process::Command,
+    cwd: &Path,
+) -> io::Result<(Box<dyn ChildWrapper>, Group)> {
+    // Programs that would page, prompt or draw have nobody to do it for.
+    process
+        .env("PAGER", "cat")
+        .env("GIT_PAGER", "cat")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("TERM", "dumb");
+    let functions = std::env::vars_os().map(|(name, _)| name);
+    let functions = functions.filter(|name| name.to_string_lossy().starts_with(FUNCTION));
+    for name in functions.chain(STEERING.iter().map(Into::into)) {
+        process.env_remove(name);
+    }
+    let mark = stragglers::new_mark();
+    process.env(stragglers::VARIABLE, &mark);
+    let starting = running::starting();
+    let child = CommandWrap::from(process)
+        .wrap(ProcessSession)
+        .spawn()
+        .map_err(|error| explained(error, cwd))?;
+    drop(starting);
+    // The shell alone is awaited, not its group: what it leaves running must not hold the call open.
+    let child = child.into_inner();
+    let leader = child
+        .id()
+        .and_then(|id| i32::try_from(id).ok())
+        .and_then(Pid::from_raw);
+    Ok((child, Group::new(leader, mark)))
+}
+
+pub fn how_it_ended(status: ExitStatus) -> Ended {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Ended::Exited(code),
+        (None, Some(signal)) => Ended::Signalled(signal),
+        (None, None) => Ended::Lost(io::Error::other("no exit status")),
+    }
+}
+
+fn explained(error: io::Error, cwd: &Path) -> io::Error {
+    if error.kind() != io::ErrorKind::NotFound {
+        return scarce::explained(error);
+    }
+    let what = if cwd.is_dir() {
+        "bash is gone".to_owned()
+    } else {
+        format!("the working directory `{}` is gone", cwd.display())
+    };
+    io::Error::new(io::ErrorKind::NotFound, what)
+}

@@ -1,0 +1,131 @@
+//! What the files of a person and of a project say: settings, whom they are from, how far they are believed, and memory.
+//!
+//! Settings are merged in layers: user, project, project-local, `--settings`, each over the one before. Lists of rules
+//! concatenate, scalars override, and of everything it is known which file said it. Until the person has
+//! trusted a workspace, its own files can only tighten: their deny and ask rules count, nothing else of them does.
+//!
+//! What is broken widens nothing. A file that cannot be read may have held rules that forbid something, so without it
+//! everything is asked about; [`Settings::errors`] says what to mend.
+
+mod file;
+pub mod files;
+mod layers;
+pub mod memory;
+mod read;
+pub mod trust;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::config::json::Wrong;
+use crate::hooks::Hook;
+use crate::permissions::{Rules, Source};
+use crate::process::sandbox::Unasked;
+use crate::protocol::{InterruptBehavior, Mode, OnBashError};
+
+pub use file::{keys, schema};
+
+/// Behind the name of a file, in the source of the rules that are there because it is broken.
+pub const BROKEN: &str = ", which is broken";
+
+/// The settings in force.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Settings {
+    pub provider: Option<String>,
+    pub model: Option<String>,
+    pub base_url: Option<String>,
+    pub mode: Option<Mode>,
+    pub rules: Rules,
+    pub additional_directories: Vec<Sourced<PathBuf>>,
+    /// More variables for the commands that tools run.
+    pub env: BTreeMap<String, String>,
+    /// Whether these commands get the keys of providers, too.
+    pub pass_provider_keys: Option<bool>,
+    pub max_turns: Option<u32>,
+    pub max_tokens: Option<u64>,
+    pub max_cost: Option<f64>,
+    /// By the name of the model.
+    pub prices: BTreeMap<String, Price>,
+    pub max_output_tokens: Option<u32>,
+    /// How many tokens the model can take in.
+    pub context_window: Option<u64>,
+    pub max_tool_concurrency: Option<usize>,
+    pub streaming_execution: Option<bool>,
+    pub on_bash_error: Option<OnBashError>,
+    pub interrupt_behavior: BTreeMap<String, InterruptBehavior>,
+    /// How much may be piped in.
+    pub max_input_mb: Option<u32>,
+    pub stall_seconds: Option<u64>,
+    pub retries: Option<u32>,
+    /// How the screen looks: the name of a theme, or `auto`.
+    pub theme: Option<String>,
+    /// Which file each setting is from, by its key: `model`, `env.NAME`. Rules and directories have theirs with them.
+    pub origins: BTreeMap<String, Source>,
+    /// In the order of the files.
+    pub hooks: Vec<Hook>,
+    /// No hook is run.
+    pub disable_all_hooks: Option<bool>,
+    /// Whether the kernel holds commands that nobody was asked about.
+    pub unasked: Option<Unasked>,
+    /// What a person should know about the files: unknown keys, rules that are not used.
+    pub warnings: Vec<String>,
+    /// What a person must mend. It is not used, and where it may have forbidden something, everything is asked about.
+    pub errors: Vec<SettingsError>,
+}
+
+/// A value and the file that said it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sourced<T> {
+    pub value: T,
+    pub source: Source,
+}
+
+/// What a model costs, for a million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
+pub struct Price {
+    /// What it reads, in dollars.
+    pub input: f64,
+    /// What it writes, in dollars.
+    pub output: f64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SettingsError {
+    #[error("`{path}` cannot be read: {problem}")]
+    Unreadable { path: PathBuf, problem: String },
+    #[error("`{path}`, {wrong}")]
+    Wrong { path: PathBuf, wrong: Wrong },
+    #[error("{source_name}: {problem}")]
+    BadRule {
+        source_name: String,
+        problem: String,
+    },
+}
+
+impl SettingsError {
+    /// The file that has it.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            SettingsError::Unreadable { path, .. } | SettingsError::Wrong { path, .. } => {
+                Some(path)
+            }
+            SettingsError::BadRule { .. } => None,
+        }
+    }
+}
+
+/// How far a file is believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust<'r> {
+    Full,
+    /// It can only tighten; but an allow rule that the person wrote there herself, one of these, counts.
+    OnlyTightens {
+        own: &'r [String],
+    },
+}
