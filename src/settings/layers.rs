@@ -6,12 +6,12 @@ use super::file::{File, Sandbox, keys, permission_keys, sandbox_keys};
 use super::files::{Content, Files, Layer, Owner};
 use super::read::{self, Group, Reading, Unknown};
 use super::{BROKEN, Settings, SettingsError, Sourced, Trust};
-use crate::config::document::cut;
 use crate::config::json::{Inside, Wrong, place};
 use crate::hooks::HooksFile;
 use crate::permissions::{RuleList, Source};
 use crate::process::sandbox::Unasked;
 use crate::protocol::Mode;
+use crate::text::cut;
 
 /// Keys of Claude Code inside `permissions` that are no lists of rules.
 const CLAUDE_KEYS: [&str; 2] = ["disableBypassPermissionsMode", "disableAutoMode"];

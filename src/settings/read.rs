@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::config::document::{cut, nearest};
 use crate::config::json::{self, Inside, Node, Wrong, place};
+use crate::text::{cut, nearest};
 
 /// What a file says, and what is wrong with it.
 #[derive(Debug)]

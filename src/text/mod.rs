@@ -1,5 +1,9 @@
 //! Text on its way to a terminal, which would obey what is in it. Depends on nothing.
 
+mod words;
+
+pub use words::{cut, nearest};
+
 use std::borrow::Cow;
 use std::fmt::Write as _;
 

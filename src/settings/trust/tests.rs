@@ -115,7 +115,11 @@ fn no_setting_is_obeyed_without_having_been_asked_for_but_the_harmless_ones() {
             ".agent-tui/settings.json",
             json!({ key.as_str(): value }).to_string(),
         );
-        assert_eq!(desk.wants().is_empty(), harmless.contains(&key.as_str()), "{key}");
+        assert_eq!(
+            desk.wants().is_empty(),
+            harmless.contains(&key.as_str()),
+            "{key}"
+        );
     }
 }
 
