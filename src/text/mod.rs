@@ -1,7 +1,9 @@
 //! Text on its way to a terminal, which would obey what is in it. Depends on nothing.
 
+mod visible;
 mod words;
 
+pub use visible::{is_hidden, is_joiner_between, is_odd_space, is_rightful, number, picture};
 pub use words::{cut, nearest};
 
 use std::borrow::Cow;
