@@ -1,7 +1,7 @@
 //! A JSON text that a person wrote, with the place of every value. Pure.
 //!
-//! It may have comments, and a comma behind the last value. Both are blanked out first, so that every other byte keeps
-//! its place and serde's reader alone decides what the text means and whether it is JSON.
+//! It may have comments. They are blanked out first, so that every other byte keeps its place and serde's reader alone
+//! decides what the text means and whether it is JSON.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -81,27 +81,15 @@ pub fn read(text: &str) -> Result<(Value, Node), Wrong> {
     Ok((value, Node::from(&node)))
 }
 
-/// The same text with blanks for its comments and for a comma behind the last value of a list or an object.
+/// The same text with blanks for its comments.
 pub fn without_comments(text: &str) -> Cow<'_, str> {
     let mut scanner = Scanner::new(text, &ScannerOptions::default());
     let mut blanks: Vec<Range<usize>> = Vec::new();
-    let (mut is_value, mut comma) = (false, None);
     // What the scanner does not understand is left for the reader to complain about.
     while let Ok(Some(token)) = scanner.scan() {
-        let span = scanner.token_start()..scanner.token_end();
-        match token {
-            Token::CommentLine(_) | Token::CommentBlock(_) => {
-                blanks.push(span);
-                continue;
-            }
-            Token::Comma => comma = is_value.then_some(span),
-            Token::CloseBrace | Token::CloseBracket => blanks.extend(comma.take()),
-            _ => comma = None,
+        if let Token::CommentLine(_) | Token::CommentBlock(_) = token {
+            blanks.push(scanner.token_start()..scanner.token_end());
         }
-        is_value = !matches!(
-            token,
-            Token::Comma | Token::Colon | Token::OpenBrace | Token::OpenBracket
-        );
     }
     if blanks.is_empty() {
         return Cow::Borrowed(text);
@@ -213,13 +201,13 @@ mod tests {
     }
 
     #[test]
-    fn comments_and_a_last_comma_are_passed_over_and_move_nothing() {
-        let text = "// mine\n{\n  \"a\": /* why */ [1, 2, /* , */], // ä \"b\": 3\n  \"url\": \"http://x/*\",\n}\n";
+    fn comments_are_passed_over_and_move_nothing() {
+        let text = "// mine\n{\n  \"a\": /* why */ [1, 2 /* , */], // ä \"b\": 3\n  \"url\": \"http://x/*\"\n}\n";
         let (value, node) = read(text).expect("JSON");
         let expected = serde_json::json!({"a": [1, 2], "url": "http://x/*"});
         assert_eq!(value, expected);
         let list = node.get("a").expect("it is there");
-        assert_eq!(&text[list.span.clone()], "[1, 2, /* , */]");
+        assert_eq!(&text[list.span.clone()], "[1, 2 /* , */]");
         assert_eq!(place(text, node.members()[1].start), (4, 3));
         assert_eq!(without_comments(r#"{"a": "//"}"#), r#"{"a": "//"}"#);
     }
@@ -227,11 +215,8 @@ mod tests {
     #[test]
     fn nothing_else_is_added_to_json() {
         for text in [
-            "[,]",
-            "[1,,]",
-            "{,}",
-            r#"{"a":,}"#,
-            r#"{"a",}"#,
+            "[1,]",
+            r#"{"a": 1, /* last */}"#,
             "{a: 1}",
             "{'a': 1}",
             r#"{"a": 0x1}"#,

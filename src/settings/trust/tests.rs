@@ -159,7 +159,7 @@ fn a_comment_does_not_hide_what_a_project_wants() {
     let desk = Desk::new();
     desk.put(
         ".agent-tui/settings.json",
-        "// a comment\n{\"provider\": \"openai\", /* and a comma */}",
+        "// a comment\n{\"provider\": \"openai\" /* , */}",
     );
     assert_eq!(desk.look(&[]).state, State::Unknown);
 }
