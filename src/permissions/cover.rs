@@ -27,6 +27,10 @@ use super::pattern::{PathPattern, Role};
 use super::rule::{Matcher, Rule, Rules};
 use super::search::place;
 use crate::protocol::Mode;
+use crate::text::shortened;
+
+/// More of a command is not repeated in a reason.
+const LONGEST_SHOWN: usize = 60;
 
 /// Programs that run others in a way of their own: a rule with a wildcard does not cover them.
 const EXEC_ONLY_EXACT: [&str; 4] = ["watch", "setsid", "ionice", "flock"];
@@ -183,7 +187,7 @@ impl<'r, 'g> Cover<'r, 'g> {
             } else {
                 format!(
                     "no rule covers `{}`, and {reason}",
-                    shorten(&words.join(" "))
+                    shortened(&words.join(" "), LONGEST_SHOWN, "…")
                 )
             }
         };
@@ -493,12 +497,4 @@ fn join(words: &[Word]) -> String {
         .map(|word| word.raw.as_str())
         .collect::<Vec<_>>()
         .join(" ")
-}
-
-fn shorten(text: &str) -> String {
-    const MOST: usize = 60;
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }

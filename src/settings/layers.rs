@@ -11,7 +11,7 @@ use crate::hooks::HooksFile;
 use crate::permissions::{RuleList, Source};
 use crate::process::sandbox::Unasked;
 use crate::protocol::Mode;
-use crate::text::cut;
+use crate::text::{self, cut};
 
 /// Keys of Claude Code inside `permissions` that are no lists of rules.
 const CLAUDE_KEYS: [&str; 2] = ["disableBypassPermissionsMode", "disableAutoMode"];
@@ -408,8 +408,5 @@ fn meant(rule: &str) -> &str {
 }
 
 fn shortened(problem: &str) -> String {
-    match problem.char_indices().nth(LONGEST_PROBLEM) {
-        Some((end, _)) => format!("{}…", &problem[..end]),
-        None => problem.to_owned(),
-    }
+    text::shortened(problem, LONGEST_PROBLEM, "…").into_owned()
 }

@@ -1,5 +1,7 @@
 //! Words that somebody wrote, in what is said about them.
 
+use super::beginning;
+
 /// Below this likeness a suggestion would only confuse.
 const ALIKE: f64 = 0.75;
 
@@ -20,8 +22,7 @@ pub fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Opti
 
 /// The word for a message: not longer than a message can bear.
 pub fn cut(word: &str) -> &str {
-    let end = word.char_indices().nth(LONGEST);
-    end.map_or(word, |(end, _)| &word[..end])
+    beginning(word, LONGEST)
 }
 
 #[cfg(test)]

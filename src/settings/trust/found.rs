@@ -11,6 +11,7 @@ use super::{Item, Kind};
 use crate::config::{LONGEST_FILE, is_missing, read_regular};
 use crate::settings::file;
 use crate::settings::files::{Content, FOLDERS, Files, Owner};
+use crate::text;
 
 /// Keys that are read elsewhere than in the settings.
 const MORE: [&str; 2] = ["hooks", "mcpServers"];
@@ -79,7 +80,7 @@ fn item(kind: Kind, file: &str, what: String, all: &[u8]) -> Item {
     Item {
         kind,
         file: file.to_owned(),
-        what: shortened(what),
+        what: shortened(&what),
         is_new: false,
         mark,
     }
@@ -360,12 +361,7 @@ fn words(value: &Value) -> String {
         .map_or_else(|| value.to_string(), str::to_owned)
 }
 
-fn shortened(what: String) -> String {
-    match what.char_indices().nth(LONGEST_WHAT) {
-        Some((end, _)) => {
-            let left = what[end..].chars().count();
-            format!("{}… and {left} characters more", &what[..end])
-        }
-        None => what,
-    }
+fn shortened(what: &str) -> String {
+    let left = what.chars().count().saturating_sub(LONGEST_WHAT);
+    text::shortened(what, LONGEST_WHAT, &format!("… and {left} characters more")).into_owned()
 }
