@@ -97,7 +97,7 @@ impl Agent {
 
     /// Lets hooks look at a message.
     pub(super) fn look_at(&mut self, exchange: &mut Exchange, prompt: Vec<Block>) {
-        let occasion = Occasion::user_prompt_submit(&text_of(&prompt));
+        let occasion = Occasion::user_prompt_submit(&Block::texts(&prompt));
         let looking = self.fire(occasion, exchange.token.child_token());
         let starting = self.starting.clone();
         let asking = async move {
@@ -268,12 +268,4 @@ impl Agent {
         }
         answer
     }
-}
-
-fn text_of(prompt: &[Block]) -> String {
-    let texts = prompt.iter().filter_map(|block| match block {
-        Block::Text { text, .. } => Some(text.as_str()),
-        _ => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
 }
