@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::dirs::{create_private_dir, short_workspace_key};
 use crate::config::open_regular;
+use crate::config::save::put_private;
 
 /// The history is cut to half of this when it has more entries.
 const MOST_ENTRIES: usize = 2_000;
@@ -174,13 +175,8 @@ impl Keep {
         let mut locked = self.lock_history()?;
         let texts = read_entries(&mut locked)?;
         let newer = texts.len().saturating_sub(MOST_ENTRIES / 2);
-        let folder = self.history.parent().unwrap_or(Path::new("."));
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        for text in &texts[newer..] {
-            file.write_all(&entry(text))?;
-        }
-        file.persist(&self.history)?;
-        Ok(())
+        let entries: Vec<u8> = texts[newer..].iter().flat_map(|text| entry(text)).collect();
+        put_private(&self.history, &entries)
     }
 }
 
