@@ -34,6 +34,7 @@ use crate::session::Record;
 use crate::settings::{Price, Settings};
 use crate::tools::bash::groups::Groups;
 use crate::tools::files::{Checkpoints, Ledger, Locks};
+use crate::tools::registry::Registry;
 use crate::tools::{DescribeCx, Environment};
 
 /// Longer than anybody works without a pause.
@@ -133,18 +134,9 @@ pub(super) async fn setup(
     let preparing = registry.clone();
     tokio::task::spawn_blocking(move || preparing.prepare());
     let hooks = place.hooks(&session.id, session.log.path(), &programs);
-    let env = Arc::new(environment(args, &place, results_dir, programs));
-    let (rules, mode) = (place.settings.rules.clone(), place.mode(args));
-    let mut context = Context::new(registry, rules, mode, asking, place.places(args), env);
-    context.interrupt_overrides = place
-        .settings
-        .interrupt_behavior
-        .clone()
-        .into_iter()
-        .collect();
-    context.store = Some(Store::new(&place.dirs.data, &place.workspace));
+    let env = environment(args, &place, results_dir, programs);
+    let mut context = context(args, &place, asking, registry, env);
     context.hooks = hooks;
-    context.live = Some(reload::live(args, &place));
     if let Some(cwd) = session.cwd {
         context.set_cwd(cwd);
     }
@@ -172,14 +164,7 @@ pub(super) async fn setup(
         branch: git.branch,
         limits: limits(args, settings, &model, asking),
         policy: policy(settings),
-        retry: retry::Policy {
-            tries: settings
-                .retries
-                .map_or(retry::Policy::default().tries, |retries| {
-                    retries.saturating_add(1)
-                }),
-            ..retry::Policy::default()
-        },
+        retry: retries(settings),
         beginning: if session.resumed {
             Source::Resume
         } else {
@@ -267,6 +252,34 @@ fn environment(
         ground: OnceLock::new(),
         git: Git::new(programs.clone()),
         programs,
+    }
+}
+
+/// What the calls run in, but for the hooks, which need to know the session.
+fn context(
+    args: &Args,
+    place: &Place,
+    asking: Asking,
+    registry: Registry,
+    env: Environment,
+) -> Context {
+    let (rules, mode) = (place.settings.rules.clone(), place.mode(args));
+    let places = place.places(args);
+    let mut context = Context::new(registry, rules, mode, asking, places, Arc::new(env));
+    let overrides = place.settings.interrupt_behavior.clone();
+    context.interrupt_overrides = overrides.into_iter().collect();
+    context.store = Some(Store::new(&place.dirs.data, &place.workspace));
+    context.live = Some(reload::live(args, place));
+    context
+}
+
+fn retries(settings: &Settings) -> retry::Policy {
+    let standard = retry::Policy::default();
+    retry::Policy {
+        tries: settings
+            .retries
+            .map_or(standard.tries, |retries| retries.saturating_add(1)),
+        ..standard
     }
 }
 

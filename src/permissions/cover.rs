@@ -180,6 +180,11 @@ impl<'r, 'g> Cover<'r, 'g> {
         if self.mode == Mode::AcceptEdits && self.edits_inside(part, walk) {
             return Ok(Basis::Mode);
         }
+        self.only_reads(part, feed, walk)
+    }
+
+    /// What no rule and no mode covers may run if all that it can do is to read what may be read.
+    fn only_reads(&self, part: &Part, feed: &Feed<'_>, walk: &Walk) -> Result<Basis<'r>, String> {
         let uncovered = |reason: String| {
             let words: Vec<&str> = part.words.iter().map(|word| word.raw.as_str()).collect();
             if words.is_empty() {
