@@ -36,8 +36,10 @@ mod turn_random_tests;
 mod turn_tests;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::executor::{Context, Policy};
@@ -85,6 +87,32 @@ pub struct AgentHandle {
     pub session: CancellationToken,
     /// What runs in the background.
     pub groups: Groups,
+}
+
+impl AgentHandle {
+    /// Stops what runs: the first interrupt asks, the second insists.
+    pub fn stop(&self) {
+        let _ = self.commands.send(Command::Interrupt);
+        let _ = self.commands.send(Command::Interrupt);
+    }
+
+    /// Lets it come to its end for so long, and ends what is left of it then. It is gone when its events end; they are
+    /// what is returned.
+    pub async fn end(self, grace: Duration) -> Vec<AgentEvent> {
+        let Self {
+            commands,
+            mut events,
+            session,
+            groups,
+        } = self;
+        drop(commands);
+        let mut said = Vec::new();
+        let gone = async { while events.recv_many(&mut said, EVENTS).await > 0 {} };
+        let _ = timeout(grace, gone).await;
+        session.cancel();
+        groups.end().await;
+        said
+    }
 }
 
 pub fn spawn(setup: Setup) -> AgentHandle {

@@ -250,22 +250,11 @@ impl Link {
             },
             Link::Waiting(_) | Link::Ended => return,
         };
-        let AgentHandle {
-            commands,
-            mut events,
-            session,
-            groups,
-        } = agent;
         // Whoever writes it down must have it before the end.
-        let _ = commands.send(Command::TakeBack);
-        let _ = commands.send(Command::Leave(why));
-        let _ = commands.send(Command::Interrupt);
-        let _ = commands.send(Command::Interrupt);
-        drop(commands);
-        let gone = async { while events.recv_many(said, EVENTS).await > 0 {} };
-        let _ = timeout(LAST_GRACE, gone).await;
-        session.cancel();
-        groups.end().await;
+        let _ = agent.commands.send(Command::TakeBack);
+        let _ = agent.commands.send(Command::Leave(why));
+        agent.stop();
+        said.extend(agent.end(LAST_GRACE).await);
     }
 }
 
