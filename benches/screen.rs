@@ -116,7 +116,7 @@ impl Screen {
 
     fn with_messages(width: u16, height: u16, count: usize) -> Self {
         let mut screen = Self::new(width, height);
-        screen.hear(AgentEvent::Opened(SessionOpened {
+        screen.hear(AgentEvent::Session(SessionEvent::Opened(SessionOpened {
             session: SessionId("bench".into()),
             provider: "builtin".into(),
             model: "builtin".into(),
@@ -127,7 +127,7 @@ impl Screen {
             price: None,
             hooks: Vec::new(),
             history: (0..count).map(message).collect(),
-        }));
+        })));
         screen.draw();
         screen
     }

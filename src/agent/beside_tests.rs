@@ -5,11 +5,12 @@ use serde_json::json;
 use super::limits::Limits;
 use super::rig::{Rig, call};
 use crate::protocol::{
-    AgentEvent, Answer, Aside, Block, CallOutcome, Command, Ending, Mode, ToolState, TurnEvent,
+    AgentEvent, Answer, Aside, Block, CallCommand, CallOutcome, Command, Ending, Mode,
+    SessionCommand, SessionEvent, ToolState, TurnCommand, TurnEvent,
 };
 
 fn run(command: &str) -> Command {
-    Command::Run(command.into())
+    Command::Session(SessionCommand::Run(command.into()))
 }
 
 /// A command that prints, and then waits until the file is there.
@@ -77,7 +78,7 @@ async fn a_command_of_the_person_runs_unasked_and_the_model_hears_of_it_with_the
 #[tokio::test]
 async fn what_never_runs_does_not_run_for_the_person_either() {
     let mut rig = Rig::new([]);
-    rig.context.set_mode(Mode::Plan);
+    rig.context.shared.set_mode(Mode::Plan);
     rig.send(run("rm -rf /"));
     let (_, text, outcome) = rig.aside_over().await;
     assert_eq!(outcome, CallOutcome::Denied);
@@ -109,11 +110,14 @@ async fn a_command_of_the_person_runs_beside_a_turn_and_can_be_stopped_alone() {
     asked(&mut rig).await;
     rig.send(run(&waiting("never")));
     progress_of_aside(&mut rig).await;
-    rig.send(Command::Cancel("person_1".into()));
+    rig.send(Command::Call("person_1".into(), CallCommand::Cancel));
     let (_, text, outcome) = rig.aside_over().await;
     assert_eq!(outcome, CallOutcome::Cancelled);
     assert!(text.contains("waits"), "{text}");
-    rig.send(Command::Answer("c".into(), Answer::Allow));
+    rig.send(Command::Call(
+        "c".into(),
+        CallCommand::Answer(Answer::Allow),
+    ));
     assert_eq!(rig.finished().await, Ending::Done);
 }
 
@@ -122,7 +126,7 @@ async fn an_interrupt_stops_commands_of_the_person_while_no_turn_runs() {
     let mut rig = Rig::new([]);
     rig.send(run(&waiting("never")));
     progress_of_aside(&mut rig).await;
-    rig.send(Command::Interrupt);
+    rig.send(Command::Turn(TurnCommand::Interrupt));
     assert_eq!(rig.aside_over().await.2, CallOutcome::Cancelled);
 }
 
@@ -132,9 +136,12 @@ async fn a_running_call_starts_anew_unasked_and_has_one_result() {
     let mut rig = Rig::new([vec![call("c", "Bash", json!({ "command": command }))]]);
     rig.submit("go");
     asked(&mut rig).await;
-    rig.send(Command::Answer("c".into(), Answer::Allow));
+    rig.send(Command::Call(
+        "c".into(),
+        CallCommand::Answer(Answer::Allow),
+    ));
     progress_of_call(&mut rig).await;
-    rig.send(Command::RunAgain("c".into()));
+    rig.send(Command::Call("c".into(), CallCommand::RunAgain));
     progress_of_call(&mut rig).await;
     rig.scratch.put("go", "");
     assert_eq!(rig.finished().await, Ending::Done);
@@ -147,17 +154,17 @@ async fn a_call_that_is_over_runs_once_more_for_the_person() {
     let mut rig = Rig::new([vec![call("c", "Bash", json!({"command": "echo x"}))]]);
     rig.submit("go");
     rig.finished().await;
-    rig.send(Command::RunAgain("c".into()));
+    rig.send(Command::Call("c".into(), CallCommand::RunAgain));
     let over = rig.aside_over().await;
     assert_eq!(
         over,
         ("person_1".into(), "x".into(), CallOutcome::Succeeded)
     );
-    rig.send(Command::RunAgain("person_1".into()));
+    rig.send(Command::Call("person_1".into(), CallCommand::RunAgain));
     assert_eq!(rig.aside_over().await.0, "person_2");
-    rig.send(Command::RunAgain("unknown".into()));
+    rig.send(Command::Call("unknown".into(), CallCommand::RunAgain));
     let notice = rig.hear(|event| match event {
-        AgentEvent::Notice(text) => Some(text),
+        AgentEvent::Session(SessionEvent::Notice(text)) => Some(text),
         _ => None,
     });
     assert_eq!(notice.await, "there is no such call to run again");
@@ -177,17 +184,20 @@ async fn a_call_that_was_denied_asks_again_before_it_runs_once_more() {
     rig.submit("go");
     asked(&mut rig).await;
     let deny = Answer::Deny { reason: None };
-    rig.send(Command::Answer("c".into(), deny.clone()));
+    rig.send(Command::Call("c".into(), CallCommand::Answer(deny.clone())));
     rig.finished().await;
-    rig.send(Command::RunAgain("c".into()));
+    rig.send(Command::Call("c".into(), CallCommand::RunAgain));
     assert_eq!(aside_asked(&mut rig).await, "person_1");
-    rig.send(Command::Answer("person_1".into(), deny));
+    rig.send(Command::Call("person_1".into(), CallCommand::Answer(deny)));
     assert_eq!(rig.aside_over().await.2, CallOutcome::Denied);
-    rig.send(Command::RunAgain("person_1".into()));
+    rig.send(Command::Call("person_1".into(), CallCommand::RunAgain));
     assert_eq!(aside_asked(&mut rig).await, "person_2");
-    rig.send(Command::Answer("person_2".into(), Answer::Allow));
+    rig.send(Command::Call(
+        "person_2".into(),
+        CallCommand::Answer(Answer::Allow),
+    ));
     assert_eq!(rig.aside_over().await.2, CallOutcome::Succeeded);
-    rig.send(Command::RunAgain("person_2".into()));
+    rig.send(Command::Call("person_2".into(), CallCommand::RunAgain));
     let (id, _, outcome) = rig.aside_over().await;
     assert_eq!((id.as_str(), outcome), ("person_3", CallOutcome::Succeeded));
 }
@@ -199,9 +209,12 @@ async fn a_change_that_was_allowed_in_part_asks_again_before_it_runs_once_more()
     rig.submit("go");
     asked(&mut rig).await;
     let after = "one\n".to_owned();
-    rig.send(Command::Answer("c".into(), Answer::AllowPart { after }));
+    rig.send(Command::Call(
+        "c".into(),
+        CallCommand::Answer(Answer::AllowPart { after }),
+    ));
     rig.finished().await;
-    rig.send(Command::RunAgain("c".into()));
+    rig.send(Command::Call("c".into(), CallCommand::RunAgain));
     assert_eq!(aside_asked(&mut rig).await, "person_1");
 }
 
@@ -210,9 +223,9 @@ async fn a_command_of_the_person_can_go_on_in_the_background() {
     let mut rig = Rig::new([]);
     rig.send(run(&waiting("go")));
     progress_of_aside(&mut rig).await;
-    rig.send(Command::Background("person_1".into()));
+    rig.send(Command::Call("person_1".into(), CallCommand::Background));
     assert_eq!(rig.aside_over().await.2, CallOutcome::Backgrounded);
-    assert_eq!(rig.context.env.groups.running(), [waiting("go")]);
+    assert_eq!(rig.context.shared.env.groups.running(), [waiting("go")]);
     rig.resumed().await;
 }
 
@@ -230,9 +243,9 @@ async fn a_command_in_the_background_is_stopped_by_its_call_and_its_end_is_told(
     let mut rig = Rig::new([]);
     rig.send(run(&waiting("never")));
     progress_of_aside(&mut rig).await;
-    rig.send(Command::Background("person_1".into()));
+    rig.send(Command::Call("person_1".into(), CallCommand::Background));
     assert_eq!(rig.aside_over().await.2, CallOutcome::Backgrounded);
-    rig.send(Command::Cancel("person_1".into()));
+    rig.send(Command::Call("person_1".into(), CallCommand::Cancel));
     let ended = ("person_1".to_owned(), "killed".to_owned());
     assert_eq!(background_ended(&mut rig).await, ended);
 }
@@ -246,7 +259,10 @@ async fn a_command_in_the_background_that_ends_by_itself_is_told_of_while_a_turn
     ]);
     rig.submit("go");
     asked(&mut rig).await;
-    rig.send(Command::Answer("c".into(), Answer::Allow));
+    rig.send(Command::Call(
+        "c".into(),
+        CallCommand::Answer(Answer::Allow),
+    ));
     let ended = ("c".to_owned(), "exited with code 3".to_owned());
     assert_eq!(background_ended(&mut rig).await, ended);
 }
@@ -258,15 +274,15 @@ async fn messages_that_wait_can_be_taken_back() {
     asked(&mut rig).await;
     rig.submit("one");
     rig.submit("two");
-    rig.send(Command::TakeBack);
+    rig.send(Command::Session(SessionCommand::TakeBack));
     let taken = rig.hear(|event| match event {
-        AgentEvent::TakenBack(messages) => Some(messages),
+        AgentEvent::Session(SessionEvent::TakenBack(messages)) => Some(messages),
         _ => None,
     });
     let both = [vec![Block::text("one")], vec![Block::text("two")]];
     assert_eq!(taken.await, both);
     let deny = Answer::Deny { reason: None };
-    rig.send(Command::Answer("c".into(), deny));
+    rig.send(Command::Call("c".into(), CallCommand::Answer(deny)));
     rig.finished().await;
     assert_eq!(rig.last_asked().len(), 1, "nothing was left to send");
 }
@@ -277,7 +293,7 @@ async fn what_waits_since_an_interrupt_goes_out_before_what_is_written_later() {
     rig.submit("go");
     asked(&mut rig).await;
     rig.submit("first");
-    rig.send(Command::Interrupt);
+    rig.send(Command::Turn(TurnCommand::Interrupt));
     assert_eq!(rig.finished().await, Ending::Interrupted);
     rig.submit("second");
     rig.finished().await;
@@ -288,13 +304,13 @@ async fn what_waits_since_an_interrupt_goes_out_before_what_is_written_later() {
 #[tokio::test]
 async fn every_choice_of_a_mode_is_answered_with_the_mode_in_force() {
     let mut rig = Rig::new([]);
-    rig.send(Command::SetMode(Mode::Plan));
+    rig.send(Command::Session(SessionCommand::SetMode(Mode::Plan)));
     let told = rig.hear(|event| match event {
-        AgentEvent::ModeIs(mode) => Some(mode),
+        AgentEvent::Session(SessionEvent::ModeIs(mode)) => Some(mode),
         _ => None,
     });
     assert_eq!(told.await, Mode::Plan);
-    assert_eq!(rig.context.mode(), Mode::Plan);
+    assert_eq!(rig.context.shared.mode(), Mode::Plan);
 }
 
 #[tokio::test]
@@ -302,8 +318,11 @@ async fn to_send_what_waits_stops_nothing_when_nothing_waits() {
     let mut rig = Rig::new([vec![call("c", "Bash", json!({"command": "touch x"}))]]);
     rig.submit("go");
     asked(&mut rig).await;
-    rig.send(Command::SendQueue);
-    rig.send(Command::Answer("c".into(), Answer::Allow));
+    rig.send(Command::Turn(TurnCommand::SendQueue));
+    rig.send(Command::Call(
+        "c".into(),
+        CallCommand::Answer(Answer::Allow),
+    ));
     assert_eq!(rig.finished().await, Ending::Done);
 }
 
@@ -318,11 +337,14 @@ async fn what_waits_at_the_end_of_a_run_that_was_not_done_waits_on() {
     rig.submit("go");
     asked(&mut rig).await;
     rig.submit("later");
-    rig.send(Command::Answer("c".into(), Answer::Allow));
+    rig.send(Command::Call(
+        "c".into(),
+        CallCommand::Answer(Answer::Allow),
+    ));
     assert_eq!(rig.finished().await, Ending::MaxTurns);
-    rig.send(Command::TakeBack);
+    rig.send(Command::Session(SessionCommand::TakeBack));
     let taken = rig.hear(|event| match event {
-        AgentEvent::TakenBack(messages) => Some(messages),
+        AgentEvent::Session(SessionEvent::TakenBack(messages)) => Some(messages),
         _ => None,
     });
     assert_eq!(taken.await, [vec![Block::text("later")]]);
@@ -345,10 +367,10 @@ async fn a_limit_pauses_the_loop_until_the_person_says_more() {
     let why = "the model has answered as often as `maxTurns` allows";
     assert_eq!(rig.hear_turn(paused).await, why);
     assert_eq!(rig.last_asked(), ["go"]);
-    rig.send(Command::GoOn);
+    rig.send(Command::Turn(TurnCommand::GoOn));
     assert_eq!(rig.hear_turn(paused).await, why);
     assert_eq!(rig.last_asked(), ["a"]);
-    rig.send(Command::Interrupt);
+    rig.send(Command::Turn(TurnCommand::Interrupt));
     assert_eq!(rig.finished().await, Ending::Interrupted);
     rig.submit("more");
     assert_eq!(rig.finished().await, Ending::Done);
@@ -374,11 +396,17 @@ async fn who_decided_is_told_of_every_call() {
     let first = rig.hear_turn(decided).await;
     assert_eq!(first, told("a", "read-only command"));
     asked(&mut rig).await;
-    rig.send(Command::Answer("b".into(), Answer::Allow));
+    rig.send(Command::Call(
+        "b".into(),
+        CallCommand::Answer(Answer::Allow),
+    ));
     assert_eq!(rig.hear_turn(decided).await, told("b", "you, once"));
     asked(&mut rig).await;
     let reason = Some("not now".into());
-    rig.send(Command::Answer("c".into(), Answer::Deny { reason }));
+    rig.send(Command::Call(
+        "c".into(),
+        CallCommand::Answer(Answer::Deny { reason }),
+    ));
     assert_eq!(
         rig.hear_turn(decided).await,
         told("c", "you said no: not now")

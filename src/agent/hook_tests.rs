@@ -7,11 +7,14 @@ use super::turn_tests::{call, endings, give, limited, text};
 use crate::hooks::matcher::Matcher;
 use crate::hooks::rig::hook;
 use crate::hooks::{Event, Hook};
-use crate::protocol::{AgentEvent, Block, Command, Ending, Leaving, StopReason, TurnEvent};
+use crate::protocol::{
+    AgentEvent, Block, Command, Ending, Leaving, SessionCommand, SessionEvent, StopReason,
+    TurnCommand, TurnEvent,
+};
 
 fn notice(event: AgentEvent) -> Option<String> {
     match event {
-        AgentEvent::Notice(text) => Some(text),
+        AgentEvent::Session(SessionEvent::Notice(text)) => Some(text),
         _ => None,
     }
 }
@@ -177,8 +180,10 @@ async fn a_message_that_waited_is_looked_at_too() {
         .await;
     rig.submit("bad");
     rig.submit("good");
-    rig.send(Command::SetMode(crate::protocol::Mode::Plan));
-    rig.hear(|event| matches!(event, AgentEvent::ModeIs(_)).then_some(()))
+    rig.send(Command::Session(SessionCommand::SetMode(
+        crate::protocol::Mode::Plan,
+    )));
+    rig.hear(|event| matches!(event, AgentEvent::Session(SessionEvent::ModeIs(_))).then_some(()))
         .await;
     std::fs::write(rig.scratch.root.join("go"), "").expect("written");
     let said = rig.hear(notice).await;
@@ -202,7 +207,7 @@ async fn an_interrupt_stops_hooks_that_look_at_a_prompt() {
     while !begun.exists() {
         tokio::task::yield_now().await;
     }
-    rig.send(Command::Interrupt);
+    rig.send(Command::Turn(TurnCommand::Interrupt));
     rig.hear_turn(|event| (event == TurnEvent::Refused).then_some(()))
         .await;
     assert_eq!(rig.finished().await, Ending::Interrupted);
@@ -301,7 +306,7 @@ async fn the_end_of_a_session_is_told_with_its_reason_and_waits_for_nobody_long(
         hook(Event::SessionEnd, "sleep 321"),
     ];
     let rig = Rig::hooked([], hooks);
-    rig.send(Command::Leave(Leaving::ForNew));
+    rig.send(Command::Session(SessionCommand::Leave(Leaving::ForNew)));
     let begun = std::time::Instant::now();
     let (scratch, said) = rig.left().await;
     assert!(begun.elapsed() < std::time::Duration::from_secs(5));

@@ -1,25 +1,17 @@
-//! The agent: one conversation with a model, its log, and the loop that answers the person's messages.
+//! The person's agent: a conversation with a model, and what goes on beside it.
 //!
-//! [`turn`] and [`history`] are pure. [`driver`] is the task around them: it awaits the stream, the running calls and the
-//! person's commands ([`obey`]), asks hooks, writes a record of everything first and tells the screen second. [`asides`] are what the
-//! person runs beside the turns.
+//! [`driver`] is its task: it runs the conversation and waits for the person's [`commands`], for [`asides`], which the person
+//! runs beside the turns, and for commands in the background. The hooks of the session's begin and end are its business, too.
 
 pub mod asides;
-pub mod context;
+mod commands;
 pub mod driver;
-pub mod history;
-mod hooking;
-pub mod journal;
-pub mod limits;
-mod obey;
 mod rules;
-pub mod turn;
-mod words;
+mod session_hooks;
+pub mod system_prompt;
 
 #[cfg(test)]
 mod beside_tests;
-#[cfg(test)]
-mod history_tests;
 #[cfg(test)]
 mod hook_tests;
 #[cfg(test)]
@@ -28,12 +20,6 @@ mod resume_tests;
 mod rig;
 #[cfg(test)]
 mod rules_tests;
-#[cfg(test)]
-mod turn_endings_tests;
-#[cfg(test)]
-mod turn_random_tests;
-#[cfg(test)]
-mod turn_tests;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,12 +28,11 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use crate::conversation::Limits;
 use crate::executor::{Context, Policy};
-use crate::protocol::{
-    AgentEvent, Command, Message, Price, SessionId, ToolCall, ToolDefinition, ToolResult,
-};
+use crate::protocol::{AgentEvent, Command, Price, SessionId, ToolDefinition, TurnCommand};
 use crate::provider::{Provider, retry};
-use crate::session::Log;
+use crate::session::{History, Log};
 use crate::tools::bash::groups::Groups;
 
 /// How many events may wait for a slow reader before the stream waits too.
@@ -61,14 +46,13 @@ pub struct Setup {
     pub tools: Vec<ToolDefinition>,
     pub context: Arc<Context>,
     pub policy: Policy,
-    pub limits: limits::Limits,
+    pub limits: Limits,
     pub retry: retry::Policy,
     pub max_output_tokens: u32,
     pub session: SessionId,
     pub log: Log,
-    pub history: Vec<Message>,
-    /// What the person ran before, and the model was not told yet.
-    pub asides: Vec<(ToolCall, ToolResult)>,
+    /// What the session has been so far.
+    pub history: History,
     /// The branch that the workspace's repository is on.
     pub branch: Option<String>,
     pub context_window: Option<u64>,
@@ -92,8 +76,8 @@ pub struct AgentHandle {
 impl AgentHandle {
     /// Stops what runs: the first interrupt asks, the second insists.
     pub fn stop(&self) {
-        let _ = self.commands.send(Command::Interrupt);
-        let _ = self.commands.send(Command::Interrupt);
+        let _ = self.commands.send(Command::Turn(TurnCommand::Interrupt));
+        let _ = self.commands.send(Command::Turn(TurnCommand::Interrupt));
     }
 
     /// Lets it come to its end for so long, and ends what is left of it then. It is gone when its events end; they are
@@ -119,7 +103,7 @@ pub fn spawn(setup: Setup) -> AgentHandle {
     let (commands, inbox) = mpsc::unbounded_channel();
     let (outbox, events) = mpsc::channel(EVENTS);
     let session = CancellationToken::new();
-    let groups = setup.context.env.groups.clone();
+    let groups = setup.context.shared.env.groups.clone();
     let agent = driver::Agent::new(setup, inbox, outbox, session.clone());
     tokio::spawn(agent.run());
     AgentHandle {

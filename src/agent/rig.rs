@@ -15,8 +15,8 @@ use crate::executor::{Asking, Context, Places, Policy};
 use crate::hooks::{Hook, Runner};
 use crate::permissions::{Rules, Store};
 use crate::protocol::{
-    AgentEvent, Aside, Block, CallOutcome, Command, Message, Mode, Role, SessionId, StopReason,
-    ToolState, ToolUse, TurnEvent,
+    AgentEvent, Aside, Block, CallOutcome, Command, Message, Mode, Role, SessionCommand, SessionId,
+    StopReason, ToolState, ToolUse, TurnEvent,
 };
 use crate::provider::{
     Batch, Provider, ProviderError, Request, Response, ResponseStream, StreamEvent, retry,
@@ -117,11 +117,11 @@ impl Rig {
             places,
             scratch.cx.env.clone(),
         );
-        context.store = Some(Store::new(
+        context.shared.store = Some(Store::new(
             &scratch.root.with_file_name("data"),
             &scratch.root,
         ));
-        context.hooks = hooks;
+        context.shared.hooks = hooks;
         let context = Arc::new(context);
         let path = scratch.root.with_file_name("log.jsonl");
         let (log, records) = match Log::open(&path) {
@@ -187,7 +187,9 @@ impl Rig {
     }
 
     pub fn submit(&self, text: &str) {
-        self.send(Command::Submit(vec![Block::text(text)]));
+        self.send(Command::Session(SessionCommand::Submit(vec![Block::text(
+            text,
+        )])));
     }
 
     /// The next event that is of interest.

@@ -9,14 +9,14 @@ use serde_json::Value;
 use super::driver::Agent;
 use crate::permissions::Store;
 use crate::permissions::store::SaveError;
-use crate::protocol::{AgentEvent, KnownRule, RuleList, RulesCommand};
+use crate::protocol::{AgentEvent, KnownRule, RuleList, RulesCommand, SessionEvent};
 
 impl Agent {
     pub(super) fn obey_rules(&mut self, command: RulesCommand) {
         match command {
             RulesCommand::List => {
-                let rules = self.context.known_rules();
-                self.journal.tell_agent(AgentEvent::Rules(rules));
+                let rules = self.shared().known_rules();
+                self.journal().tell_session(SessionEvent::Rules(rules));
             }
             RulesCommand::Add { list, rule } => self.add_rule(list, rule.trim()),
             RulesCommand::Remove(rule) => self.remove_rule(&rule),
@@ -26,22 +26,24 @@ impl Agent {
 
     /// Says what would be decided about a call. Meanwhile the agent goes on: git may have to be asked.
     fn test(&self, tool: String, input: Value) {
-        let (context, outbox) = (self.context.clone(), self.outbox.clone());
+        let (context, outbox) = (self.conversation.context().clone(), self.outbox.clone());
         tokio::spawn(async move {
             let told = match context.judge(&tool, &input).await {
                 Some(verdict) => format!("{tool}: {}", verdict.in_short()),
                 None => format!("there is no tool {tool}; /tools shows them"),
             };
             // A reader that is gone cannot be told.
-            let _ = outbox.send(AgentEvent::Reply(told)).await;
+            let _ = outbox
+                .send(AgentEvent::Session(SessionEvent::Reply(told)))
+                .await;
         });
     }
 
     fn add_rule(&mut self, list: RuleList, rule: &str) {
-        let source = self.context.rules_source();
-        let told = match self.context.add_rule(list, rule, &source) {
+        let source = self.shared().rules_source();
+        let told = match self.shared().add_rule(list, rule, &source) {
             Err(problem) => {
-                self.journal.notice(problem);
+                self.journal().notice(problem);
                 return;
             }
             Ok(Some(warning)) => format!("{}; it is kept in {}", warning.0, source.0),
@@ -52,8 +54,8 @@ impl Agent {
     }
 
     fn remove_rule(&mut self, rule: &KnownRule) {
-        if !self.context.remove_rule(rule) {
-            self.journal
+        if !self.shared().remove_rule(rule) {
+            self.journal()
                 .notice(format!("there is no such rule any more: {}", rule.rule));
             return;
         }
@@ -65,7 +67,7 @@ impl Agent {
         );
         let Some(file) = self.file_of(&rule.from) else {
             let told = format!("{told}, until the program ends");
-            self.journal.tell_agent(AgentEvent::Reply(told));
+            self.journal().tell_session(SessionEvent::Reply(told));
             return;
         };
         let (list, rule) = (rule.list, rule.rule.clone());
@@ -74,7 +76,7 @@ impl Agent {
 
     /// The settings file that a rule is said to be from; `None` for flags and the session.
     fn file_of(&self, from: &str) -> Option<PathBuf> {
-        let file = self.context.places.workspace.join(from);
+        let file = self.shared().places.workspace.join(from);
         file.is_file().then_some(file)
     }
 
@@ -83,8 +85,8 @@ impl Agent {
         told: String,
         write: impl FnOnce(&Store) -> Result<(), SaveError> + Send + 'static,
     ) {
-        let Some(store) = self.context.store.clone() else {
-            self.journal.notice(format!(
+        let Some(store) = self.shared().store.clone() else {
+            self.journal().notice(format!(
                 "{told}, until the program ends: rules are not saved in this run"
             ));
             return;
@@ -93,14 +95,14 @@ impl Agent {
         tokio::spawn(async move {
             let written = tokio::task::spawn_blocking(move || write(&store)).await;
             let event = match written {
-                Ok(Ok(())) => AgentEvent::Reply(told),
-                Ok(Err(error)) => {
-                    AgentEvent::Notice(format!("{told}, but only until the program ends: {error}"))
-                }
-                Err(_) => AgentEvent::Notice("the rule could not be written".to_owned()),
+                Ok(Ok(())) => SessionEvent::Reply(told),
+                Ok(Err(error)) => SessionEvent::Notice(format!(
+                    "{told}, but only until the program ends: {error}"
+                )),
+                Err(_) => SessionEvent::Notice("the rule could not be written".to_owned()),
             };
             // A reader that is gone cannot be told; the file has it.
-            let _ = outbox.send(event).await;
+            let _ = outbox.send(AgentEvent::Session(event)).await;
         });
     }
 }

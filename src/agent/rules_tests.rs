@@ -2,7 +2,9 @@ use serde_json::json;
 
 use super::rig::Rig;
 use crate::permissions::{Decision, Source};
-use crate::protocol::{AgentEvent, Command, KnownRule, RuleList, RulesCommand};
+use crate::protocol::{
+    AgentEvent, Command, KnownRule, RuleList, RulesCommand, SessionCommand, SessionEvent,
+};
 
 const FILE: &str = ".agent-tui/settings.local.json";
 
@@ -16,18 +18,19 @@ fn rule(list: RuleList, rule: &str, from: &str) -> KnownRule {
 
 /// What a command about the rules is answered with.
 async fn answer(rig: &mut Rig, command: RulesCommand) -> String {
-    rig.send(Command::Rules(command));
+    rig.send(Command::Session(SessionCommand::Rules(command)));
     let said = |event| match event {
-        AgentEvent::Reply(text) | AgentEvent::Notice(text) => Some(text),
+        AgentEvent::Session(SessionEvent::Reply(text))
+        | AgentEvent::Session(SessionEvent::Notice(text)) => Some(text),
         _ => None,
     };
     rig.hear(said).await
 }
 
 async fn listed(rig: &mut Rig) -> Vec<KnownRule> {
-    rig.send(Command::Rules(RulesCommand::List));
+    rig.send(Command::Session(SessionCommand::Rules(RulesCommand::List)));
     let rules = |event| match event {
-        AgentEvent::Rules(rules) => Some(rules),
+        AgentEvent::Session(SessionEvent::Rules(rules)) => Some(rules),
         _ => None,
     };
     rig.hear(rules).await

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::diff::Diff;
 use super::preview::Partial;
-use crate::protocol::{CallId, CallOutcome, FileDiff, Phase, ResultBlock, ToolResult};
+use crate::protocol::{CallOutcome, CallRef, FileDiff, Phase, ResultBlock, ToolResult};
 
 /// More of a running call's output than this is not kept: the whole of it is on disk.
 const KEPT_OUTPUT: usize = 64 * 1024;
@@ -15,13 +15,13 @@ const KEPT_OUTPUT: usize = 64 * 1024;
 /// When the files before and after all changes are longer than this together, the oldest are only told of.
 const KEPT_CHANGES: usize = 16 * 1024 * 1024;
 
-/// A call's place in [`Calls`]; ids come from the model and may repeat.
+/// A call's place in [`Calls`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CallKey(pub usize);
 
 #[derive(Debug, Clone)]
 pub struct Call {
-    pub id: CallId,
+    pub id: CallRef,
     pub tool: String,
     pub by: Author,
     pub input: Value,
@@ -83,7 +83,7 @@ pub struct Times {
 #[derive(Debug, Default)]
 pub struct Calls {
     all: Vec<Call>,
-    latest: HashMap<CallId, CallKey>,
+    by_ref: HashMap<CallRef, CallKey>,
     /// Those that show a change, with how long its files are.
     changes: VecDeque<(CallKey, usize)>,
 }
@@ -93,9 +93,8 @@ impl Calls {
         &self.all[key.0]
     }
 
-    /// The newest call of that id.
-    pub fn find(&self, id: &CallId) -> Option<CallKey> {
-        self.latest.get(id).copied()
+    pub fn find(&self, id: CallRef) -> Option<CallKey> {
+        self.by_ref.get(&id).copied()
     }
 
     pub fn len(&self) -> usize {
@@ -106,9 +105,9 @@ impl Calls {
         self.all.is_empty()
     }
 
-    pub fn add(&mut self, id: CallId, tool: String, by: Author, now: Instant) -> CallKey {
+    pub fn add(&mut self, id: CallRef, tool: String, by: Author, now: Instant) -> CallKey {
         let key = CallKey(self.all.len());
-        self.latest.insert(id.clone(), key);
+        self.by_ref.insert(id, key);
         self.all.push(Call {
             id,
             tool,

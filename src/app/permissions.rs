@@ -7,7 +7,7 @@ use super::dialogs::Dialog;
 use super::dialogs::picker::{Choice, Item, Picker};
 use super::transcript::NoticeKind;
 use super::{AppState, Effect};
-use crate::protocol::{Command, KnownRule, RuleList, RulesCommand};
+use crate::protocol::{Command, KnownRule, RuleList, RulesCommand, SessionCommand};
 
 const HOW: &str =
     "/permissions shows the rules and removes them; or: /permissions add …, /permissions test …";
@@ -28,7 +28,9 @@ impl AppState {
             None | Some(_) => Err(HOW.to_owned()),
         };
         match command {
-            Ok(command) => vec![Effect::Send(Command::Rules(command))],
+            Ok(command) => vec![Effect::Send(Command::Session(SessionCommand::Rules(
+                command,
+            )))],
             Err(problem) => {
                 self.flash(problem);
                 Vec::new()

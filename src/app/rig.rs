@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 use crate::app::{AppState, DiffStyle, Effect, Msg, Settings, update};
 use crate::keymap::{Chord, Key, Keymap};
 use crate::protocol::{
-    AgentEvent, Aside, Block, CallId, CallOutcome, Command, Ending, FileDiff, Message, Mode,
-    PermissionRequest, Phase, RuleOffer, SessionId, SessionOpened, ToolResult, ToolState,
-    TurnEvent, TurnId, TurnSummary, Usage,
+    AgentEvent, Aside, Block, CallOutcome, CallRef, Command, Ending, FileDiff, Message, Mode,
+    PermissionRequest, Phase, RuleOffer, SessionCommand, SessionEvent, SessionId, SessionOpened,
+    ToolResult, ToolState, TurnEvent, TurnId, TurnSummary, Usage,
 };
 use crate::theme::{Depth, Theme};
 
@@ -26,7 +26,7 @@ pub struct App {
 /// The life of one call, told step by step. Effects of the steps are dropped.
 pub struct Told<'a> {
     app: &'a mut App,
-    call: CallId,
+    call: CallRef,
     tool: String,
 }
 
@@ -40,7 +40,9 @@ impl App {
     /// Open on the built-in model, with nothing said yet.
     pub fn new() -> Self {
         let mut app = Self::starting();
-        app.told(AgentEvent::Opened(opened(Vec::new())));
+        app.told(AgentEvent::Session(SessionEvent::Opened(
+            opened(Vec::new()),
+        )));
         app
     }
 
@@ -79,7 +81,7 @@ impl App {
     /// A conversation that is gone on with.
     pub fn resumed(history: Vec<Message>) -> Self {
         let mut app = Self::starting();
-        app.told(AgentEvent::Opened(opened(history)));
+        app.told(AgentEvent::Session(SessionEvent::Opened(opened(history))));
         app
     }
 
@@ -322,7 +324,7 @@ pub fn sent(effects: Vec<Effect>) -> Vec<Command> {
 }
 
 pub fn submit(text: &str) -> Command {
-    Command::Submit(vec![Block::text(text)])
+    Command::Session(SessionCommand::Submit(vec![Block::text(text)]))
 }
 
 pub fn completed(result: ToolResult, outcome: CallOutcome, shown: Option<FileDiff>) -> ToolState {

@@ -12,7 +12,7 @@ use super::panel::ToolPanel;
 use super::session::SessionInfo;
 use super::transcript::{Cell, NoticeKind};
 use super::{AppState, Effect, Focus, Opening, OpeningSession};
-use crate::protocol::{Block, Command, RulesCommand};
+use crate::protocol::{Block, Command, RulesCommand, SessionCommand};
 use crate::theme::{AUTO, Theme};
 
 /// One command, as completion and help show it.
@@ -361,7 +361,9 @@ impl AppState {
                 Vec::new()
             }
             Choice::RemoveRule(rule) => {
-                vec![Effect::Send(Command::Rules(RulesCommand::Remove(rule)))]
+                vec![Effect::Send(Command::Session(SessionCommand::Rules(
+                    RulesCommand::Remove(rule),
+                )))]
             }
             Choice::Nothing => Vec::new(),
         }

@@ -13,10 +13,11 @@ use super::args::Args;
 use super::place::{Audience, Place};
 use super::reload;
 use super::{UsageError, prompt, session};
-use crate::agent::context::{Surroundings, system_prompt};
-use crate::agent::{self, limits};
+use crate::agent;
+use crate::agent::system_prompt::{Surroundings, system_prompt};
 use crate::config::dirs::create_private_dir;
-use crate::executor::{self, Asking, Context};
+use crate::conversation::limits;
+use crate::executor::{self, Asking, Context, Shared};
 use crate::git::{self, Git};
 use crate::headless;
 use crate::headless::output::Output;
@@ -33,8 +34,7 @@ use crate::runtime::FoundTerminal;
 use crate::session::Record;
 use crate::settings::{Price, Settings};
 use crate::tools::bash::groups::Groups;
-use crate::tools::files::{Checkpoints, Ledger, Locks};
-use crate::tools::registry::Registry;
+use crate::tools::files::{Checkpoints, Locks};
 use crate::tools::{DescribeCx, Environment};
 
 /// Longer than anybody works without a pause.
@@ -135,8 +135,9 @@ pub(super) async fn setup(
     tokio::task::spawn_blocking(move || preparing.prepare());
     let hooks = place.hooks(&session.id, session.log.path(), &programs);
     let env = environment(args, &place, results_dir, programs);
-    let mut context = context(args, &place, asking, registry, env);
-    context.hooks = hooks;
+    let mut shared = shared(args, &place, asking, env);
+    shared.hooks = hooks;
+    let context = Context::new(Arc::new(shared), registry);
     if let Some(cwd) = session.cwd {
         context.set_cwd(cwd);
     }
@@ -146,7 +147,7 @@ pub(super) async fn setup(
         model: model.clone(),
     };
     // A log that cannot be written says so with its first record of substance.
-    let _ = log.write(begun);
+    let _ = log.write(&begun);
     let settings = &place.settings;
     let price = settings.prices.get(&model);
     let git = git.hear().await;
@@ -178,7 +179,6 @@ pub(super) async fn setup(
         session: session.id,
         log,
         history: session.history,
-        asides: session.asides,
         notices,
     })
 }
@@ -239,7 +239,6 @@ fn environment(
             .filter_map(|directory| directory.canonicalize().ok())
             .collect(),
         results_dir,
-        ledger: Ledger::default(),
         checkpoints: Checkpoints::new(place.dirs.checkpoints()),
         locks: Locks::new(place.dirs.locks()),
         groups: Groups::default(),
@@ -255,22 +254,15 @@ fn environment(
     }
 }
 
-/// What the calls run in, but for the hooks, which need to know the session.
-fn context(
-    args: &Args,
-    place: &Place,
-    asking: Asking,
-    registry: Registry,
-    env: Environment,
-) -> Context {
+/// What all calls of the session share, but for the hooks, which need to know it.
+fn shared(args: &Args, place: &Place, asking: Asking, env: Environment) -> Shared {
     let (rules, mode) = (place.settings.rules.clone(), place.mode(args));
-    let places = place.places(args);
-    let mut context = Context::new(registry, rules, mode, asking, places, Arc::new(env));
+    let mut shared = Shared::new(rules, mode, asking, place.places(args), Arc::new(env));
     let overrides = place.settings.interrupt_behavior.clone();
-    context.interrupt_overrides = overrides.into_iter().collect();
-    context.store = Some(Store::new(&place.dirs.data, &place.workspace));
-    context.live = Some(reload::live(args, place));
-    context
+    shared.interrupt_overrides = overrides.into_iter().collect();
+    shared.store = Some(Store::new(&place.dirs.data, &place.workspace));
+    shared.live = Some(reload::live(args, place));
+    shared
 }
 
 fn retries(settings: &Settings) -> retry::Policy {
@@ -286,6 +278,7 @@ fn retries(settings: &Settings) -> retry::Policy {
 fn policy(settings: &Settings) -> executor::Policy {
     let standard = executor::Policy::default();
     executor::Policy {
+        order: executor::Order::Scheduled,
         limit: settings.max_tool_concurrency.unwrap_or(standard.limit),
         while_streaming: settings
             .streaming_execution
@@ -298,6 +291,7 @@ fn limits(args: &Args, settings: &Settings, model: &str, asking: Asking) -> limi
     let price = settings.prices.get(model).copied();
     limits::Limits {
         // Whoever asks knows.
+        looks_at_prompts: false,
         asks_to_stop: false,
         pauses: asking == Asking::Person,
         calls_wait: settings.streaming_execution == Some(false),

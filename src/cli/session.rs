@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use super::UsageError;
 use super::args::Args;
 use super::place::Place;
-use crate::protocol::{CallId, Message, SessionId, ToolCall, ToolResult};
+use crate::protocol::{CallRef, SessionId};
 use crate::session::log::Contents;
 use crate::session::store::StoreError;
-use crate::session::{Log, Record, Store, replay};
+use crate::session::{History, Log, Record, Store};
 use crate::tools::files::atomic;
 
 pub struct Session {
@@ -16,9 +16,8 @@ pub struct Session {
     pub log: Log,
     /// It has been there before.
     pub resumed: bool,
-    pub history: Vec<Message>,
-    /// What the person ran, and the model was not told yet.
-    pub asides: Vec<(ToolCall, ToolResult)>,
+    /// What it has been so far.
+    pub history: History,
     /// Where the shell was when the session was left.
     pub cwd: Option<PathBuf>,
     /// What a person should know about it.
@@ -71,47 +70,41 @@ fn create(store: &Store, place: &Place) -> Session {
         id,
         log,
         resumed: false,
-        history: Vec::new(),
-        asides: Vec::new(),
+        history: History::default(),
         cwd: None,
         notices,
     }
 }
 
 fn resumed(id: SessionId, log: Log, contents: &Contents, place: &Place) -> Session {
-    let replay::Conversation {
-        messages,
-        cut_off,
-        workspace,
-        cwd,
-        asides,
-    } = replay::conversation(&contents.records);
-    sweep_after(&contents.records, &cut_off);
+    let history = History::of(&contents.records);
+    sweep_after(&contents.records, history.cut_off());
     let mut notices = contents.remarks();
-    if !cut_off.is_empty() {
-        let calls = cut_off.len();
+    let calls = history.cut_off().len();
+    if calls > 0 {
         notices.push(format!(
             "calls under way when the program ended, and not run again: {calls}"
         ));
     }
-    let elsewhere = workspace.filter(|workspace| *workspace != place.workspace);
-    if let Some(workspace) = &elsewhere {
+    let began = history.workspace();
+    let elsewhere = began.filter(|workspace| **workspace != place.workspace);
+    if let Some(workspace) = elsewhere {
         notices.push(format!("the session began in `{}`", workspace.display()));
     }
-    let cwd = cwd.filter(|cwd| elsewhere.is_none() && cwd.is_dir());
+    let here = elsewhere.is_none();
+    let cwd = history.cwd().filter(|cwd| here && cwd.is_dir()).cloned();
     Session {
         id,
         log,
         resumed: true,
-        history: messages,
-        asides,
+        history,
         cwd,
         notices,
     }
 }
 
 /// A call that was cut off while it wrote a file may have left a half-written one beside it.
-fn sweep_after(records: &[Record], cut_off: &[CallId]) {
+fn sweep_after(records: &[Record], cut_off: &[CallRef]) {
     for record in records {
         if let Record::Change { call, path, .. } = record
             && cut_off.contains(call)

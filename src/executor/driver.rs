@@ -19,7 +19,7 @@ use super::permission::{Authority, Permit};
 use super::pipeline::{Line, Report};
 use crate::permissions::{Remembered, Verdict};
 use crate::protocol::{
-    Answer, CallId, CallOutcome, FileDiff, PermissionRequest, Phase, ToolCall, ToolResult,
+    Answer, CallOutcome, CallRef, FileDiff, PermissionRequest, Phase, ToolCall, ToolResult,
 };
 use crate::text::first_line;
 use crate::tools::ContextChange;
@@ -36,30 +36,30 @@ const REPORTS: usize = 256;
 pub enum Happened {
     Queued(ToolCall),
     /// The call starts, by being validated.
-    Begun(CallId),
-    Reached(CallId, Phase),
-    Progress(CallId, String),
+    Begun(CallRef),
+    Reached(CallRef, Phase),
+    Progress(CallRef, String),
     /// A hook has made another input of the call: this one, by that hook.
-    Rewritten(CallId, Value, String),
+    Rewritten(CallRef, Value, String),
     Asked(PermissionRequest),
     Decided {
-        call: CallId,
+        call: CallRef,
         verdict: Verdict,
         asks_person: bool,
     },
-    Changing(CallId, FileChange),
+    Changing(CallRef, FileChange),
     /// Something that the person should know.
     Notice(String),
     /// The shell has gone to another directory.
     Moved(PathBuf),
     Completed {
-        call: CallId,
+        call: CallRef,
         result: ToolResult,
         ran: Duration,
         outcome: CallOutcome,
         shown: Option<FileDiff>,
     },
-    Yielded(CallId),
+    Yielded(CallRef),
 }
 
 pub trait Witness {
@@ -72,7 +72,7 @@ pub struct Executor {
     context: Arc<Context>,
     /// Parent of the calls' tokens, child of the turn's.
     siblings: CancellationToken,
-    calls: HashMap<CallId, Tracked>,
+    calls: HashMap<CallRef, Tracked>,
     reports: mpsc::Receiver<Report>,
     reporter: mpsc::Sender<Report>,
     delivered: Option<Vec<ToolResult>>,
@@ -81,6 +81,7 @@ pub struct Executor {
 
 struct Tracked {
     call: ToolCall,
+    authority: Authority,
     safe: bool,
     cancel: CancellationToken,
     background: CancellationToken,
@@ -88,6 +89,8 @@ struct Tracked {
     /// It runs, or has run.
     works: bool,
     reply: Option<oneshot::Sender<Answer>>,
+    /// It waits to be alone.
+    go_on: Option<oneshot::Sender<()>>,
     shown: Option<FileDiff>,
     permit: Option<Permit>,
 }
@@ -116,25 +119,29 @@ impl Executor {
         }
     }
 
-    /// A call's block has ended. An id that is taken changes nothing: the call that has it goes on.
+    /// A call's block has ended.
     pub fn add(&mut self, call: ToolCall, witness: &mut dyn Witness) {
-        if self.calls.contains_key(&call.id) {
-            return;
-        }
+        self.add_for(Authority::Model, call, witness);
+    }
+
+    /// A call on somebody else's word than the model's.
+    pub fn add_for(&mut self, authority: Authority, call: ToolCall, witness: &mut dyn Witness) {
         let traits = self.traits(&call);
         witness.see(Happened::Queued(call.clone()));
-        let (id, safe) = (call.id.clone(), traits.safe);
+        let (id, safe) = (call.call, traits.safe);
         let cancel = self.siblings.child_token();
         self.calls.insert(
-            id.clone(),
+            id,
             Tracked {
                 call,
+                authority,
                 safe,
                 cancel,
                 background: CancellationToken::new(),
                 begun: None,
                 works: false,
                 reply: None,
+                go_on: None,
                 shown: None,
                 permit: None,
             },
@@ -151,32 +158,51 @@ impl Executor {
         self.feed(Input::Interrupted, witness);
     }
 
-    pub fn cancel(&mut self, id: CallId, witness: &mut dyn Witness) {
+    pub fn cancel(&mut self, id: CallRef, witness: &mut dyn Witness) {
         self.feed(Input::Cancelled(id), witness);
     }
 
-    pub fn answer_by_hand(&mut self, id: CallId, text: String, witness: &mut dyn Witness) {
+    pub fn answer_by_hand(&mut self, id: CallRef, text: String, witness: &mut dyn Witness) {
         self.feed(Input::AnsweredByHand(id, text), witness);
     }
 
     /// Stops a running call and starts it anew.
-    pub fn run_again(&mut self, id: CallId, witness: &mut dyn Witness) {
+    pub fn run_again(&mut self, id: CallRef, witness: &mut dyn Witness) {
         self.feed(Input::RunAgain(id), witness);
     }
 
     /// A call of this response, while it has no result.
-    pub fn is_open(&self, id: &CallId) -> bool {
+    pub fn is_open(&self, id: CallRef) -> bool {
         self.machine.is_open(id)
     }
 
     /// A call of this response.
-    pub fn call(&self, id: &CallId) -> Option<&ToolCall> {
-        self.calls.get(id).map(|tracked| &tracked.call)
+    pub fn call(&self, id: CallRef) -> Option<&ToolCall> {
+        self.calls.get(&id).map(|tracked| &tracked.call)
+    }
+
+    /// Whether a call was permitted, and whole.
+    pub fn is_permitted(&self, id: CallRef) -> bool {
+        let permit = self.calls.get(&id).and_then(|call| call.permit.as_ref());
+        permit.is_some_and(|permit| permit.part.is_none())
+    }
+
+    /// The calls that have no result yet.
+    pub fn open_calls(&self) -> Vec<CallRef> {
+        self.machine
+            .calls()
+            .filter(|call| self.machine.is_open(*call))
+            .collect()
+    }
+
+    /// Where something that belongs to these calls is reported.
+    pub fn reporter(&self) -> mpsc::Sender<Report> {
+        self.reporter.clone()
     }
 
     /// Lets a running command go on without being waited for.
-    pub fn background(&mut self, id: &CallId, witness: &mut dyn Witness) {
-        let call = self.calls.get(id).filter(|_| self.machine.is_running(id));
+    pub fn background(&mut self, id: CallRef, witness: &mut dyn Witness) {
+        let call = self.calls.get(&id).filter(|_| self.machine.is_running(id));
         let can = |call: &&Tracked| {
             let tool = self.context.registry.find(&call.call.name);
             tool.is_some_and(|tool| tool.can_background())
@@ -190,8 +216,8 @@ impl Executor {
     }
 
     /// A person's answer to a call that asked.
-    pub fn answer(&mut self, id: &CallId, answer: Answer) {
-        if let Some(reply) = self.calls.get_mut(id).and_then(|call| call.reply.take()) {
+    pub fn answer(&mut self, id: CallRef, answer: Answer) {
+        if let Some(reply) = self.calls.get_mut(&id).and_then(|call| call.reply.take()) {
             // A call that was stopped meanwhile does not listen any more.
             let _ = reply.send(answer);
         }
@@ -224,21 +250,21 @@ impl Executor {
         match report {
             Report::Reached(id, phase) => {
                 if phase == Phase::Running {
-                    self.feed(Input::Running(id.clone()), witness);
-                    self.works(&id);
+                    self.feed(Input::Running(id), witness);
+                    self.works(id);
                 }
-                if self.machine.is_executing(&id) {
+                if self.machine.is_executing(id) {
                     witness.see(Happened::Reached(id, phase));
                 }
             }
             Report::Progress(id, text) => {
-                if self.machine.is_executing(&id) {
+                if self.machine.is_executing(id) {
                     witness.see(Happened::Progress(id, text));
                 }
             }
             Report::Asked(request, reply) => {
                 // A call that got its result meanwhile has nothing more to ask.
-                if self.machine.is_executing(&request.call)
+                if self.machine.is_executing(request.call)
                     && let Some(call) = self.calls.get_mut(&request.call)
                 {
                     call.reply = Some(reply);
@@ -246,7 +272,7 @@ impl Executor {
                 }
             }
             Report::Decided(call, verdict) => {
-                let asks_person = self.context.asking == super::context::Asking::Person;
+                let asks_person = self.context.shared.asking == super::shared::Asking::Person;
                 witness.see(Happened::Decided {
                     call,
                     verdict,
@@ -259,18 +285,26 @@ impl Executor {
                 }
             }
             Report::Notice(text) => witness.see(Happened::Notice(text)),
-            // That is the turn's business.
             Report::Rewritten(id, input, by) => witness.see(Happened::Rewritten(id, input, by)),
+            Report::MustBeAlone(call, go_on) => {
+                let traits = self.traits(&call);
+                if let Some(tracked) = self.calls.get_mut(&call.call) {
+                    tracked.go_on = Some(go_on);
+                    tracked.safe = traits.safe;
+                }
+                self.feed(Input::Reclassified(call.call, traits), witness);
+            }
+            // That is the turn's business.
             Report::Halted(_) => {}
             Report::Changing(id, change, written) => {
                 // A call that has its result already must not change anything any more: nobody answers it.
-                if self.machine.is_executing(&id) {
+                if self.machine.is_executing(id) {
                     witness.see(Happened::Changing(id, change));
                     let _ = written.send(());
                 }
             }
             Report::Finished(id, done) => {
-                self.apply(&id, done.changes, witness);
+                self.apply(id, done.changes, witness);
                 if let Some(call) = self.calls.get_mut(&id) {
                     call.shown = done.shown;
                 }
@@ -287,11 +321,13 @@ impl Executor {
         });
         let interrupt = self
             .context
+            .shared
             .interrupt_overrides
             .get(&call.name)
             .copied()
             .unwrap_or(by_tool);
         Traits {
+            wire: call.id.clone(),
             safe: facts.safe,
             read_only: facts.read_only,
             interrupt,
@@ -311,8 +347,15 @@ impl Executor {
     fn perform(&mut self, step: Step, witness: &mut dyn Witness) {
         match step {
             Step::Begin(id) => {
-                witness.see(Happened::Begun(id.clone()));
-                self.begin(&id);
+                witness.see(Happened::Begun(id));
+                self.begin(id);
+            }
+            Step::GoOn(id) => {
+                let waiting = self.calls.get_mut(&id).and_then(|call| call.go_on.take());
+                if let Some(go_on) = waiting {
+                    // One that was stopped meanwhile does not listen any more.
+                    let _ = go_on.send(());
+                }
             }
             Step::Stop(id) => {
                 if let Some(call) = self.calls.get(&id) {
@@ -338,8 +381,8 @@ impl Executor {
                 });
             }
             Step::Deliver(results) => {
-                for result in &results {
-                    witness.see(Happened::Yielded(result.tool_use_id.clone()));
+                for call in self.machine.calls() {
+                    witness.see(Happened::Yielded(call));
                 }
                 self.delivered = Some(results);
             }
@@ -347,16 +390,16 @@ impl Executor {
     }
 
     /// What a call does from here on is work; until now it was checked, or waited for the person.
-    fn works(&mut self, id: &CallId) {
+    fn works(&mut self, id: CallRef) {
         let executing = self.machine.is_executing(id);
-        if let Some(tracked) = self.calls.get_mut(id).filter(|it| executing && !it.works) {
+        if let Some(tracked) = self.calls.get_mut(&id).filter(|it| executing && !it.works) {
             tracked.works = true;
             self.overlap.begun();
         }
     }
 
-    fn begin(&mut self, id: &CallId) {
-        let Some(tracked) = self.calls.get_mut(id) else {
+    fn begin(&mut self, id: CallRef) {
+        let Some(tracked) = self.calls.get_mut(&id) else {
             return;
         };
         if tracked.begun.is_some() {
@@ -367,7 +410,7 @@ impl Executor {
         tracked.begun = Some(Instant::now());
         let authority = match &tracked.permit {
             Some(permit) => Authority::Permitted(Box::new(permit.clone())),
-            None => Authority::Model,
+            None => tracked.authority.clone(),
         };
         let line = Line {
             context: self.context.clone(),
@@ -381,8 +424,8 @@ impl Executor {
     }
 
     /// A tool that is not safe ran alone, so its changes come in order; a safe one may not make any.
-    fn apply(&self, id: &CallId, changes: Vec<ContextChange>, witness: &mut dyn Witness) {
-        if self.calls.get(id).is_none_or(|call| call.safe) || !self.machine.is_executing(id) {
+    fn apply(&self, id: CallRef, changes: Vec<ContextChange>, witness: &mut dyn Witness) {
+        if self.calls.get(&id).is_none_or(|call| call.safe) || !self.machine.is_executing(id) {
             return;
         }
         for change in changes {

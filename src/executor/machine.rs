@@ -6,27 +6,30 @@
 use std::collections::HashMap;
 
 use super::schedule::{Slot, SlotState, startable};
-use crate::protocol::{CallId, CallOutcome, InterruptBehavior, OnBashError, ToolResult};
+use super::stopped::{Failed, Why, synthetic};
+use crate::protocol::{CallId, CallOutcome, CallRef, InterruptBehavior, OnBashError, ToolResult};
 
 /// Facts about the calls of a response.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
     /// A call's block has ended.
-    Added(CallId, Traits),
+    Added(CallRef, Traits),
+    /// A hook has made something else of a call that executes: it must run alone, and waits for that.
+    Reclassified(CallRef, Traits),
     /// A call has been allowed, and its tool runs.
-    Running(CallId),
+    Running(CallRef),
     /// A call's work is over.
-    Finished(CallId, Outcome),
+    Finished(CallRef, Outcome),
     /// No more calls will come.
     StreamEnded,
     /// The person, or a signal, wants the turn to stop. A second time it means: at once.
     Interrupted,
     /// The person cancelled one call.
-    Cancelled(CallId),
+    Cancelled(CallRef),
     /// The person wants a running call to start anew.
-    RunAgain(CallId),
+    RunAgain(CallRef),
     /// The person gave the result of one call.
-    AnsweredByHand(CallId, String),
+    AnsweredByHand(CallRef, String),
     /// The response is thrown away, with all its calls.
     Discarded,
 }
@@ -35,13 +38,15 @@ pub enum Input {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
     /// Start the call.
-    Begin(CallId),
+    Begin(CallRef),
+    /// Nothing else executes: the call that waited for that goes on.
+    GoOn(CallRef),
     /// Stop the running call; its `Finished` still comes.
-    Stop(CallId),
+    Stop(CallRef),
     /// Show that the call is allowed to finish.
-    Finishing(CallId),
+    Finishing(CallRef),
     /// The call has its result, and came to it like this.
-    Complete(CallId, ToolResult, CallOutcome),
+    Complete(CallRef, ToolResult, CallOutcome),
     /// All calls have their results: hand them to the model, in block order. Comes once.
     Deliver(Vec<ToolResult>),
 }
@@ -49,6 +54,8 @@ pub enum Step {
 /// What is known of a call before it runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Traits {
+    /// What the model calls it: its result must bear that name.
+    pub wire: CallId,
     /// May run beside other safe calls.
     pub safe: bool,
     /// Surely changes nothing.
@@ -82,6 +89,7 @@ pub enum End {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
+    pub order: Order,
     /// How many safe calls may run at once.
     pub limit: usize,
     pub on_bash_error: OnBashError,
@@ -89,12 +97,22 @@ pub struct Policy {
     pub while_streaming: bool,
 }
 
+/// Which calls may run beside each other.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Only safe ones, and nothing overtakes one that is not.
+    #[default]
+    Scheduled,
+    /// All of them: a person who starts a second command means it.
+    AtOnce,
+}
+
 /// The tool calls of one response.
 #[derive(Debug)]
 pub struct Machine {
     policy: Policy,
     calls: Vec<Tracked>,
-    positions: HashMap<CallId, usize>,
+    positions: HashMap<CallRef, usize>,
     intake: Intake,
     /// The first failed command, while the policy makes it matter: its position and what it was.
     failed: Option<(usize, Failed)>,
@@ -103,7 +121,7 @@ pub struct Machine {
 
 #[derive(Debug)]
 struct Tracked {
-    id: CallId,
+    call: CallRef,
     traits: Traits,
     state: Call,
 }
@@ -112,13 +130,20 @@ struct Tracked {
 #[derive(Debug, Clone, PartialEq)]
 enum Call {
     Queued,
-    /// `running` once its tool has begun: before that, stopping it leaves nothing half done.
-    Executing {
-        running: bool,
-        stopping: Stopping,
-    },
+    Executing { stage: Stage, stopping: Stopping },
     Completed(ToolResult),
     Yielded,
+}
+
+/// How far an executing call has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// It is looked at, or asked about: stopping it leaves nothing half done.
+    Checking,
+    /// It may run, but only alone, and others still execute.
+    WaitingToBeAlone,
+    /// Its tool has begun.
+    Running,
 }
 
 /// What an executing call was told.
@@ -128,23 +153,6 @@ enum Stopping {
     /// To stop, so that it can start anew.
     ToRunAgain,
     Because(Why),
-}
-
-/// Why a call does not run to its end.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Why {
-    SiblingFailed(Failed),
-    Interrupted,
-    CancelledByPerson,
-    Discarded,
-}
-
-/// A failed command, as others speak of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Failed {
-    label: String,
-    /// `cargo test` failed.
-    in_short: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -168,6 +176,7 @@ enum Interrupts {
 impl Default for Policy {
     fn default() -> Self {
         Self {
+            order: Order::default(),
             limit: 10,
             on_bash_error: OnBashError::default(),
             while_streaming: true,
@@ -190,31 +199,38 @@ impl Machine {
     pub fn handle(&mut self, input: Input) -> Vec<Step> {
         let mut steps = Vec::new();
         match input {
-            Input::Added(id, traits) => self.add(&id, traits, &mut steps),
-            Input::Running(id) => self.runs(&id),
-            Input::Finished(id, outcome) => self.finish(&id, outcome, &mut steps),
+            Input::Added(call, traits) => self.add(call, traits, &mut steps),
+            Input::Reclassified(call, traits) => self.reclassify(call, traits),
+            Input::Running(call) => self.runs(call),
+            Input::Finished(call, outcome) => self.finish(call, outcome, &mut steps),
             Input::StreamEnded => {
                 if self.intake == Intake::Open {
                     self.intake = Intake::Closed;
                 }
             }
             Input::Interrupted => self.interrupt(&mut steps),
-            Input::Cancelled(id) => self.stop_one(&id, Why::CancelledByPerson, &mut steps),
-            Input::RunAgain(id) => self.run_again(&id, &mut steps),
-            Input::AnsweredByHand(id, text) => self.answer_by_hand(&id, text, &mut steps),
+            Input::Cancelled(call) => self.stop_one(call, Why::CancelledByPerson, &mut steps),
+            Input::RunAgain(call) => self.run_again(call, &mut steps),
+            Input::AnsweredByHand(call, text) => self.answer_by_hand(call, text, &mut steps),
             Input::Discarded => {
                 self.interrupts = Interrupts::Discarded;
                 self.stop_where(|_, _| true, &Why::Discarded, &mut steps);
             }
         }
+        self.let_one_go_on(&mut steps);
         self.start_what_may(&mut steps);
         self.deliver_when_complete(&mut steps);
         steps
     }
 
+    /// All of them, in the order of their blocks.
+    pub fn calls(&self) -> impl Iterator<Item = CallRef> {
+        self.calls.iter().map(|call| call.call)
+    }
+
     /// Whether the call has no result yet.
-    pub fn is_open(&self, id: &CallId) -> bool {
-        self.position(id)
+    pub fn is_open(&self, call: CallRef) -> bool {
+        self.position(call)
             .is_some_and(|at| self.calls[at].state.is_open())
     }
 
@@ -223,30 +239,37 @@ impl Machine {
         self.calls.iter().any(|call| call.state.is_open())
     }
 
-    pub fn is_executing(&self, id: &CallId) -> bool {
-        self.position(id)
+    pub fn is_executing(&self, call: CallRef) -> bool {
+        self.position(call)
             .is_some_and(|at| matches!(self.calls[at].state, Call::Executing { .. }))
     }
 
     /// Whether the call's tool is at work.
-    pub fn is_running(&self, id: &CallId) -> bool {
-        self.position(id)
-            .is_some_and(|at| matches!(self.calls[at].state, Call::Executing { running: true, .. }))
+    pub fn is_running(&self, call: CallRef) -> bool {
+        self.position(call).is_some_and(|at| {
+            matches!(
+                self.calls[at].state,
+                Call::Executing {
+                    stage: Stage::Running,
+                    ..
+                }
+            )
+        })
     }
 
-    fn add(&mut self, id: &CallId, traits: Traits, steps: &mut Vec<Step>) {
-        if self.positions.contains_key(id) || self.intake == Intake::Delivered {
+    fn add(&mut self, call: CallRef, traits: Traits, steps: &mut Vec<Step>) {
+        if self.positions.contains_key(&call) || self.intake == Intake::Delivered {
             return;
         }
         let at = self.calls.len();
-        self.positions.insert(id.clone(), at);
+        self.positions.insert(call, at);
         self.calls.push(Tracked {
-            id: id.clone(),
+            call,
             traits,
             state: Call::Queued,
         });
         if let Some(why) = self.why_it_must_not_start(at) {
-            self.stop_one(id, why, steps);
+            self.stop_one(call, why, steps);
         }
     }
 
@@ -270,11 +293,14 @@ impl Machine {
         }
     }
 
-    fn finish(&mut self, id: &CallId, outcome: Outcome, steps: &mut Vec<Step>) {
-        let Some(at) = self.position(id) else { return };
-        let Call::Executing { running, stopping } = &self.calls[at].state else {
+    fn finish(&mut self, call: CallRef, outcome: Outcome, steps: &mut Vec<Step>) {
+        let Some(at) = self.position(call) else {
             return;
         };
+        let Call::Executing { stage, stopping } = &self.calls[at].state else {
+            return;
+        };
+        let running = *stage == Stage::Running;
         let (result, how) = match (stopping, outcome.end) {
             (Stopping::ToRunAgain, End::Stopped) => {
                 self.begin(at, steps);
@@ -282,10 +308,16 @@ impl Machine {
             }
             (Stopping::Because(why), End::Stopped) => {
                 let seen = running.then_some(&outcome.result);
-                (synthetic(&self.calls[at], why, seen), why.outcome(*running))
+                (
+                    synthetic(&self.calls[at].traits, why, seen),
+                    why.outcome(running),
+                )
             }
             (Stopping::No, End::Stopped) => (
-                ToolResult::error(id.clone(), "The call was cancelled before it had finished"),
+                ToolResult::error(
+                    self.calls[at].traits.wire.clone(),
+                    "The call was cancelled before it had finished",
+                ),
                 CallOutcome::Cancelled,
             ),
             (_, End::Normal) if outcome.result.is_error => (outcome.result, CallOutcome::Failed),
@@ -308,10 +340,43 @@ impl Machine {
         }
     }
 
-    fn runs(&mut self, id: &CallId) {
-        let Some(at) = self.position(id) else { return };
-        if let Call::Executing { running, .. } = &mut self.calls[at].state {
-            *running = true;
+    fn runs(&mut self, call: CallRef) {
+        let Some(at) = self.position(call) else {
+            return;
+        };
+        if let Call::Executing { stage, .. } = &mut self.calls[at].state {
+            *stage = Stage::Running;
+        }
+    }
+
+    fn reclassify(&mut self, call: CallRef, traits: Traits) {
+        let Some(at) = self.position(call) else {
+            return;
+        };
+        let tracked = &mut self.calls[at];
+        if let Call::Executing { stage, .. } = &mut tracked.state {
+            *stage = Stage::WaitingToBeAlone;
+            tracked.traits = traits;
+        }
+    }
+
+    /// Of the calls that wait to be alone, the first goes on once nothing else executes.
+    fn let_one_go_on(&mut self, steps: &mut Vec<Step>) {
+        let waits = |call: &Tracked| {
+            call.state
+                == Call::Executing {
+                    stage: Stage::WaitingToBeAlone,
+                    stopping: Stopping::No,
+                }
+        };
+        let executes = |call: &Tracked| matches!(call.state, Call::Executing { .. });
+        if self.calls.iter().any(|call| executes(call) && !waits(call)) {
+            return;
+        }
+        if let Some(at) = self.calls.iter().position(waits) {
+            let call = self.calls[at].call;
+            self.runs(call);
+            steps.push(Step::GoOn(call));
         }
     }
 
@@ -320,7 +385,7 @@ impl Machine {
             Interrupts::None => {
                 self.interrupts = Interrupts::Once;
                 for call in self.calls.iter().filter(|call| call.may_finish()) {
-                    steps.push(Step::Finishing(call.id.clone()));
+                    steps.push(Step::Finishing(call.call));
                 }
                 self.stop_where(|_, call| !call.may_finish(), &Why::Interrupted, steps);
             }
@@ -333,32 +398,36 @@ impl Machine {
     }
 
     /// Only what runs can start anew: a call that still waits has nothing behind it.
-    fn run_again(&mut self, id: &CallId, steps: &mut Vec<Step>) {
-        let Some(at) = self.position(id) else { return };
+    fn run_again(&mut self, call: CallRef, steps: &mut Vec<Step>) {
+        let Some(at) = self.position(call) else {
+            return;
+        };
         if let Call::Executing {
-            running: true,
+            stage: Stage::Running,
             stopping: stopping @ Stopping::No,
         } = &mut self.calls[at].state
         {
             *stopping = Stopping::ToRunAgain;
-            steps.push(Step::Stop(id.clone()));
+            steps.push(Step::Stop(call));
         }
     }
 
     fn begin(&mut self, at: usize, steps: &mut Vec<Step>) {
         self.calls[at].state = Call::Executing {
-            running: false,
+            stage: Stage::Checking,
             stopping: Stopping::No,
         };
-        steps.push(Step::Begin(self.calls[at].id.clone()));
+        steps.push(Step::Begin(self.calls[at].call));
     }
 
-    fn answer_by_hand(&mut self, id: &CallId, text: String, steps: &mut Vec<Step>) {
-        let Some(at) = self.position(id) else { return };
+    fn answer_by_hand(&mut self, call: CallRef, text: String, steps: &mut Vec<Step>) {
+        let Some(at) = self.position(call) else {
+            return;
+        };
         if matches!(self.calls[at].state, Call::Executing { .. }) {
-            steps.push(Step::Stop(id.clone()));
+            steps.push(Step::Stop(call));
         }
-        let result = ToolResult::text(id.clone(), text);
+        let result = ToolResult::text(self.calls[at].traits.wire.clone(), text);
         self.complete(at, result, CallOutcome::ByHand, steps);
     }
 
@@ -370,22 +439,24 @@ impl Machine {
     ) {
         for at in 0..self.calls.len() {
             if falls(at, &self.calls[at]) {
-                let id = self.calls[at].id.clone();
-                self.stop_one(&id, why.clone(), steps);
+                let call = self.calls[at].call;
+                self.stop_one(call, why.clone(), steps);
             }
         }
     }
 
-    fn stop_one(&mut self, id: &CallId, why: Why, steps: &mut Vec<Step>) {
-        let Some(at) = self.position(id) else { return };
+    fn stop_one(&mut self, call: CallRef, why: Why, steps: &mut Vec<Step>) {
+        let Some(at) = self.position(call) else {
+            return;
+        };
         match &mut self.calls[at].state {
             Call::Queued => {
-                let result = synthetic(&self.calls[at], &why, None);
+                let result = synthetic(&self.calls[at].traits, &why, None);
                 self.complete(at, result, why.outcome(false), steps);
             }
             Call::Executing { stopping, .. } if *stopping == Stopping::No => {
                 *stopping = Stopping::Because(why);
-                steps.push(Step::Stop(id.clone()));
+                steps.push(Step::Stop(call));
             }
             // It stops already, and now it does not start anew.
             Call::Executing { stopping, .. } if *stopping == Stopping::ToRunAgain => {
@@ -405,8 +476,12 @@ impl Machine {
         let call = &mut self.calls[at];
         match call.state {
             Call::Queued | Call::Executing { .. } => {
-                call.state = Call::Completed(result.clone());
-                steps.push(Step::Complete(call.id.clone(), result, outcome));
+                call.state = match self.policy.order {
+                    Order::Scheduled => Call::Completed(result.clone()),
+                    // Nobody waits for the others.
+                    Order::AtOnce => Call::Yielded,
+                };
+                steps.push(Step::Complete(call.call, result, outcome));
             }
             Call::Completed(_) | Call::Yielded => {}
         }
@@ -414,6 +489,14 @@ impl Machine {
 
     fn start_what_may(&mut self, steps: &mut Vec<Step>) {
         if self.intake == Intake::Open && !self.policy.while_streaming {
+            return;
+        }
+        if self.policy.order == Order::AtOnce {
+            let queued = |at: &usize| self.calls[*at].state == Call::Queued;
+            let queued: Vec<usize> = (0..self.calls.len()).filter(queued).collect();
+            for at in queued {
+                self.begin(at, steps);
+            }
             return;
         }
         let slots: Vec<Slot> = self
@@ -447,8 +530,8 @@ impl Machine {
         steps.push(Step::Deliver(results));
     }
 
-    fn position(&self, id: &CallId) -> Option<usize> {
-        self.positions.get(id).copied()
+    fn position(&self, call: CallRef) -> Option<usize> {
+        self.positions.get(&call).copied()
     }
 }
 
@@ -467,84 +550,9 @@ impl Tracked {
         matches!(
             self.state,
             Call::Executing {
-                running: true,
+                stage: Stage::Running,
                 stopping: Stopping::No
             }
         ) && self.traits.interrupt == InterruptBehavior::Block
     }
-}
-
-impl Traits {
-    /// The call in words: `Bash(npm test)`.
-    fn label(&self) -> String {
-        match &self.subject {
-            Some(subject) => format!("{}({subject})", self.tool),
-            None => self.tool.clone(),
-        }
-    }
-}
-
-impl Failed {
-    fn of(traits: &Traits) -> Self {
-        let command = traits.subject.as_ref().unwrap_or(&traits.tool);
-        Self {
-            label: traits.label(),
-            in_short: format!("`{command}` failed"),
-        }
-    }
-}
-
-impl Why {
-    /// How a call that stops for this reason counts; a call that did not even run was skipped, whoever is to blame.
-    fn outcome(&self, running: bool) -> CallOutcome {
-        let skipped = |why: &str| CallOutcome::Skipped {
-            why: why.to_owned(),
-        };
-        match self {
-            Why::SiblingFailed(failed) => skipped(&failed.in_short),
-            Why::Discarded => skipped("the answer was thrown away"),
-            Why::Interrupted if !running => skipped("interrupted"),
-            Why::Interrupted | Why::CancelledByPerson => CallOutcome::Cancelled,
-        }
-    }
-}
-
-/// The result of a call that did not run to its end: what happened to it, and who is to blame. `seen` is what it had
-/// produced until then.
-fn synthetic(call: &Tracked, why: &Why, seen: Option<&ToolResult>) -> ToolResult {
-    let label = call.traits.label();
-    let started = seen.is_some();
-    let text = match (why, started) {
-        (Why::SiblingFailed(Failed { label: failed, .. }), false) => {
-            format!("Skipped: {failed} failed, so {label} was not started")
-        }
-        (Why::SiblingFailed(Failed { label: failed, .. }), true) => {
-            format!("Skipped: {failed} failed, so {label} was cancelled while it ran")
-        }
-        (Why::Interrupted, false) => format!("Interrupted by the user: {label} was not started"),
-        (Why::Interrupted, true) => {
-            format!(
-                "Interrupted by the user: {label} was stopped while it ran, so it may have had effects"
-            )
-        }
-        (Why::CancelledByPerson, false) => {
-            format!("Cancelled by the user: {label} was not started")
-        }
-        (Why::CancelledByPerson, true) => {
-            format!(
-                "Cancelled by the user: {label} was stopped while it ran, so it may have had effects"
-            )
-        }
-        (Why::Discarded, _) => {
-            format!("Discarded: the response that asked for {label} was thrown away")
-        }
-    };
-    let output = seen.map(ToolResult::as_text).unwrap_or_default();
-    if output.is_empty() {
-        return ToolResult::error(call.id.clone(), text);
-    }
-    ToolResult::error(
-        call.id.clone(),
-        format!("{text}. Its output until then:\n{output}"),
-    )
 }

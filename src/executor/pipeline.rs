@@ -12,13 +12,15 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::context::{Context, Stance};
+use super::context::Context;
 use super::hooked::Case;
 use super::machine::{End, Outcome};
 use super::permission::{Authority, Permit};
+use super::shared::Stance;
 use crate::permissions::{Asked, Cause, Decision, Remembered, Verdict, decide};
 use crate::protocol::{
-    Answer, CallId, FileDiff, Level, PermissionRequest, Phase, ToolCall, ToolResult, said_by_hooks,
+    Answer, CallId, CallRef, FileDiff, Level, PermissionRequest, Phase, ToolCall, ToolResult,
+    said_by_hooks,
 };
 use crate::tools::any::AnyTool;
 use crate::tools::files::FileChange;
@@ -37,21 +39,23 @@ const LONGEST_REFUSAL: usize = 10_000;
 /// What a running call tells its driver.
 #[derive(Debug)]
 pub enum Report {
-    Reached(CallId, Phase),
-    Progress(CallId, String),
+    Reached(CallRef, Phase),
+    Progress(CallRef, String),
     Asked(PermissionRequest, oneshot::Sender<Answer>),
-    Decided(CallId, Verdict),
+    Decided(CallRef, Verdict),
     /// The call may run, and does from now on.
-    Permitted(CallId, Permit),
+    Permitted(CallRef, Permit),
     /// Something that the person should know.
     Notice(String),
     /// A hook has made another input of it: the call is this one now, by that hook.
-    Rewritten(CallId, Value, String),
+    Rewritten(CallRef, Value, String),
+    /// Hooks have made something of the call that must not run beside others; the sender waits until it is alone.
+    MustBeAlone(ToolCall, oneshot::Sender<()>),
     /// A hook wants the turn to end; in words.
     Halted(String),
     /// A file is about to change; the sender waits until that is in the log.
-    Changing(CallId, FileChange, oneshot::Sender<()>),
-    Finished(CallId, Done),
+    Changing(CallRef, FileChange, oneshot::Sender<()>),
+    Finished(CallRef, Done),
 }
 
 /// A call's work is over.
@@ -85,9 +89,9 @@ impl Line {
     /// Runs the call in a task of its own; a panic there is a result.
     pub fn spawn(self, call: ToolCall) {
         tokio::spawn(async move {
-            let (id, reports) = (call.id.clone(), self.reports.clone());
+            let (id, wire, reports) = (call.call, call.id.clone(), self.reports.clone());
             let done = AssertUnwindSafe(self.run(call)).catch_unwind().await;
-            let done = done.unwrap_or_else(|_| panicked(&id));
+            let done = done.unwrap_or_else(|_| panicked(wire));
             let _ = reports.send(Report::Finished(id, done)).await;
         });
     }
@@ -138,15 +142,15 @@ impl Line {
         }
         let call = &*call;
         let permit = self.bound(call, tool.as_ref(), permit);
-        let _pass = self.pass(original, call, tool.as_ref()).await?;
+        self.wait_to_be_alone(original, call, tool.as_ref()).await?;
         // A tool that does not look at its token must not begin once the call was stopped.
         self.unless_cancelled(call, std::future::ready(Ok(())))
             .await?;
-        self.report(Report::Permitted(call.id.clone(), permit.clone()))
+        self.report(Report::Permitted(call.call, permit.clone()))
             .await;
         self.reach(call, Phase::Running).await;
         let limit = tool.spec().max_result_chars;
-        let results_dir = &self.context.env.results_dir;
+        let results_dir = &self.context.shared.env.results_dir;
         let mut output = self.work(call, tool.as_ref(), permit, &cx).await;
         if let Err(error) = &output
             && error.kind == ToolErrorKind::HeldBack
@@ -164,7 +168,7 @@ impl Line {
         self.hear_hooks_afterwards(call, &output, told).await;
         match output {
             Ok(output) => {
-                let content = guard::fit(output.for_model, limit, results_dir, &call.id);
+                let content = guard::fit(output.for_model, limit, results_dir, call.call);
                 let result = ToolResult {
                     tool_use_id: call.id.clone(),
                     content,
@@ -255,30 +259,31 @@ impl Line {
 
     fn tool_cx(&self, call: &ToolCall) -> ToolCx {
         let progress = {
-            let (reports, id) = (self.reports.clone(), call.id.clone());
+            let (reports, id) = (self.reports.clone(), call.call);
             Progress::new(move |text| {
                 // A reader that is behind misses a report, not the end: the result has it all.
-                let _ = reports.try_send(Report::Progress(id.clone(), text));
+                let _ = reports.try_send(Report::Progress(id, text));
             })
         };
         let journal = {
-            let (reports, id) = (self.reports.clone(), call.id.clone());
+            let (reports, id) = (self.reports.clone(), call.call);
             Journal::new(move |change| {
                 let (written, wait) = oneshot::channel();
-                let report = Report::Changing(id.clone(), change, written);
+                let report = Report::Changing(id, change, written);
                 reports.blocking_send(report).map_err(|_| NotLogged)?;
                 wait.blocking_recv().map_err(|_| NotLogged)
             })
         };
         ToolCx {
-            call: call.id.clone(),
+            call: call.call,
             cwd: self.context.cwd(),
             cancel: self.cancel.clone(),
             background: self.background.clone(),
             progress,
             journal,
             off_limits: off_limits(&self.context),
-            env: self.context.env.clone(),
+            ledger: self.context.ledger.clone(),
+            env: self.context.shared.env.clone(),
         }
     }
 
@@ -289,7 +294,7 @@ impl Line {
             ToolErrorKind::Cancelled => End::Stopped,
         };
         let text = vec![crate::protocol::ResultBlock::text(error.message)];
-        let fitted = guard::fit(text, limit, &self.context.env.results_dir, &call.id);
+        let fitted = guard::fit(text, limit, &self.context.shared.env.results_dir, call.call);
         let fitted = ToolResult {
             tool_use_id: call.id.clone(),
             content: fitted,
@@ -328,7 +333,7 @@ impl Line {
     }
 
     pub(super) async fn reach(&self, call: &ToolCall, phase: Phase) {
-        self.report(Report::Reached(call.id.clone(), phase)).await;
+        self.report(Report::Reached(call.call, phase)).await;
     }
 
     pub(super) async fn report(&self, report: Report) {
@@ -339,7 +344,7 @@ impl Line {
 
 /// Asks the rules about each file, if there are any that could forbid reading one.
 fn off_limits(context: &Arc<Context>) -> OffLimits {
-    let Stance { mode, rules } = context.stance();
+    let Stance { mode, rules } = context.shared.stance();
     if !rules.restrict_reading() {
         return OffLimits::default();
     }
@@ -357,10 +362,10 @@ fn off_limits(context: &Arc<Context>) -> OffLimits {
     })
 }
 
-fn panicked(id: &CallId) -> Done {
+fn panicked(wire: CallId) -> Done {
     let text =
         "The tool failed with an internal error; this is a bug in agent-tui, not in the call";
-    let result = ToolResult::error(id.clone(), text);
+    let result = ToolResult::error(wire, text);
     Done {
         outcome: Outcome {
             result,

@@ -1,12 +1,13 @@
 //! The lines of `--output-format stream-json` (SPEC section 12). Pure: an event in, a JSON value out.
 
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::protocol::event::SessionOpened;
 use crate::protocol::{
-    CallId, CallOutcome, Ending, Mode, Phase, ToolState, TurnEvent, TurnSummary,
+    CallEvent, CallId, CallOutcome, Ending, Mode, Phase, TurnEvent, TurnSummary,
 };
 
 pub fn init(opened: &SessionOpened, cwd: &Path, mode: Mode) -> Value {
@@ -42,12 +43,6 @@ pub fn turn(event: &TurnEvent, session: &str) -> Option<Value> {
             "type": "user",
             "message": { "role": message.role, "content": message.content },
         }),
-        TurnEvent::Tool {
-            call,
-            name,
-            at,
-            state,
-        } => tool(call, name, at.as_millis(), state),
         TurnEvent::Retrying {
             problem,
             attempt,
@@ -70,10 +65,6 @@ pub fn turn(event: &TurnEvent, session: &str) -> Option<Value> {
         | TurnEvent::Requested { .. }
         | TurnEvent::Text(_)
         | TurnEvent::Thinking(_)
-        | TurnEvent::ToolInputStarted { .. }
-        | TurnEvent::ToolInput { .. }
-        | TurnEvent::Asked(_)
-        | TurnEvent::Decided { .. }
         | TurnEvent::Paused { .. }
         | TurnEvent::Finished(_) => return None,
     };
@@ -119,26 +110,32 @@ pub fn result(summary: &TurnSummary, session: &str) -> Value {
     })
 }
 
-fn tool(call: &CallId, name: &str, at_ms: u128, state: &ToolState) -> Value {
+/// A call of the model, as its lines name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    pub wire: CallId,
+    pub tool: String,
+}
+
+/// The line of what happens to a call, where it has one.
+pub fn call(call: &Named, at: Duration, event: &CallEvent, session: &str) -> Option<Value> {
     let mut line = json!({
         "type": "tool",
-        "tool_use_id": call,
-        "name": name,
+        "tool_use_id": call.wire,
+        "name": call.tool,
         "state": "progress",
-        "at_ms": millis(at_ms),
+        "at_ms": millis(at.as_millis()),
     });
-    match state {
-        ToolState::Queued { input } => {
+    match event {
+        CallEvent::Queued { input, .. } => {
             line["state"] = json!("queued");
             line["input"] = input.clone();
         }
         // A call is `executing` once; how far it has come after that is progress.
-        ToolState::Executing {
-            phase: Phase::Validating,
-        } => line["state"] = json!("executing"),
-        ToolState::Executing { phase } => line["phase"] = json!(phase),
-        ToolState::Progress { text } => line["text"] = json!(text),
-        ToolState::Completed {
+        CallEvent::Reached(Phase::Validating) => line["state"] = json!("executing"),
+        CallEvent::Reached(phase) => line["phase"] = json!(phase),
+        CallEvent::Progress(text) => line["text"] = json!(text),
+        CallEvent::Completed {
             result,
             ran,
             outcome,
@@ -152,9 +149,16 @@ fn tool(call: &CallId, name: &str, at_ms: u128, state: &ToolState) -> Value {
                 line["why"] = json!(why);
             }
         }
-        ToolState::Yielded => line["state"] = json!("yielded"),
+        CallEvent::Yielded => line["state"] = json!("yielded"),
+        CallEvent::Arriving { .. }
+        | CallEvent::Input(_)
+        | CallEvent::Asked(_)
+        | CallEvent::Decided { .. }
+        | CallEvent::Rewritten { .. }
+        | CallEvent::BackgroundEnded(_) => return None,
     }
-    line
+    line["session_id"] = json!(session);
+    Some(line)
 }
 
 fn outcome_name(outcome: &CallOutcome) -> &'static str {
@@ -175,14 +179,12 @@ fn millis(value: u128) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::protocol::ToolResult;
 
     #[test]
     fn a_completed_call_says_how_it_came_to_its_result() {
-        let state = ToolState::Completed {
+        let completed = CallEvent::Completed {
             result: ToolResult::error("a".into(), "skipped"),
             ran: Duration::from_millis(3),
             outcome: CallOutcome::Skipped {
@@ -190,14 +192,12 @@ mod tests {
             },
             shown: None,
         };
-        let event = TurnEvent::Tool {
-            call: "a".into(),
-            name: "Bash".into(),
-            at: Duration::from_millis(7),
-            state,
+        let named = Named {
+            wire: "a".into(),
+            tool: "Bash".into(),
         };
         assert_eq!(
-            turn(&event, "s"),
+            call(&named, Duration::from_millis(7), &completed, "s"),
             Some(json!({
                 "type": "tool",
                 "tool_use_id": "a",

@@ -3,17 +3,22 @@
 mod lines;
 pub mod output;
 
+use std::collections::HashMap;
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
+use self::lines::Named;
 use self::output::Output;
 use crate::agent::AgentHandle;
 use crate::process::signals::{Signal, Signals};
 use crate::process::stderr::say;
-use crate::protocol::{AgentEvent, Block, Command, Ending, Mode, TurnEvent, TurnSummary};
+use crate::protocol::{
+    AgentEvent, Block, CallEvent, CallRef, Command, Ending, Mode, SessionCommand, SessionEvent,
+    TurnCommand, TurnEvent, TurnSummary,
+};
 use crate::text::clean;
 
 /// How long the agent has to end what runs once nobody waits for it any more. Longer than a call's own grace.
@@ -136,7 +141,7 @@ struct Patience {
 impl Patience {
     /// Passes a signal on to the agent; an exit once there is no more to wait for.
     fn spend(&mut self, signal: Signal, agent: &AgentHandle) -> Option<Exit> {
-        let _ = agent.commands.send(Command::Interrupt);
+        let _ = agent.commands.send(Command::Turn(TurnCommand::Interrupt));
         match signal {
             Signal::Interrupt => {
                 self.interrupts += 1;
@@ -148,7 +153,7 @@ impl Patience {
                 Some(Exit::Ended(signal))
             }
             Signal::Terminate | Signal::HangUp | Signal::Quit | Signal::Other(_) => {
-                let _ = agent.commands.send(Command::Interrupt);
+                let _ = agent.commands.send(Command::Turn(TurnCommand::Interrupt));
                 self.end = Some((signal, Instant::now() + LAST_GRACE));
                 None
             }
@@ -171,6 +176,8 @@ impl Patience {
 struct Printer {
     run: Run,
     session: String,
+    /// The calls under way.
+    calls: HashMap<CallRef, Named>,
     output: Output,
 }
 
@@ -179,6 +186,7 @@ impl Printer {
         Self {
             run,
             session: String::new(),
+            calls: HashMap::new(),
             output,
         }
     }
@@ -187,30 +195,15 @@ impl Printer {
         let prompt = std::mem::take(&mut self.run.prompt);
         let _ = agent
             .commands
-            .send(Command::Submit(vec![Block::text(prompt)]));
+            .send(Command::Session(SessionCommand::Submit(vec![Block::text(
+                prompt,
+            )])));
     }
 
     fn print(&mut self, event: AgentEvent) -> Option<Exit> {
         let streams = self.run.format == OutputFormat::StreamJson;
         match event {
-            AgentEvent::Opened(opened) => {
-                self.session.clone_from(&opened.session.0);
-                if streams {
-                    let line = lines::init(&opened, &self.run.cwd, self.run.mode);
-                    self.output.json(&line);
-                }
-            }
-            // Nobody is there to choose a mode, to take messages back or to run commands beside the turn.
-            AgentEvent::ModeIs(_)
-            | AgentEvent::TakenBack(_)
-            | AgentEvent::Reply(_)
-            // A notice says so, too.
-            | AgentEvent::Saving(_)
-            | AgentEvent::Rules(_)
-            | AgentEvent::BackgroundEnded(..)
-            | AgentEvent::Rewritten { .. }
-            | AgentEvent::Aside(..) => {}
-            AgentEvent::Notice(text) => say(&format!("note: {text}")),
+            AgentEvent::Session(event) => self.print_session(event),
             AgentEvent::Turn(_, TurnEvent::Finished(summary)) => {
                 return Some(self.finish(&summary));
             }
@@ -225,8 +218,53 @@ impl Printer {
                     self.output.json(&line);
                 }
             }
+            AgentEvent::Call { call, at, event } => {
+                if streams {
+                    self.print_call(call, at, &event);
+                }
+            }
         }
         None
+    }
+
+    fn print_session(&mut self, event: SessionEvent) {
+        match event {
+            SessionEvent::Opened(opened) => {
+                self.session.clone_from(&opened.session.0);
+                if self.run.format == OutputFormat::StreamJson {
+                    let line = lines::init(&opened, &self.run.cwd, self.run.mode);
+                    self.output.json(&line);
+                }
+            }
+            SessionEvent::Notice(text) => say(&format!("note: {text}")),
+            // Nobody is there to choose a mode, to take messages back or to ask; whether it is saved, a notice says too.
+            SessionEvent::ModeIs(_)
+            | SessionEvent::TakenBack(_)
+            | SessionEvent::Reply(_)
+            | SessionEvent::Saving(_)
+            | SessionEvent::Rules(_) => {}
+        }
+    }
+
+    /// What happens to a call that the model has named; nobody is there to make others.
+    fn print_call(&mut self, call: CallRef, at: Duration, event: &CallEvent) {
+        if let CallEvent::Queued {
+            tool,
+            wire: Some(wire),
+            ..
+        } = event
+        {
+            let (wire, tool) = (wire.clone(), tool.clone());
+            self.calls.insert(call, Named { wire, tool });
+        }
+        let named = self.calls.get(&call);
+        let line = named.and_then(|named| lines::call(named, at, event, &self.session));
+        if let Some(line) = line {
+            self.output.json(&line);
+        }
+        if *event == CallEvent::Yielded {
+            self.calls.remove(&call);
+        }
     }
 
     fn finish(&mut self, summary: &TurnSummary) -> Exit {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::event::Event;
-use crate::protocol::{ResultBlock, ToolCall};
+use crate::protocol::{CallRef, ResultBlock, ToolCall};
 
 /// An event with all that is told about it but for what every hook is told.
 #[derive(Debug, Clone, PartialEq)]
@@ -186,6 +186,7 @@ fn sample_call(tool: &str) -> ToolCall {
         _ => json!({}),
     };
     ToolCall {
+        call: CallRef::main(1),
         id: "toolu_sample".into(),
         name: tool.to_owned(),
         input,

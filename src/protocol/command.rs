@@ -3,40 +3,57 @@
 use serde_json::Value;
 
 use super::event::KnownRule;
-use super::id::CallId;
+use super::id::CallRef;
 use super::message::Block;
 use super::tool::{Mode, RuleList};
 
+/// By what it is about: the session, the turn that runs, or a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
+    Session(SessionCommand),
+    Turn(TurnCommand),
+    Call(CallRef, CallCommand),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum SessionCommand {
     /// A message of the person. While a turn runs it waits for the next request.
     Submit(Vec<Block>),
-    /// Stop the turn; sent again, stop also the calls that an interrupt lets finish. What waits stays where it is.
-    Interrupt,
-    /// Stop the turn, and send what waits.
-    SendQueue,
-    Answer(CallId, Answer),
-    /// Cancel one call; its siblings and the turn go on.
-    Cancel(CallId),
-    /// Give a call's result by hand instead of waiting for it.
-    AnswerByHand(CallId, String),
-    /// Stop a running call and start it anew; a call that has its result already runs once more, on the person's behalf: asked
-    /// about, unless it was permitted whole.
-    RunAgain(CallId),
-    /// Let a running command go on in the background; the model goes on with what it is told about it.
-    Background(CallId),
     /// A command that the person runs directly. Its output goes to the model with the next message.
     Run(String),
     /// Give back the messages that wait, for the person to change them.
     TakeBack,
-    /// Go on although a limit was reached.
-    GoOn,
     SetMode(Mode),
     Rules(RulesCommand),
-    /// Skip the wait before the next try of a failed request.
-    RetryNow,
     /// Why nothing more will come after this.
     Leave(Leaving),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TurnCommand {
+    /// Stop the turn; sent again, stop also the calls that an interrupt lets finish. What waits stays where it is.
+    Interrupt,
+    /// Stop the turn, and send what waits.
+    SendQueue,
+    /// Go on although a limit was reached.
+    GoOn,
+    /// Skip the wait before the next try of a failed request.
+    RetryNow,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum CallCommand {
+    /// What the person says to its question.
+    Answer(Answer),
+    /// Cancel it; its siblings and the turn go on.
+    Cancel,
+    /// This is its result, instead of waiting for it.
+    AnswerByHand(String),
+    /// Stop it and start it anew; a call that has its result already runs once more, on the person's behalf: asked about,
+    /// unless it was permitted whole.
+    RunAgain,
+    /// Let a running command go on in the background; the model goes on with what it is told about it.
+    Background,
 }
 
 /// Why a conversation is left.
@@ -53,7 +70,7 @@ pub enum Leaving {
 /// What the person wants to know of the permission rules, or changes in them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RulesCommand {
-    /// Tell those in force, with [`AgentEvent::Rules`](super::AgentEvent::Rules).
+    /// Tell those in force, with [`SessionEvent::Rules`](super::SessionEvent::Rules).
     List,
     /// Add one for this project, and keep it.
     Add { list: RuleList, rule: String },

@@ -6,19 +6,32 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::id::{CallId, SessionId, TurnId};
+use super::id::{CallId, CallRef, SessionId, TurnId};
 use super::message::{Block, Message, StopReason, ToolResult, Usage};
 use super::tool::{Mode, Phase, RuleList};
 
+/// By what it is about: the session, a turn, or a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AgentEvent {
+    Session(SessionEvent),
+    Turn(TurnId, TurnEvent),
+    Call {
+        call: CallRef,
+        /// Since the turn began, or the call where it stands beside the turns.
+        at: Duration,
+        event: CallEvent,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum SessionEvent {
     /// The session's log is open; nothing else comes before it.
     Opened(SessionOpened),
     /// Something a person should know, in one line.
     Notice(String),
     /// Whether the session is being saved from now on; if not, why.
     Saving(Result<(), String>),
-    /// The mode in force from now on: the answer to every [`SetMode`](super::Command::SetMode).
+    /// The mode in force from now on: the answer to every [`SetMode`](super::SessionCommand::SetMode).
     ModeIs(Mode),
     /// The messages that waited are the person's again.
     TakenBack(Vec<Vec<Block>>),
@@ -26,33 +39,6 @@ pub enum AgentEvent {
     Reply(String),
     /// The permission rules in force.
     Rules(Vec<KnownRule>),
-    /// A hook has made another input of a call: it is this one now.
-    Rewritten {
-        call: CallId,
-        input: Value,
-        by: String,
-    },
-    /// A command that a call has left in the background is over; how it ended, in a few words.
-    BackgroundEnded(CallId, String),
-    /// A call that the person makes, beside the turns.
-    Aside(CallId, Aside),
-    Turn(TurnId, TurnEvent),
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub enum Aside {
-    Started {
-        tool: String,
-        input: Value,
-    },
-    /// It was not permitted before, or not whole, and waits for the person.
-    Asked(PermissionRequest),
-    /// As [`TurnEvent::Decided`].
-    Decided {
-        by: String,
-        settled: bool,
-    },
-    State(ToolState),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -108,30 +94,7 @@ pub enum TurnEvent {
     },
     Text(String),
     Thinking(String),
-    ToolInputStarted {
-        call: CallId,
-        name: String,
-    },
-    ToolInput {
-        call: CallId,
-        fragment: String,
-    },
-    Tool {
-        call: CallId,
-        name: String,
-        at: Duration,
-        state: ToolState,
-    },
-    /// A call waits for the person.
-    Asked(PermissionRequest),
-    /// Whether a call may run, and what made that decision: a rule and its file, the mode, the classifier, the person.
-    Decided {
-        call: CallId,
-        by: String,
-        /// False where the decision is to ask the person, who decides next.
-        settled: bool,
-    },
-    /// A limit was reached; nothing goes out until the person says [`GoOn`](super::Command::GoOn) or interrupts.
+    /// A limit was reached; nothing goes out until the person says [`GoOn`](super::TurnCommand::GoOn) or interrupts.
     Paused {
         why: String,
     },
@@ -150,16 +113,36 @@ pub enum TurnEvent {
     Finished(TurnSummary),
 }
 
+/// What happens to a call, from its first letter to its delivery.
 #[derive(Debug, Clone, PartialEq)]
-pub enum ToolState {
+pub enum CallEvent {
+    /// The model has begun to write it.
+    Arriving {
+        tool: String,
+    },
+    /// More of its input, as the model writes it.
+    Input(String),
+    /// It is whole, and waits for its turn.
     Queued {
+        tool: String,
+        /// What the model calls it; `None` for a call of the person.
+        wire: Option<CallId>,
         input: Value,
     },
-    Executing {
-        phase: Phase,
+    Reached(Phase),
+    Progress(String),
+    /// A hook has made another input of it: it is this one now.
+    Rewritten {
+        input: Value,
+        by: String,
     },
-    Progress {
-        text: String,
+    /// It waits for the person.
+    Asked(PermissionRequest),
+    /// Whether it may run, and what made that decision: a rule and its file, the mode, the classifier, the person.
+    Decided {
+        by: String,
+        /// False where the decision is to ask the person, who decides next.
+        settled: bool,
     },
     Completed {
         result: ToolResult,
@@ -168,7 +151,10 @@ pub enum ToolState {
         /// What changed, where the tool can show it better than its result says it.
         shown: Option<FileDiff>,
     },
+    /// The model has its result.
     Yielded,
+    /// The command that it left in the background is over; how it ended, in a few words.
+    BackgroundEnded(String),
 }
 
 /// How a call came to its result.
@@ -200,7 +186,7 @@ pub struct FileDiff {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct PermissionRequest {
-    pub call: CallId,
+    pub call: CallRef,
     pub tool: String,
     pub input: Value,
     pub reason: String,
@@ -249,9 +235,35 @@ pub enum Ending {
     },
 }
 
+impl TurnSummary {
+    /// An exchange of which nothing is known but its end.
+    pub fn of(ending: Ending, took: Duration) -> Self {
+        Self {
+            ending,
+            text: String::new(),
+            responses: 0,
+            usage: Usage::default(),
+            took,
+            denials: Vec::new(),
+        }
+    }
+}
+
+impl Ending {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Ending::Done => "success",
+            Ending::MaxTurns => "error_max_turns",
+            Ending::Interrupted => "interrupted",
+            Ending::Failed { .. } => "error_during_execution",
+        }
+    }
+}
+
 /// A call that was not allowed to run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Denial {
+    /// What the model calls it.
     pub call: CallId,
     pub tool: String,
     pub input: Value,

@@ -1,10 +1,12 @@
-//! Names of things that outlive one function: sessions, turns, tool calls.
+//! Names of things that outlive one function: sessions, agents, turns, tool calls.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The id the model gave to a tool call; it ties the call to its one result.
+/// The id the model gave to a tool call. It ties the call to its one result inside messages, and names nothing else: a model
+/// may use an id again, and two models may use the same one. Everywhere else a call is a [`CallRef`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CallId(pub String);
@@ -14,9 +16,104 @@ pub struct CallId(pub String);
 #[serde(transparent)]
 pub struct SessionId(pub String);
 
-/// Counts the exchanges of one run of the program: everything between a prompt and the end of the loop it starts.
+/// Who makes calls: the person, the conversation the person has with the model, or a conversation beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct AgentId(pub u32);
+
+impl AgentId {
+    /// The person, who runs commands beside the turns.
+    pub const PERSON: Self = Self(0);
+    /// The conversation of the person with the model.
+    pub const MAIN: Self = Self(1);
+}
+
+/// A tool call, by a name of our own: given when the call is first seen, and unique in a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct CallRef {
+    pub agent: AgentId,
+    pub number: u32,
+}
+
+/// Counts the exchanges of an agent in one run of the program: everything between a prompt and the end of the loop that it
+/// starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct TurnId(pub u64);
+pub struct TurnId {
+    pub agent: AgentId,
+    pub number: u64,
+}
+
+/// Hands out the names of one agent's calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallNumbers {
+    agent: AgentId,
+    last: u32,
+}
+
+impl CallNumbers {
+    /// The calls of `agent` after the one with the number `last`.
+    pub const fn after(agent: AgentId, last: u32) -> Self {
+        Self { agent, last }
+    }
+
+    pub fn next(&mut self) -> CallRef {
+        self.last = self.last.saturating_add(1);
+        CallRef {
+            agent: self.agent,
+            number: self.last,
+        }
+    }
+}
+
+impl CallRef {
+    /// A call of the conversation of the person with the model.
+    pub const fn main(number: u32) -> Self {
+        Self {
+            agent: AgentId::MAIN,
+            number,
+        }
+    }
+}
+
+impl fmt::Display for CallRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.agent.0, self.number)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` does not name a call: wanted are two numbers with a dot between them")]
+pub struct NoCallRef(String);
+
+impl FromStr for CallRef {
+    type Err = NoCallRef;
+
+    fn from_str(text: &str) -> Result<Self, NoCallRef> {
+        let parts = text.split_once('.');
+        let numbers =
+            parts.and_then(|(agent, number)| Some((agent.parse().ok()?, number.parse().ok()?)));
+        let (agent, number) = numbers.ok_or_else(|| NoCallRef(text.to_owned()))?;
+        Ok(Self {
+            agent: AgentId(agent),
+            number,
+        })
+    }
+}
+
+impl TryFrom<String> for CallRef {
+    type Error = NoCallRef;
+
+    fn try_from(text: String) -> Result<Self, NoCallRef> {
+        text.parse()
+    }
+}
+
+impl From<CallRef> for String {
+    fn from(call: CallRef) -> Self {
+        call.to_string()
+    }
+}
 
 impl From<&str> for CallId {
     fn from(id: &str) -> Self {
@@ -33,5 +130,32 @@ impl fmt::Display for CallId {
 impl fmt::Display for SessionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+/// In tests a call is named by a word: always the same number for the same word.
+#[cfg(test)]
+impl From<&str> for CallRef {
+    fn from(word: &str) -> Self {
+        let number = word.bytes().fold(0_u32, |sum, byte| {
+            sum.wrapping_mul(257).wrapping_add(byte.into())
+        });
+        Self::main(number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AgentId, CallNumbers, CallRef};
+
+    #[test]
+    fn a_call_is_written_as_two_numbers_and_read_again() {
+        let mut numbers = CallNumbers::after(AgentId(3), 6);
+        let call = numbers.next();
+        assert_eq!(serde_json::to_string(&call).expect("JSON"), "\"3.7\"");
+        assert_eq!(serde_json::from_str::<CallRef>("\"3.7\"").ok(), Some(call));
+        for wrong in ["toolu_1", "3", "3.", ".7", "3.7.1", "-1.7", "1.4294967296"] {
+            assert!(wrong.parse::<CallRef>().is_err(), "{wrong}");
+        }
     }
 }

@@ -9,12 +9,14 @@ pub mod id;
 pub mod message;
 pub mod tool;
 
-pub use command::{Answer, Command, Leaving, RulesCommand};
-pub use event::{
-    AgentEvent, Aside, CallOutcome, Ending, FileDiff, HookInfo, KnownRule, PermissionRequest,
-    Price, RuleOffer, SessionOpened, ToolState, TurnEvent, TurnSummary,
+pub use command::{
+    Answer, CallCommand, Command, Leaving, RulesCommand, SessionCommand, TurnCommand,
 };
-pub use id::{CallId, SessionId, TurnId};
+pub use event::{
+    AgentEvent, CallEvent, CallOutcome, Ending, FileDiff, HookInfo, KnownRule, PermissionRequest,
+    Price, RuleOffer, SessionEvent, SessionOpened, TurnEvent, TurnSummary,
+};
+pub use id::{AgentId, CallId, CallNumbers, CallRef, SessionId, TurnId};
 pub use message::{
     Block, Image, Message, Origin, ResultBlock, Role, StopReason, ToolResult, ToolUse, Usage,
     said_by_hooks,

@@ -4,11 +4,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::id::CallId;
+use super::id::{CallId, CallRef};
 
-/// A call as the model made it: its block has ended and its input is a JSON object.
+/// A call whose block has ended, and whose input is a JSON object.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
+    pub call: CallRef,
+    /// What the model calls it.
     pub id: CallId,
     pub name: String,
     pub input: Value,

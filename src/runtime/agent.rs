@@ -10,7 +10,10 @@ use tokio::time::timeout;
 
 use crate::agent::AgentHandle;
 use crate::app::{Opening, OpeningSession};
-use crate::protocol::{AgentEvent, Block, Command, Leaving, Mode, SessionId};
+
+use crate::protocol::{
+    AgentEvent, Block, Command, Leaving, Mode, SessionCommand, SessionEvent, SessionId,
+};
 use crate::settings::trust::Review;
 
 /// How many events are taken at once; as many as may wait.
@@ -162,7 +165,7 @@ impl Agent {
 
     fn note_session(&mut self, events: &[AgentEvent]) {
         for event in events {
-            if let AgentEvent::Opened(opened) = event {
+            if let AgentEvent::Session(SessionEvent::Opened(opened)) = event {
                 self.last = Some((opened.session.clone(), self.model.clone()));
                 self.opening = None;
             }
@@ -173,7 +176,7 @@ impl Agent {
     pub fn open(&mut self, mut opening: Opening) {
         // What waits was meant for the other one, but for the mode, which is the person's.
         self.commands
-            .retain(|command| matches!(command, Command::SetMode(_)));
+            .retain(|command| matches!(command, Command::Session(SessionCommand::SetMode(_))));
         if opening.session == OpeningSession::Same {
             let last = self.last.as_ref();
             let last = last.map(|(session, _)| OpeningSession::Id(session.0.clone()));
@@ -230,11 +233,11 @@ impl Agent {
         let waiting = self.commands.drain(..);
         let unsent: Vec<Vec<Block>> = waiting
             .filter_map(|command| match command {
-                Command::Submit(message) => Some(message),
+                Command::Session(SessionCommand::Submit(message)) => Some(message),
                 _ => None,
             })
             .collect();
-        said.push(AgentEvent::TakenBack(unsent));
+        said.push(AgentEvent::Session(SessionEvent::TakenBack(unsent)));
         said
     }
 }
@@ -251,8 +254,12 @@ impl Link {
             Link::Waiting(_) | Link::Ended => return,
         };
         // Whoever writes it down must have it before the end.
-        let _ = agent.commands.send(Command::TakeBack);
-        let _ = agent.commands.send(Command::Leave(why));
+        let _ = agent
+            .commands
+            .send(Command::Session(SessionCommand::TakeBack));
+        let _ = agent
+            .commands
+            .send(Command::Session(SessionCommand::Leave(why)));
         agent.stop();
         said.extend(agent.end(LAST_GRACE).await);
     }
@@ -312,7 +319,7 @@ mod tests {
                         &[],
                     ))));
                 }
-                let opened = AgentEvent::Opened(SessionOpened {
+                let opened = AgentEvent::Session(SessionEvent::Opened(SessionOpened {
                     session: SessionId(session),
                     provider: "script".to_owned(),
                     model: "m".to_owned(),
@@ -323,7 +330,7 @@ mod tests {
                     price: None,
                     hooks: Vec::new(),
                     history: Vec::new(),
-                });
+                }));
                 let _ = outbox.send(opened).await;
                 tokio::spawn(async move {
                     while let Some(command) = inbox.recv().await {
@@ -360,7 +367,7 @@ mod tests {
     async fn opened(agent: &mut Agent) -> String {
         match agent.next().await {
             Heard::Events(events) => match &events[0] {
-                AgentEvent::Opened(opened) => opened.session.0.clone(),
+                AgentEvent::Session(SessionEvent::Opened(opened)) => opened.session.0.clone(),
                 other => panic!("{other:?}"),
             },
             Heard::Refused(refusal) => refusal.problem,
@@ -376,7 +383,7 @@ mod tests {
         agent.open(opening(OpeningSession::Same, Some("good")));
         assert_eq!(opened(&mut agent).await, "first");
         agent.open(opening(OpeningSession::Same, Some("bad")));
-        let message = Command::Submit(vec![Block::text("hello")]);
+        let message = Command::Session(SessionCommand::Submit(vec![Block::text("hello")]));
         agent.send(message.clone());
         assert_eq!(opened(&mut agent).await, "no");
         assert!(agent.go_back());
@@ -410,7 +417,7 @@ mod tests {
         assert_eq!(opened(&mut agent).await, "first");
         agent.open(opening(id("hostile"), None));
         assert_eq!(opened(&mut agent).await, "untrusted");
-        let message = Command::Submit(vec![Block::text("hello")]);
+        let message = Command::Session(SessionCommand::Submit(vec![Block::text("hello")]));
         agent.send(message.clone());
         agent.trust(false);
         assert_eq!(opened(&mut agent).await, "hostile");

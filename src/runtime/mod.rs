@@ -50,7 +50,7 @@ use crate::app::job::Job;
 use crate::app::{AppState, Msg, Settings, update};
 use crate::config::Dirs;
 use crate::process::scarce;
-use crate::protocol::{AgentEvent, Block, Command};
+use crate::protocol::{AgentEvent, Block, Command, SessionCommand, SessionEvent};
 use crate::ui::Caches;
 
 pub use self::agent::{Launcher, Obstacle, Order, Refusal};
@@ -135,7 +135,11 @@ pub async fn run(launch: Launch) -> Result<Exit, Refusal> {
         guard::start();
         shell.agent.start();
         for problem in problems {
-            shell.tell(Msg::Agent(AgentEvent::Notice(problem))).await;
+            shell
+                .tell(Msg::Agent(AgentEvent::Session(SessionEvent::Notice(
+                    problem,
+                ))))
+                .await;
         }
         shell.jobs.start(Job::LoadHistory);
         if choose_session {
@@ -143,7 +147,9 @@ pub async fn run(launch: Launch) -> Result<Exit, Refusal> {
         }
         if let Some(prompt) = prompt {
             let message = vec![Block::text(prompt)];
-            shell.agent.send(Command::Submit(message));
+            shell
+                .agent
+                .send(Command::Session(SessionCommand::Submit(message)));
         }
         shell.rounds().await
     });

@@ -17,7 +17,7 @@ use super::{Exit, Refusal, Shell, Stage, colours, panic};
 use crate::app::job::JobResult;
 use crate::app::pointer::Pointer;
 use crate::app::{Msg, Settings};
-use crate::protocol::AgentEvent;
+use crate::protocol::{AgentEvent, SessionEvent};
 use crate::ui;
 
 /// Between two ticks, whatever the state asks for.
@@ -183,7 +183,7 @@ impl Shell {
             AgentHeard::Events(events) => {
                 self.unseen += events.len();
                 for event in events {
-                    if let AgentEvent::Opened(opened) = &event {
+                    if let AgentEvent::Session(SessionEvent::Opened(opened)) = &event {
                         panic::session_is(&opened.session.0);
                     }
                     self.tell(Msg::Agent(event)).await;

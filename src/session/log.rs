@@ -176,7 +176,7 @@ impl Log {
     }
 
     /// Writes a record. An error leaves it in the backlog: nothing is lost while the program lives.
-    pub fn write(&mut self, record: Record) -> io::Result<Saved> {
+    pub fn write(&mut self, record: &Record) -> io::Result<Saved> {
         if self.file.is_none() {
             return Ok(Saved::AsUsual);
         }
@@ -190,7 +190,7 @@ impl Log {
         serde_json::to_writer(&mut self.buffer, &line).map_err(io::Error::other)?;
         crate::config::without_keys(&mut self.buffer, &self.keys);
         self.buffer.push(b'\n');
-        self.kept.add(&line.record, &self.buffer);
+        self.kept.add(record, &self.buffer);
         self.backlog.append(&mut self.buffer);
         let saved = self.make_sure()?;
         self.append_backlog()?;

@@ -7,18 +7,20 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::protocol::{Block, CallId, Message, SessionId, StopReason, ToolCall, ToolResult, Usage};
+use crate::protocol::{
+    Block, CallRef, Message, SessionId, StopReason, ToolCall, ToolResult, Usage,
+};
 
 /// The version of the format that this program writes.
 pub const VERSION: u32 = 1;
 
 /// A line of the log: a record, its number, and when it was written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Line {
+pub struct Line<R = Record> {
     pub seq: u64,
     pub at_ms: u64,
     #[serde(flatten)]
-    pub record: Record,
+    pub record: R,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -36,6 +38,8 @@ pub enum Record {
     Run { provider: String, model: String },
     /// The person's message.
     User { message: Message },
+    /// The model is told this, though nobody has written it: hooks want it to go on.
+    Told { message: Message },
     /// A request goes out. What came of an earlier, unfinished one is void, but for calls that were begun.
     Request {
         provider: String,
@@ -51,16 +55,16 @@ pub enum Record {
     /// A call's block has ended; it is about to be queued.
     Call { call: ToolCall },
     /// A call is about to start. It may have had effects from here on.
-    Begun { call: CallId },
+    Begun { call: CallRef },
     /// A hook has made another input of a call, before it was decided about.
     Rewritten {
-        call: CallId,
+        call: CallRef,
         input: Value,
         by: String,
     },
     /// What was decided about a call, and what made the decision.
     Decision {
-        call: CallId,
+        call: CallRef,
         decision: String,
         reason: String,
         cause: String,
@@ -68,13 +72,13 @@ pub enum Record {
     /// A file is about to be changed; `before` is the checkpoint of its content, if it existed, and `after` the hash of the
     /// new one.
     Change {
-        call: CallId,
+        call: CallRef,
         path: PathBuf,
         before: Option<String>,
         after: String,
     },
     /// A call has its result.
-    Result { result: ToolResult },
+    Result { call: CallRef, result: ToolResult },
     /// The whole answer. Takes the place of its texts, blocks and calls.
     Assistant {
         message: Message,
@@ -83,7 +87,7 @@ pub enum Record {
     },
     /// The results go back to the model, in this order, followed by what else is said to it.
     Delivered {
-        calls: Vec<CallId>,
+        calls: Vec<CallRef>,
         then: Vec<Block>,
     },
     /// The history was repaired before it was sent.

@@ -64,7 +64,7 @@ impl Store {
             cwd: cwd.to_owned(),
             forked_from,
         };
-        log.write(first).map_err(|error| unusable(error.into()))?;
+        log.write(&first).map_err(|error| unusable(error.into()))?;
         Ok((id, log))
     }
 
@@ -89,7 +89,7 @@ impl Store {
         let (id, mut log) = self.create(cwd, Some(found.id.clone()))?;
         for record in &contents.records {
             if !matches!(record, Record::Session { .. }) {
-                log.write(record.clone()).map_err(unusable)?;
+                log.write(record).map_err(unusable)?;
             }
         }
         Ok((id, log, contents))

@@ -5,15 +5,15 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::protocol::{CallId, ResultBlock};
+use crate::protocol::{CallRef, ResultBlock};
 
-/// How often an id may come back.
-const MOST_SAME_IDS: u32 = 1_000;
+/// How many results one call may leave: it can be run again.
+const MOST_OF_ONE_CALL: u32 = 1_000;
 /// How much of the limit the head of a cut result gets; the tail gets the rest.
 const HEAD_SHARE: usize = 2;
 
 /// Cuts text blocks that together exceed `limit` characters, keeping the whole in a file of `dir`.
-pub fn fit(blocks: Vec<ResultBlock>, limit: usize, dir: &Path, call: &CallId) -> Vec<ResultBlock> {
+pub fn fit(blocks: Vec<ResultBlock>, limit: usize, dir: &Path, call: CallRef) -> Vec<ResultBlock> {
     let mut whole = String::new();
     let mut images = Vec::new();
     for block in &blocks {
@@ -70,7 +70,7 @@ pub fn join(head: &str, tail: &str, missing: usize, size: usize, place: &str) ->
     format!("{head}\n\n[… {missing} of {size} characters are not shown here. {place}]\n\n{tail}")
 }
 
-fn keep(whole: &str, dir: &Path, call: &CallId) -> io::Result<PathBuf> {
+fn keep(whole: &str, dir: &Path, call: CallRef) -> io::Result<PathBuf> {
     let (mut file, path) = result_file(dir, call)?;
     let mut bytes = whole.as_bytes().to_vec();
     crate::config::without_keys(&mut bytes, &crate::config::keys());
@@ -78,21 +78,14 @@ fn keep(whole: &str, dir: &Path, call: &CallId) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-/// A new file for a call's whole result. Ids come from the model: only letters that cannot lead out of `dir` count, and one
-/// that was used before gets a number.
-pub fn result_file(dir: &Path, call: &CallId) -> io::Result<(File, PathBuf)> {
+/// A new file for a call's whole result. One that is there already, of a session that was copied, is left as it is.
+pub fn result_file(dir: &Path, call: CallRef) -> io::Result<(File, PathBuf)> {
     crate::config::dirs::create_private_dir(dir)?;
-    let letters = call
-        .0
-        .chars()
-        .filter(|letter| letter.is_ascii_alphanumeric() || *letter == '_');
-    let name: String = letters.take(80).collect();
-    let name = if name.is_empty() { "result" } else { &name };
-    for number in 1..=MOST_SAME_IDS {
+    for number in 1..=MOST_OF_ONE_CALL {
         let file = if number == 1 {
-            format!("{name}.txt")
+            format!("call-{call}.txt")
         } else {
-            format!("{name}-{number}.txt")
+            format!("call-{call}-{number}.txt")
         };
         let path = dir.join(file);
         match OpenOptions::new()
@@ -123,7 +116,7 @@ mod tests {
             vec![ResultBlock::text(text)],
             limit,
             dir.path(),
-            &CallId::from("call_1"),
+            CallRef::main(1),
         );
         let [ResultBlock::Text { text }] = blocks.as_slice() else {
             panic!("one text, not {blocks:?}")
@@ -142,7 +135,7 @@ mod tests {
     fn a_larger_result_is_whole_on_disk_and_has_head_tail_size_and_path() {
         let whole = "äbcdefghijkl".repeat(10);
         let (text, dir) = fitted(&whole, 9);
-        let path = dir.path().join("call_1.txt");
+        let path = dir.path().join("call-1.1.txt");
         assert_eq!(std::fs::read_to_string(&path).expect("kept"), whole);
         assert!(text.starts_with("äbcdef\n"), "{text}");
         assert!(text.ends_with("\njkl"), "{text}");
@@ -155,20 +148,19 @@ mod tests {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let image = ResultBlock::Image(Image::base64("image/png", "AA=="));
         let blocks = vec![ResultBlock::text("x".repeat(50)), image.clone()];
-        let fitted = fit(blocks, 10, dir.path(), &CallId::from("a"));
+        let fitted = fit(blocks, 10, dir.path(), CallRef::main(1));
         assert_eq!(fitted.len(), 2);
         assert_eq!(fitted[1], image);
     }
 
     #[test]
-    fn an_id_cannot_lead_out_of_the_directory_and_never_overwrites() {
+    fn a_result_never_overwrites_another() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let made = || {
-            result_file(dir.path(), &CallId::from("../../etc/x"))
-                .expect("a file")
-                .1
+            let made = result_file(dir.path(), CallRef::main(7));
+            made.expect("a file").1
         };
-        assert_eq!(made(), dir.path().join("etcx.txt"));
-        assert_eq!(made(), dir.path().join("etcx-2.txt"));
+        assert_eq!(made(), dir.path().join("call-1.7.txt"));
+        assert_eq!(made(), dir.path().join("call-1.7-2.txt"));
     }
 }

@@ -33,7 +33,7 @@ use crate::git::Git;
 use crate::permissions::Grant;
 use crate::process::sandbox::Unasked;
 use crate::process::{Programs, Variables, sandbox};
-use crate::protocol::{CallId, FileDiff, InterruptBehavior, Level, ResultBlock};
+use crate::protocol::{CallRef, FileDiff, InterruptBehavior, Level, ResultBlock};
 
 /// What is fixed about a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,7 +150,7 @@ pub struct DescribeCx {
 /// What a running call has at hand. Cheap to clone.
 #[derive(Clone)]
 pub struct ToolCx {
-    pub call: CallId,
+    pub call: CallRef,
     /// The directory relative paths start from: where the last `cd` of a Bash call went.
     pub cwd: PathBuf,
     /// Cancelled when the call is to stop. A tool that does long work looks at it.
@@ -161,6 +161,8 @@ pub struct ToolCx {
     pub journal: Journal,
     /// What a search must leave out.
     pub off_limits: OffLimits,
+    /// What the conversation has read, and may therefore change.
+    pub ledger: Arc<files::Ledger>,
     pub env: Arc<Environment>,
 }
 
@@ -183,8 +185,6 @@ pub struct Environment {
     pub additional: Vec<PathBuf>,
     /// Whole results that were too large for the model; Read may read them.
     pub results_dir: PathBuf,
-    /// What was read, and may therefore be changed.
-    pub ledger: files::Ledger,
     pub checkpoints: files::Checkpoints,
     /// Against other processes that replace a file at the same time.
     pub locks: files::Locks,

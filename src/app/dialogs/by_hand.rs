@@ -3,18 +3,18 @@
 use crossterm::event::KeyEvent;
 use tui_textarea::TextArea;
 
-use crate::protocol::CallId;
+use crate::protocol::CallRef;
 
 #[derive(Debug)]
 pub struct ByHandDialog {
-    pub call: CallId,
+    pub call: CallRef,
     /// What the call is, for people.
     pub about: String,
     pub field: TextArea<'static>,
 }
 
 impl ByHandDialog {
-    pub fn new(call: CallId, about: String) -> Self {
+    pub fn new(call: CallRef, about: String) -> Self {
         Self {
             call,
             about,

@@ -2,27 +2,94 @@
 
 use std::time::Duration;
 
-use crate::app::AppState;
 use crate::app::call::{Author, CallKey, Completed, State};
 use crate::app::preview::Partial;
-use crate::app::transcript::Cell;
-use crate::protocol::{CallId, CallOutcome, Phase, ToolResult, ToolState};
+use crate::app::transcript::{Cell, NoticeKind, Progress};
+use crate::app::{AppState, Effect};
+use crate::protocol::{
+    AgentId, CallEvent, CallOutcome, CallRef, PermissionRequest, Phase, ToolResult,
+};
 
 impl AppState {
-    pub(super) fn add_call(&mut self, id: CallId, name: String) -> CallKey {
-        let key = self.calls.add(id, name, Author::Model, self.now);
+    pub(super) fn hear_call(&mut self, call: CallRef, event: CallEvent) -> Vec<Effect> {
+        let Some(key) = self.call_of(call, &event) else {
+            return Vec::new();
+        };
+        match event {
+            CallEvent::Asked(request) => return self.asked(request),
+            CallEvent::Decided { by, settled } => self.decided(key, by, settled),
+            CallEvent::Rewritten { input, by } => self.calls.change(key, |call| {
+                call.input = input;
+                call.decisions.push(format!("rewritten by the hook {by}"));
+            }),
+            CallEvent::BackgroundEnded(how) => self.background_ended(key, how),
+            event @ (CallEvent::Arriving { .. }
+            | CallEvent::Input(_)
+            | CallEvent::Queued { .. }
+            | CallEvent::Reached(_)
+            | CallEvent::Progress(_)
+            | CallEvent::Completed { .. }
+            | CallEvent::Yielded) => self.advance(key, event),
+        }
+        Vec::new()
+    }
+
+    /// The call that an event is about. A new one comes with its first letter, or whole; while no turn runs, only from the
+    /// person.
+    fn call_of(&mut self, call: CallRef, event: &CallEvent) -> Option<CallKey> {
+        if let Some(key) = self.calls.find(call) {
+            return Some(key);
+        }
+        let (CallEvent::Arriving { tool } | CallEvent::Queued { tool, .. }) = event else {
+            return None;
+        };
+        let tool = tool.clone();
+        if call.agent == AgentId::PERSON {
+            return Some(self.add_aside(call, tool));
+        }
+        self.work()?;
+        self.stop_writing(Progress::Whole);
+        Some(self.add_call(call, tool))
+    }
+
+    pub(super) fn add_call(&mut self, call: CallRef, tool: String) -> CallKey {
+        let key = self.calls.add(call, tool, Author::Model, self.now);
         self.show(Cell::Call(key));
         self.panel.add(key);
         key
     }
 
-    /// The call of the turn that an event is about. Ids come from the model and may come again: what is queued after it
-    /// was over is another call.
-    pub(super) fn known_call(&self, id: &CallId, state: &ToolState) -> Option<CallKey> {
-        let key = self.calls.find(id)?;
-        let comes_again =
-            matches!(state, ToolState::Queued { .. }) && self.calls.get(key).is_over();
-        (self.panel.calls.contains(&key) && !comes_again).then_some(key)
+    fn add_aside(&mut self, call: CallRef, tool: String) -> CallKey {
+        let key = self.calls.add(call, tool, Author::Person, self.now);
+        let cell = self.transcript.push(Cell::Call(key));
+        // Whoever runs a command wants to see what it says.
+        self.transcript.change(cell, |entry| entry.open = true);
+        self.panel.add(key);
+        key
+    }
+
+    fn asked(&mut self, request: PermissionRequest) -> Vec<Effect> {
+        let what = format!("{} wants to run", request.tool);
+        self.ask_permission(request);
+        self.call_person(&what)
+    }
+
+    fn decided(&mut self, key: CallKey, by: String, settled: bool) {
+        if settled {
+            self.withdraw(self.calls.get(key).id);
+        }
+        self.calls.change(key, |call| call.decisions.push(by));
+    }
+
+    fn background_ended(&mut self, key: CallKey, how: String) {
+        let command = self.calls.get(key).subject();
+        let first = command.lines().next().unwrap_or_default();
+        self.notice(
+            NoticeKind::Info,
+            format!("in the background, {how}: {first}"),
+        );
+        self.calls
+            .change(key, |call| call.ended_in_background = Some(how));
     }
 
     /// The turn is over: what came to no result of its own, such as a call that was never written to its end, has none.
@@ -36,7 +103,7 @@ impl AppState {
             let outcome = CallOutcome::Skipped {
                 why: "the turn ended".to_owned(),
             };
-            let nothing = ToolResult::text(call.id.clone(), "");
+            let nothing = ToolResult::text("".into(), "");
             let completed = Completed::new(&nothing, outcome, None, Duration::ZERO);
             self.calls.change(key, |call| {
                 call.times.ended = Some(now);
@@ -45,32 +112,26 @@ impl AppState {
         }
     }
 
-    pub(super) fn grow_input(&mut self, id: &CallId, fragment: &str) {
-        let Some(key) = self.calls.find(id) else {
-            return;
-        };
-        self.calls.change(key, |call| {
-            if let State::Arriving(partial) = &mut call.state {
-                partial.push(fragment);
-            }
-        });
-    }
-
-    pub(super) fn advance(&mut self, key: CallKey, state: ToolState) {
+    fn advance(&mut self, key: CallKey, event: CallEvent) {
         // What is over absorbs all that comes too late.
-        if self.calls.get(key).is_over() && state != ToolState::Yielded {
+        if self.calls.get(key).is_over() && event != CallEvent::Yielded {
             return;
         }
         let now = self.now;
-        let is_result = matches!(state, ToolState::Completed { .. });
+        let is_result = matches!(event, CallEvent::Completed { .. });
         let mut waits_no_more = None;
-        self.calls.change(key, |call| match state {
-            ToolState::Queued { input } => {
+        self.calls.change(key, |call| match event {
+            CallEvent::Input(fragment) => {
+                if let State::Arriving(partial) = &mut call.state {
+                    partial.push(&fragment);
+                }
+            }
+            CallEvent::Queued { input, .. } => {
                 call.input = input;
                 call.times.queued = Some(now);
                 call.state = State::Queued;
             }
-            ToolState::Executing { phase } => {
+            CallEvent::Reached(phase) => {
                 if phase == Phase::Validating && call.times.begun.is_some() {
                     call.begin_anew();
                 }
@@ -84,12 +145,12 @@ impl AppState {
                     Phase::Validating | Phase::InHooks | Phase::Finishing => {}
                 }
                 if phase != Phase::WaitingForApproval {
-                    waits_no_more = Some(call.id.clone());
+                    waits_no_more = Some(call.id);
                 }
                 call.state = State::Executing(phase);
             }
-            ToolState::Progress { text } => call.print(&text),
-            ToolState::Completed {
+            CallEvent::Progress(text) => call.print(&text),
+            CallEvent::Completed {
                 result,
                 ran,
                 outcome,
@@ -102,11 +163,11 @@ impl AppState {
                     (Some(_), None) => Duration::ZERO,
                     (None, _) => ran,
                 };
-                waits_no_more = Some(call.id.clone());
+                waits_no_more = Some(call.id);
                 call.state = State::Completed(Completed::new(&result, outcome, shown, ran));
                 call.output = String::new();
             }
-            ToolState::Yielded => {
+            CallEvent::Yielded => {
                 let arriving = State::Arriving(Partial::default());
                 call.state = match std::mem::replace(&mut call.state, arriving) {
                     State::Completed(completed) | State::Yielded(completed) => {
@@ -115,12 +176,18 @@ impl AppState {
                     other @ (State::Arriving(_) | State::Queued | State::Executing(_)) => other,
                 };
             }
+            // The first letter has made it; the others are no matter of its state.
+            CallEvent::Arriving { .. }
+            | CallEvent::Asked(_)
+            | CallEvent::Decided { .. }
+            | CallEvent::Rewritten { .. }
+            | CallEvent::BackgroundEnded(_) => {}
         });
         if is_result {
             self.calls.bound_changes(key);
         }
         if let Some(id) = waits_no_more {
-            self.withdraw(&id);
+            self.withdraw(id);
         }
     }
 }

@@ -6,13 +6,13 @@ mod writing;
 
 use std::time::Duration;
 
-use crate::app::call::{Author, State};
+use crate::app::call::Author;
 use crate::app::dialogs::Dialog;
 use crate::app::dialogs::pause::PauseDialog;
 use crate::app::transcript::{Cell, NoticeKind, Progress, Summary, SummaryEnding};
 use crate::app::{Activity, AppState, Effect, Stage, Work};
 use crate::protocol::{
-    AgentEvent, Aside, Block, CallId, Command, Ending, Message, PermissionRequest, SessionOpened,
+    AgentEvent, Block, Command, Ending, Message, SessionCommand, SessionEvent, SessionOpened,
     TurnEvent, TurnId, TurnSummary, Usage,
 };
 
@@ -22,49 +22,24 @@ const WORTH_A_SUMMARY: Duration = Duration::from_secs(2);
 impl AppState {
     pub(in crate::app) fn hear(&mut self, event: AgentEvent) -> Vec<Effect> {
         match event {
-            AgentEvent::Opened(opened) => {
-                self.opened(opened);
+            AgentEvent::Session(event) => {
+                self.hear_session(event);
                 Vec::new()
             }
-            AgentEvent::Notice(text) => {
-                self.notice(NoticeKind::Warning, text);
-                Vec::new()
-            }
-            AgentEvent::Saving(saving) => {
-                self.session.unsaved = saving.err();
-                Vec::new()
-            }
-            AgentEvent::Reply(text) => {
-                self.notice(NoticeKind::Info, text);
-                Vec::new()
-            }
-            AgentEvent::Rules(rules) => {
-                self.offer_rules(rules);
-                Vec::new()
-            }
-            AgentEvent::ModeIs(mode) => {
-                self.session.mode = mode;
-                Vec::new()
-            }
-            AgentEvent::TakenBack(messages) => {
-                self.taken_back(&messages);
-                Vec::new()
-            }
-            AgentEvent::Rewritten { call, input, by } => {
-                if let Some(key) = self.calls.find(&call) {
-                    self.calls.change(key, |call| {
-                        call.input = input;
-                        call.decisions.push(format!("rewritten by the hook {by}"));
-                    });
-                }
-                Vec::new()
-            }
-            AgentEvent::BackgroundEnded(id, how) => {
-                self.background_ended(&id, how);
-                Vec::new()
-            }
-            AgentEvent::Aside(id, aside) => self.hear_aside(id, aside),
             AgentEvent::Turn(turn, event) => self.hear_turn(turn, event),
+            AgentEvent::Call { call, event, .. } => self.hear_call(call, event),
+        }
+    }
+
+    fn hear_session(&mut self, event: SessionEvent) {
+        match event {
+            SessionEvent::Opened(opened) => self.opened(opened),
+            SessionEvent::Notice(text) => self.notice(NoticeKind::Warning, text),
+            SessionEvent::Saving(saving) => self.session.unsaved = saving.err(),
+            SessionEvent::Reply(text) => self.notice(NoticeKind::Info, text),
+            SessionEvent::Rules(rules) => self.offer_rules(rules),
+            SessionEvent::ModeIs(mode) => self.session.mode = mode,
+            SessionEvent::TakenBack(messages) => self.taken_back(&messages),
         }
     }
 
@@ -101,20 +76,6 @@ impl AppState {
         }
     }
 
-    fn background_ended(&mut self, id: &CallId, how: String) {
-        let Some(key) = self.calls.find(id) else {
-            return;
-        };
-        let command = self.calls.get(key).subject();
-        let first = command.lines().next().unwrap_or_default();
-        self.notice(
-            NoticeKind::Info,
-            format!("in the background, {how}: {first}"),
-        );
-        self.calls
-            .change(key, |call| call.ended_in_background = Some(how));
-    }
-
     fn taken_back(&mut self, messages: &[Vec<Block>]) {
         self.queue.clear();
         if messages.is_empty() {
@@ -136,30 +97,6 @@ impl AppState {
                 "{lost} images could not be put back; attach them again"
             )),
         }
-    }
-
-    fn hear_aside(&mut self, id: CallId, aside: Aside) -> Vec<Effect> {
-        match aside {
-            Aside::Started { tool, input } => {
-                let key = self.calls.add(id, tool, Author::Person, self.now);
-                self.calls.change(key, |call| {
-                    call.input = input;
-                    call.state = State::Queued;
-                });
-                let cell = self.transcript.push(Cell::Call(key));
-                // Whoever runs a command wants to see what it says.
-                self.transcript.change(cell, |entry| entry.open = true);
-                self.panel.add(key);
-            }
-            Aside::Asked(request) => return self.asked(request),
-            Aside::Decided { by, settled } => self.decided(&id, by, settled),
-            Aside::State(state) => {
-                if let Some(key) = self.calls.find(&id) {
-                    self.advance(key, state);
-                }
-            }
-        }
-        Vec::new()
     }
 
     fn hear_turn(&mut self, turn: TurnId, event: TurnEvent) -> Vec<Effect> {
@@ -188,22 +125,6 @@ impl AppState {
             } => self.retrying(problem, attempt, wait),
             TurnEvent::Text(text) => self.write(&text),
             TurnEvent::Thinking(text) => self.think(&text),
-            TurnEvent::ToolInputStarted { call, name } => {
-                self.stop_writing(Progress::Whole);
-                self.add_call(call, name);
-            }
-            TurnEvent::ToolInput { call, fragment } => self.grow_input(&call, &fragment),
-            TurnEvent::Tool {
-                call, name, state, ..
-            } => {
-                let key = match self.known_call(&call, &state) {
-                    Some(key) => key,
-                    None => self.add_call(call, name),
-                };
-                self.advance(key, state);
-            }
-            TurnEvent::Asked(request) => return self.asked(request),
-            TurnEvent::Decided { call, by, settled } => self.decided(&call, by, settled),
             TurnEvent::Paused { why } => {
                 self.dialogs
                     .push(Dialog::Pause(PauseDialog::new(why.clone(), self.now)));
@@ -215,15 +136,6 @@ impl AppState {
             TurnEvent::Finished(summary) => return self.finished(&summary),
         }
         Vec::new()
-    }
-
-    fn decided(&mut self, call: &CallId, by: String, settled: bool) {
-        if settled {
-            self.withdraw(call);
-        }
-        if let Some(key) = self.calls.find(call) {
-            self.calls.change(key, |call| call.decisions.push(by));
-        }
     }
 
     fn prompted(&mut self, turn: TurnId, message: &Message) {
@@ -322,12 +234,6 @@ impl AppState {
         }
     }
 
-    fn asked(&mut self, request: PermissionRequest) -> Vec<Effect> {
-        let what = format!("{} wants to run", request.tool);
-        self.ask_permission(request);
-        self.call_person(&what)
-    }
-
     fn answered(&mut self, usage: Usage) {
         self.stop_writing(Progress::Whole);
         self.panel.response_ended(self.now);
@@ -385,7 +291,7 @@ impl AppState {
         });
         if stopped && !makes_way && !self.queue.is_empty() {
             // Control goes back to the person, and so does what waited.
-            effects.push(Effect::Send(Command::TakeBack));
+            effects.push(Effect::Send(Command::Session(SessionCommand::TakeBack)));
         }
         effects
     }

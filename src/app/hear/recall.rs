@@ -1,29 +1,39 @@
 //! A conversation that is gone on with, shown again.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use crate::app::AppState;
 use crate::app::call::{Author, Completed, State};
 use crate::app::transcript::{Answer, Cell, Progress};
-use crate::protocol::{Block, CallOutcome, Message, Role, ToolResult, ToolUse};
+use crate::protocol::{Block, CallId, CallOutcome, CallRef, Message, Role, ToolResult, ToolUse};
+
+struct Known {
+    names: HashMap<CallId, CallRef>,
+    next: u32,
+}
 
 impl AppState {
     /// Shows a conversation that is gone on with.
     pub(super) fn recall(&mut self, history: Vec<Message>) {
+        let mut known = Known {
+            names: HashMap::new(),
+            next: u32::MAX,
+        };
         for message in history {
             match message.role {
                 Role::User => {
                     for result in message.tool_results() {
-                        self.recall_result(result);
+                        self.recall_result(result, &known);
                     }
                     self.push_user(&message);
                 }
-                Role::Assistant => self.recall_answer(message),
+                Role::Assistant => self.recall_answer(message, &mut known),
             }
         }
     }
 
-    fn recall_answer(&mut self, message: Message) {
+    fn recall_answer(&mut self, message: Message, known: &mut Known) {
         for block in message.content {
             match block {
                 Block::Text { text, .. } | Block::Refusal { text } => {
@@ -41,7 +51,10 @@ impl AppState {
                 Block::ToolUse(ToolUse {
                     id, name, input, ..
                 }) => {
-                    let key = self.calls.add(id, name, Author::Model, self.now);
+                    known.next -= 1;
+                    let call = CallRef::main(known.next);
+                    known.names.insert(id, call);
+                    let key = self.calls.add(call, name, Author::Model, self.now);
                     self.calls.change(key, |call| {
                         call.input = input;
                         call.state = State::Queued;
@@ -58,8 +71,12 @@ impl AppState {
         }
     }
 
-    fn recall_result(&mut self, result: &ToolResult) {
-        let Some(key) = self.calls.find(&result.tool_use_id) else {
+    fn recall_result(&mut self, result: &ToolResult, known: &Known) {
+        let Some(key) = known
+            .names
+            .get(&result.tool_use_id)
+            .and_then(|call| self.calls.find(*call))
+        else {
             return;
         };
         let outcome = if result.is_error {

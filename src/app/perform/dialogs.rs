@@ -9,7 +9,7 @@ use crate::app::ladder::Rung;
 use crate::app::transcript::NoticeKind;
 use crate::app::{AppState, Effect, slash};
 use crate::keymap::{Action, Context};
-use crate::protocol::{Answer, CallId, Command, PermissionRequest};
+use crate::protocol::{Answer, CallCommand, CallRef, Command, PermissionRequest, TurnCommand};
 use crate::settings::trust::Review;
 
 /// What the palette offers beside the commands.
@@ -63,7 +63,7 @@ impl AppState {
                 match action {
                     Action::Choose | Action::AllowOnce => {
                         self.dialogs.pop();
-                        vec![Effect::Send(Command::GoOn)]
+                        vec![Effect::Send(Command::Turn(TurnCommand::GoOn))]
                     }
                     Action::Deny | Action::Back => self.close_dialog(),
                     _ => Vec::new(),
@@ -154,7 +154,7 @@ impl AppState {
     }
 
     /// A call waits no more: its question goes.
-    pub(in crate::app) fn withdraw(&mut self, call: &CallId) {
+    pub(in crate::app) fn withdraw(&mut self, call: CallRef) {
         let now = self.now;
         self.dialogs.retain_mut(|dialog| match dialog {
             Dialog::Permission(permission) => {
@@ -172,7 +172,7 @@ impl AppState {
     /// The turn is over: nobody waits for these answers any more, but the calls that the person makes.
     pub(in crate::app) fn close_turn_dialogs(&mut self) {
         let (calls, now) = (&self.calls, self.now);
-        let is_aside = |id: &CallId| {
+        let is_aside = |id: CallRef| {
             let key = calls.find(id);
             key.is_some_and(|key| calls.get(key).by == Author::Person)
         };
@@ -189,11 +189,15 @@ impl AppState {
     pub(super) fn obey_verdict(&mut self, verdict: Option<Verdict>) -> Vec<Effect> {
         let (effects, over) = match verdict {
             None | Some(Verdict::Stays) => return Vec::new(),
-            Some(Verdict::Answered(call, answer)) => {
-                (vec![Effect::Send(Command::Answer(call, answer))], false)
-            }
+            Some(Verdict::Answered(call, answer)) => (
+                vec![Effect::Send(Command::Call(
+                    call,
+                    CallCommand::Answer(answer),
+                ))],
+                false,
+            ),
             Some(Verdict::AnsweredAndInterrupt(call)) => {
-                let deny = Command::Answer(call, Answer::Deny { reason: None });
+                let deny = Command::Call(call, CallCommand::Answer(Answer::Deny { reason: None }));
                 (vec![Effect::Send(deny)], true)
             }
         };
@@ -250,14 +254,17 @@ impl AppState {
     }
 
     /// The result that the person typed, unless the call came to one meanwhile.
-    fn send_by_hand(&mut self, call: CallId, text: String) -> Vec<Effect> {
+    fn send_by_hand(&mut self, call: CallRef, text: String) -> Vec<Effect> {
         self.dialogs.pop();
-        let known = self.calls.find(&call).map(|key| self.calls.get(key));
+        let known = self.calls.find(call).map(|key| self.calls.get(key));
         if known.is_none_or(Call::is_over) {
             self.flash("the call has come to its own result meanwhile");
             return Vec::new();
         }
-        vec![Effect::Send(Command::AnswerByHand(call, text))]
+        vec![Effect::Send(Command::Call(
+            call,
+            CallCommand::AnswerByHand(text),
+        ))]
     }
 
     /// The palette: all that can be done, by name.

@@ -14,7 +14,7 @@ use crate::app::select::{Hold, Reach};
 use crate::app::transcript::{Cell, CellId};
 use crate::app::{AppState, Copied, DiffStyle, Effect, ExitReason, Focus, QUIT_WINDOW, Stage};
 use crate::keymap::Action;
-use crate::protocol::{Command, Mode};
+use crate::protocol::{Command, Mode, SessionCommand, TurnCommand};
 
 /// The modes that a key goes through, in this order.
 const CYCLE: [Mode; 3] = [Mode::Default, Mode::AcceptEdits, Mode::Plan];
@@ -42,7 +42,7 @@ impl AppState {
             Action::Interrupt | Action::ClearOrQuit => return self.climb(self.ctrl_c()),
             Action::Back => return self.climb(self.esc()),
             Action::Quit => return self.quit(),
-            Action::RetryNow => return vec![Effect::Send(Command::RetryNow)],
+            Action::RetryNow => return vec![Effect::Send(Command::Turn(TurnCommand::RetryNow))],
             Action::NextMode => return self.next_mode(),
             Action::Suspend => return vec![Effect::Suspend],
             Action::Redraw => return vec![Effect::Redraw],
@@ -131,7 +131,7 @@ impl AppState {
             Draft::Slash { name, arguments } => effects.extend(self.slash(&name, &arguments)),
             Draft::Shell(command) => {
                 self.scroll.follow();
-                effects.push(Effect::Send(Command::Run(command)));
+                effects.push(Effect::Send(Command::Session(SessionCommand::Run(command))));
             }
             Draft::Note(note) => effects.push(Effect::Start(Job::Remember(note))),
         }
@@ -152,7 +152,7 @@ impl AppState {
         if let Some(work) = self.work_mut() {
             work.stage = Stage::MakingWay;
         }
-        vec![Effect::Send(Command::SendQueue)]
+        vec![Effect::Send(Command::Turn(TurnCommand::SendQueue))]
     }
 
     /// A message goes to the model; while a turn runs it waits.
@@ -176,7 +176,9 @@ impl AppState {
             self.expected += 1;
             self.begin_turn(None);
         }
-        vec![Effect::Send(Command::Submit(blocks))]
+        vec![Effect::Send(Command::Session(SessionCommand::Submit(
+            blocks,
+        )))]
     }
 
     fn climb(&mut self, rung: Rung) -> Vec<Effect> {
@@ -191,13 +193,13 @@ impl AppState {
                 if let Some(work) = self.work_mut() {
                     work.stage = Stage::Stopping;
                 }
-                return vec![Effect::Send(Command::Interrupt)];
+                return vec![Effect::Send(Command::Turn(TurnCommand::Interrupt))];
             }
             Rung::Force => {
                 if let Some(work) = self.work_mut() {
                     work.stage = Stage::Killing;
                 }
-                return vec![Effect::Send(Command::Interrupt)];
+                return vec![Effect::Send(Command::Turn(TurnCommand::Interrupt))];
             }
             Rung::Draft => {
                 self.quit_armed = None;
@@ -262,7 +264,9 @@ impl AppState {
         let at = CYCLE.iter().position(|mode| *mode == self.session.mode);
         let mode = CYCLE[at.map_or(0, |at| (at + 1) % CYCLE.len())];
         self.session.mode = mode;
-        vec![Effect::Send(Command::SetMode(mode))]
+        vec![Effect::Send(Command::Session(SessionCommand::SetMode(
+            mode,
+        )))]
     }
 
     fn toggle_diff_style(&mut self) {

@@ -6,7 +6,7 @@ use crate::app::dialogs::by_hand::ByHandDialog;
 use crate::app::panel::Detail;
 use crate::app::{AppState, Effect, Focus};
 use crate::keymap::Action;
-use crate::protocol::{Command, Phase};
+use crate::protocol::{CallCommand, Command, Phase};
 
 /// How many calls of earlier turns the panel shows when there are none of this one.
 const SHOWN_AGAIN: usize = 20;
@@ -93,7 +93,10 @@ impl AppState {
     pub(super) fn run_again(&mut self) -> Vec<Effect> {
         match self.panel.target().map(|key| self.calls.get(key)) {
             Some(call) if call.is_over() || runs(call) => {
-                vec![Effect::Send(Command::RunAgain(call.id.clone()))]
+                vec![Effect::Send(Command::Call(
+                    call.id.clone(),
+                    CallCommand::RunAgain,
+                ))]
             }
             Some(_) => {
                 self.flash("this call has not run yet");
@@ -113,7 +116,10 @@ impl AppState {
                 self.flash("the model is still writing this call");
                 Vec::new()
             }
-            Some(call) => vec![Effect::Send(Command::Cancel(call.id.clone()))],
+            Some(call) => vec![Effect::Send(Command::Call(
+                call.id.clone(),
+                CallCommand::Cancel,
+            ))],
             None => Vec::new(),
         }
     }
@@ -129,7 +135,10 @@ impl AppState {
             }
         };
         match target.map(|key| self.calls.get(key)) {
-            Some(call) if runs(call) => vec![Effect::Send(Command::Background(call.id.clone()))],
+            Some(call) if runs(call) => vec![Effect::Send(Command::Call(
+                call.id.clone(),
+                CallCommand::Background,
+            ))],
             Some(_) | None => {
                 self.flash("only a running command can go to the background");
                 Vec::new()

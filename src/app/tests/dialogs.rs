@@ -4,7 +4,8 @@ use crate::app::rig::{App, millis, request};
 use crate::app::{Effect, Msg, Stage};
 use crate::keymap::{Context, Keymap};
 use crate::protocol::{
-    AgentEvent, Answer, Aside, CallId, Command, Ending, Mode, Phase, ToolState, TurnEvent,
+    AgentEvent, Answer, Aside, CallCommand, CallRef, Command, Ending, Mode, Phase, SessionCommand,
+    ToolState, TurnCommand, TurnEvent,
 };
 use crate::theme::{Depth, Theme};
 
@@ -23,11 +24,17 @@ fn shown(app: &mut App) {
 }
 
 fn allow(call: &str) -> Effect {
-    Effect::Send(Command::Answer(call.into(), Answer::Allow))
+    Effect::Send(Command::Call(
+        call.into(),
+        CallCommand::Answer(Answer::Allow),
+    ))
 }
 
 fn deny(call: &str) -> Command {
-    Command::Answer(call.into(), Answer::Deny { reason: None })
+    Command::Call(
+        call.into(),
+        CallCommand::Answer(Answer::Deny { reason: None }),
+    )
 }
 
 #[test]
@@ -112,7 +119,10 @@ fn esc_denies_and_interrupts() {
         let mut app = App::asked("Bash");
         app.asks(request("second", "Bash"));
         read(&mut app);
-        assert_eq!(app.commands(keys), [Command::Interrupt, deny("call")]);
+        assert_eq!(
+            app.commands(keys),
+            [Command::Turn(TurnCommand::Interrupt), deny("call")]
+        );
         assert!(app.state.dialogs.is_empty());
         assert_eq!(
             app.state.work().map(|work| &work.stage),
@@ -146,7 +156,7 @@ fn a_denial_with_a_reason_tells_the_model_why() {
     app.types("use nextest");
     app.after(millis(300));
     let reason = Some("use nextest".to_owned());
-    let answer = Command::Answer("call".into(), Answer::Deny { reason });
+    let answer = Command::Call("call".into(), CallCommand::Answer(Answer::Deny { reason }));
     assert_eq!(app.commands("enter"), [answer]);
 }
 
@@ -188,12 +198,18 @@ fn a_pause_of_the_loop_goes_on_or_stops() {
     app.after(millis(299));
     assert_eq!(app.press("enter"), []);
     app.after(millis(1));
-    assert_eq!(app.press("enter"), [Effect::Send(Command::GoOn)]);
+    assert_eq!(
+        app.press("enter"),
+        [Effect::Send(Command::Turn(TurnCommand::GoOn))]
+    );
     assert!(app.state.dialogs.is_empty());
 
     let mut app = paused();
     app.after(millis(300));
-    assert_eq!(app.press("esc"), [Effect::Send(Command::Interrupt)]);
+    assert_eq!(
+        app.press("esc"),
+        [Effect::Send(Command::Turn(TurnCommand::Interrupt))]
+    );
     assert!(app.state.dialogs.is_empty());
 }
 
@@ -252,7 +268,10 @@ fn the_palette_does_what_is_chosen() {
     app.types("next permission");
     let effects = app.press("enter");
     assert_eq!(effects.len(), 1, "{effects:?}");
-    assert!(matches!(effects[0], Effect::Send(Command::SetMode(_))));
+    assert!(matches!(
+        effects[0],
+        Effect::Send(Command::Session(SessionCommand::SetMode(_)))
+    ));
     assert!(app.state.dialogs.is_empty());
 }
 
@@ -284,7 +303,10 @@ fn the_mode_can_be_changed_while_a_call_waits_for_permission() {
     let mut app = App::asked("Bash");
     read(&mut app);
     let mode = Mode::AcceptEdits;
-    assert_eq!(app.commands("shift+tab"), [Command::SetMode(mode)]);
+    assert_eq!(
+        app.commands("shift+tab"),
+        [Command::Session(SessionCommand::SetMode(mode))]
+    );
     assert_eq!(app.state.dialogs.len(), 1);
 }
 
@@ -321,7 +343,7 @@ fn what_a_call_of_the_person_asks_outlives_the_turn() {
     let mut app = App::working();
     app.asks(request("a", "Bash"));
     app.aside("person_1", "touch x");
-    let id: CallId = "person_1".into();
+    let id: CallRef = "person_1".into();
     let asked = Aside::Asked(request("person_1", "Bash"));
     app.told(AgentEvent::Aside(id.clone(), asked));
     app.ends(Ending::Done);

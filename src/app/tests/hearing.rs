@@ -7,7 +7,8 @@ use crate::app::rig::{App, millis, opened};
 use crate::app::transcript::{Answer, Cell, Summary, SummaryEnding};
 use crate::app::{Activity, Effect, Msg, Stage};
 use crate::protocol::{
-    AgentEvent, Block, Ending, Message, Origin, StopReason, ToolResult, ToolUse, TurnEvent, Usage,
+    AgentEvent, Block, Ending, Message, Origin, SessionEvent, StopReason, ToolResult, ToolUse,
+    TurnEvent, Usage,
 };
 
 /// All cells but the welcome, in short.
@@ -46,7 +47,9 @@ fn text_that_streams_is_one_answer() {
 fn a_notice_does_not_cut_an_answer_in_two() {
     let mut app = App::working();
     app.says("one ");
-    app.told(AgentEvent::Notice("the disk is full".to_owned()));
+    app.told(AgentEvent::Session(SessionEvent::Notice(
+        "the disk is full".to_owned(),
+    )));
     app.says("two");
     app.aside("person_1", "df");
     app.says(" three");
@@ -65,7 +68,9 @@ fn a_notice_does_not_cut_an_answer_in_two() {
 fn thinking_ends_when_the_answer_begins_whatever_came_between() {
     let mut app = App::working();
     app.hear(TurnEvent::Thinking("let me".to_owned()));
-    app.told(AgentEvent::Notice("by the way".to_owned()));
+    app.told(AgentEvent::Session(SessionEvent::Notice(
+        "by the way".to_owned(),
+    )));
     app.hear(TurnEvent::Thinking(" see".to_owned()));
     app.after(millis(800));
     app.says("Yes.");
@@ -262,7 +267,9 @@ fn what_is_said_while_the_agent_starts_stands_behind_the_recalled_conversation()
     let mut app = App::starting();
     app.types("and now?");
     app.press("enter");
-    app.told(AgentEvent::Opened(opened(vec![Message::user("read it")])));
+    app.told(AgentEvent::Session(SessionEvent::Opened(opened(vec![
+        Message::user("read it"),
+    ]))));
     app.taken_up("and now?");
     app.says("Now this.");
     assert_eq!(
@@ -287,12 +294,14 @@ fn the_same_conversation_opened_again_is_counted_on() {
     app.ends(Ending::Done);
     app.types("/model other");
     app.press("enter");
-    app.told(AgentEvent::Opened(opened(Vec::new())));
+    app.told(AgentEvent::Session(SessionEvent::Opened(
+        opened(Vec::new()),
+    )));
     assert_eq!(app.state.session.used.input_tokens, Some(20_000));
     assert_eq!(app.state.session.context_percent(), Some(10));
     let mut other = opened(Vec::new());
     other.session.0 = "another".to_owned();
-    app.told(AgentEvent::Opened(other));
+    app.told(AgentEvent::Session(SessionEvent::Opened(other)));
     assert_eq!(app.state.session.used, Usage::default());
     assert_eq!(app.state.session.context, None);
 }

@@ -1,7 +1,7 @@
 use crate::app::ladder::Rung;
 use crate::app::rig::{App, millis};
 use crate::app::{Effect, ExitReason, Focus, Msg, Stage};
-use crate::protocol::{Command, Ending, TurnEvent};
+use crate::protocol::{CallCommand, Command, Ending, TurnCommand, TurnEvent};
 
 #[test]
 fn ctrl_c_goes_up_rung_by_rung_and_quits_last() {
@@ -15,7 +15,10 @@ fn ctrl_c_goes_up_rung_by_rung_and_quits_last() {
     assert!(app.state.dialogs.is_empty());
     // The dialog's answer has interrupted the turn already.
     assert_eq!(app.state.ctrl_c(), Rung::Force);
-    assert_eq!(app.commands("ctrl+c"), [Command::Interrupt]);
+    assert_eq!(
+        app.commands("ctrl+c"),
+        [Command::Turn(TurnCommand::Interrupt)]
+    );
     let stage = app.state.work().map(|work| work.stage.clone());
     assert_eq!(stage, Some(Stage::Killing));
 
@@ -63,12 +66,18 @@ fn whatever_is_done_between_two_ctrl_c_makes_the_second_a_first() {
 fn ctrl_c_never_quits_while_something_runs() {
     let mut app = App::working();
     for _ in 0..5 {
-        assert_eq!(app.commands("ctrl+c"), [Command::Interrupt]);
+        assert_eq!(
+            app.commands("ctrl+c"),
+            [Command::Turn(TurnCommand::Interrupt)]
+        );
     }
     let mut app = App::new();
     app.aside("person_1", "sleep 10");
     for _ in 0..5 {
-        assert_eq!(app.press("ctrl+c"), [Effect::Send(Command::Interrupt)]);
+        assert_eq!(
+            app.press("ctrl+c"),
+            [Effect::Send(Command::Turn(TurnCommand::Interrupt))]
+        );
     }
 }
 
@@ -88,7 +97,7 @@ fn ctrl_d_quits_from_an_empty_input_but_not_while_something_runs() {
 fn esc_interrupts_then_clears_and_never_quits() {
     let mut app = App::working();
     app.types("draft");
-    assert_eq!(app.commands("esc"), [Command::Interrupt]);
+    assert_eq!(app.commands("esc"), [Command::Turn(TurnCommand::Interrupt)]);
     assert_eq!(app.draft(), "draft");
     app.ends(Ending::Interrupted);
     assert_eq!(app.press("esc"), []);
@@ -106,7 +115,7 @@ fn esc_gives_the_keys_back_before_it_interrupts() {
     assert_eq!(app.state.focus, Focus::Conversation);
     assert_eq!(app.press("esc"), []);
     assert_eq!(app.state.focus, Focus::Composer);
-    assert_eq!(app.commands("esc"), [Command::Interrupt]);
+    assert_eq!(app.commands("esc"), [Command::Turn(TurnCommand::Interrupt)]);
 }
 
 #[test]
@@ -115,7 +124,11 @@ fn ctrl_c_interrupts_from_wherever_the_keys_are() {
         let mut app = App::working();
         app.tool("a", "Read").running();
         app.press(keys);
-        assert_eq!(app.commands("ctrl+c"), [Command::Interrupt], "{keys}");
+        assert_eq!(
+            app.commands("ctrl+c"),
+            [Command::Turn(TurnCommand::Interrupt)],
+            "{keys}"
+        );
     }
 }
 
@@ -126,7 +139,10 @@ fn the_search_is_let_go_before_the_turn_is() {
     app.types("word");
     assert_eq!(app.press("ctrl+c"), []);
     assert_eq!(app.state.search, None);
-    assert_eq!(app.commands("ctrl+c"), [Command::Interrupt]);
+    assert_eq!(
+        app.commands("ctrl+c"),
+        [Command::Turn(TurnCommand::Interrupt)]
+    );
 }
 
 #[test]
@@ -158,8 +174,8 @@ fn before_a_retry_letters_act_only_where_nothing_is_typed() {
         app
     };
     let mut app = retrying();
-    assert_eq!(app.commands("r"), [Command::RetryNow]);
-    assert_eq!(app.commands("esc"), [Command::Interrupt]);
+    assert_eq!(app.commands("r"), [Command::Turn(TurnCommand::RetryNow)]);
+    assert_eq!(app.commands("esc"), [Command::Turn(TurnCommand::Interrupt)]);
 
     let mut app = retrying();
     app.types("draft");
@@ -168,7 +184,10 @@ fn before_a_retry_letters_act_only_where_nothing_is_typed() {
 
     let mut app = retrying();
     app.press("ctrl+t");
-    assert_eq!(app.commands("r"), [Command::RunAgain("a".into())]);
+    assert_eq!(
+        app.commands("r"),
+        [Command::Call("a".into(), CallCommand::RunAgain)]
+    );
     app.press("esc");
     assert_eq!(app.state.focus, Focus::Composer);
 }

@@ -5,7 +5,9 @@ use crate::app::panel::Detail;
 use crate::app::rig::{App, completed, millis};
 use crate::app::transcript::Cell;
 use crate::app::{Copied, Effect, ExitReason, Focus};
-use crate::protocol::{AgentEvent, CallOutcome, Command, Ending, Phase, ToolResult};
+use crate::protocol::{
+    AgentEvent, CallCommand, CallOutcome, Command, Ending, Phase, ToolResult, TurnCommand,
+};
 
 /// One call is over, one runs, one waits for its turn.
 fn three_calls() -> App {
@@ -77,14 +79,23 @@ fn enter_opens_a_call_and_esc_closes_it_before_it_leaves() {
 fn actions_are_for_the_chosen_call() {
     let mut app = three_calls();
     app.press("ctrl+t k");
-    assert_eq!(app.press("x"), [Effect::Send(Command::Cancel("b".into()))]);
+    assert_eq!(
+        app.press("x"),
+        [Effect::Send(Command::Call("b".into(), CallCommand::Cancel))]
+    );
     assert_eq!(
         app.press("r"),
-        [Effect::Send(Command::RunAgain("b".into()))]
+        [Effect::Send(Command::Call(
+            "b".into(),
+            CallCommand::RunAgain
+        ))]
     );
     assert_eq!(
         app.press("b"),
-        [Effect::Send(Command::Background("b".into()))]
+        [Effect::Send(Command::Call(
+            "b".into(),
+            CallCommand::Background
+        ))]
     );
     let text = "Bash {\n  \"command\": \"cargo test\"\n}\n\nrunning 12 tests\n\n".to_owned();
     assert_eq!(app.press("y"), [Effect::Copy(Copied::Text(text))]);
@@ -100,7 +111,10 @@ fn what_is_over_cannot_be_cancelled_but_can_run_again() {
     assert_eq!(flash(&app), Some("this call has its result already"));
     assert_eq!(
         app.press("r"),
-        [Effect::Send(Command::RunAgain("a".into()))]
+        [Effect::Send(Command::Call(
+            "a".into(),
+            CallCommand::RunAgain
+        ))]
     );
 }
 
@@ -115,7 +129,10 @@ fn only_a_running_command_goes_to_the_background() {
     // From the input it is the command that runs.
     assert_eq!(
         app.press("ctrl+b"),
-        [Effect::Send(Command::Background("b".into()))]
+        [Effect::Send(Command::Call(
+            "b".into(),
+            CallCommand::Background
+        ))]
     );
 }
 
@@ -125,7 +142,10 @@ fn a_result_can_be_typed_by_hand_without_touching_the_draft() {
     app.types("draft");
     app.press("ctrl+t k i");
     app.types("all green");
-    let by_hand = Command::AnswerByHand("b".into(), "all green".to_owned());
+    let by_hand = Command::Call(
+        "b".into(),
+        CallCommand::AnswerByHand("all green".to_owned()),
+    );
     assert_eq!(app.press("enter"), [Effect::Send(by_hand)]);
     assert!(app.state.dialogs.is_empty());
     assert_eq!(app.draft(), "draft");
@@ -213,7 +233,10 @@ fn a_command_of_the_person_is_a_call_beside_the_turns() {
     app.press("ctrl+t");
     assert_eq!(
         app.press("x"),
-        [Effect::Send(Command::Cancel("person_1".into()))]
+        [Effect::Send(Command::Call(
+            "person_1".into(),
+            CallCommand::Cancel
+        ))]
     );
     let result = ToolResult::text("person_1".into(), "clean");
     app.aside_is("person_1", completed(result, CallOutcome::Succeeded, None));
@@ -238,7 +261,10 @@ fn a_command_of_the_person_stays_in_the_panel_when_a_turn_begins() {
     assert_eq!(app.state.panel.calls.len(), 1);
     app.ends(Ending::Done);
     // Ctrl+C is for what runs; it does not quit.
-    assert_eq!(app.commands("ctrl+c"), [Command::Interrupt]);
+    assert_eq!(
+        app.commands("ctrl+c"),
+        [Command::Turn(TurnCommand::Interrupt)]
+    );
     let result = ToolResult::text("person_1".into(), "");
     app.aside_is("person_1", completed(result, CallOutcome::Succeeded, None));
     app.taken_up("next");
@@ -294,7 +320,10 @@ fn a_command_of_the_person_goes_to_the_background_when_no_turn_runs() {
     app.aside("person_1", "sleep 5");
     assert_eq!(
         app.press("ctrl+b"),
-        [Effect::Send(Command::Background("person_1".into()))]
+        [Effect::Send(Command::Call(
+            "person_1".into(),
+            CallCommand::Background
+        ))]
     );
 }
 
@@ -320,7 +349,10 @@ fn left_running() -> App {
 fn a_command_in_the_background_can_be_cancelled_until_it_has_ended() {
     let mut app = left_running();
     app.press("ctrl+t");
-    assert_eq!(app.commands("x"), [Command::Cancel("a".into())]);
+    assert_eq!(
+        app.commands("x"),
+        [Command::Call("a".into(), CallCommand::Cancel)]
+    );
     app.told(AgentEvent::BackgroundEnded("a".into(), "killed".to_owned()));
     let told = match &app.state.transcript.last().expect("a notice").cell {
         Cell::Notice { text, .. } => text.as_str(),

@@ -3,7 +3,9 @@ use serde_json::json;
 use super::slash::{flash, last_notice, run};
 use crate::app::Effect;
 use crate::app::rig::App;
-use crate::protocol::{AgentEvent, Command, KnownRule, RuleList, RulesCommand, TurnEvent};
+use crate::protocol::{
+    AgentEvent, Command, KnownRule, RuleList, RulesCommand, SessionCommand, SessionEvent, TurnEvent,
+};
 
 fn decided(app: &mut App, call: &str, by: &str, settled: bool) {
     app.hear(TurnEvent::Decided {
@@ -67,7 +69,9 @@ fn a_call_that_is_asked_about_goes_on_waiting() {
 }
 
 fn rules(command: RulesCommand) -> Vec<Effect> {
-    vec![Effect::Send(Command::Rules(command))]
+    vec![Effect::Send(Command::Session(SessionCommand::Rules(
+        command,
+    )))]
 }
 
 fn known() -> KnownRule {
@@ -82,10 +86,10 @@ fn known() -> KnownRule {
 fn a_rule_is_chosen_from_the_list_and_removed_only_after_a_second_look() {
     let mut app = App::new();
     assert_eq!(run(&mut app, "/permissions"), rules(RulesCommand::List));
-    app.told(AgentEvent::Rules(vec![known()]));
+    app.told(AgentEvent::Session(SessionEvent::Rules(vec![known()])));
     assert_eq!(app.press("down down enter"), []);
     assert_eq!(app.press("enter"), [], "the first choice is to keep it");
-    app.told(AgentEvent::Rules(vec![known()]));
+    app.told(AgentEvent::Session(SessionEvent::Rules(vec![known()])));
     app.press("down down enter down");
     assert_eq!(app.press("enter"), rules(RulesCommand::Remove(known())));
     assert!(app.state.dialogs.is_empty());
@@ -94,12 +98,12 @@ fn a_rule_is_chosen_from_the_list_and_removed_only_after_a_second_look() {
 #[test]
 fn the_list_begins_a_command_but_never_over_a_draft() {
     let mut app = App::new();
-    app.told(AgentEvent::Rules(Vec::new()));
+    app.told(AgentEvent::Session(SessionEvent::Rules(Vec::new())));
     app.press("enter");
     assert_eq!(app.state.composer.text(), "/permissions add ");
 
     let mut app = App::typed("my draft");
-    app.told(AgentEvent::Rules(Vec::new()));
+    app.told(AgentEvent::Session(SessionEvent::Rules(Vec::new())));
     app.press("enter");
     assert_eq!(app.state.composer.text(), "my draft");
 }

@@ -2,7 +2,10 @@ use crate::app::job::{Job, JobResult};
 use crate::app::rig::{App, millis, submit};
 use crate::app::transcript::Cell;
 use crate::app::{Effect, Msg, Stage};
-use crate::protocol::{AgentEvent, Block, Command, Ending, Image, Mode, TurnEvent};
+use crate::protocol::{
+    AgentEvent, Block, Command, Ending, Image, Mode, SessionCommand, SessionEvent, TurnCommand,
+    TurnEvent,
+};
 
 fn said_by_person(app: &App) -> Vec<String> {
     let entries = app.state.transcript.entries().iter();
@@ -86,7 +89,10 @@ fn enter_on_an_empty_line_sends_what_waits_at_once() {
     let mut app = App::working();
     app.types("rather this");
     app.press("enter");
-    assert_eq!(app.commands("enter"), [Command::SendQueue]);
+    assert_eq!(
+        app.commands("enter"),
+        [Command::Turn(TurnCommand::SendQueue)]
+    );
     assert_eq!(
         app.state.work().map(|work| &work.stage),
         Some(&Stage::MakingWay)
@@ -113,12 +119,14 @@ fn an_interrupt_gives_back_what_waits() {
     app.types("later");
     app.press("enter");
     app.types("half a thou");
-    assert_eq!(app.commands("esc"), [Command::Interrupt]);
+    assert_eq!(app.commands("esc"), [Command::Turn(TurnCommand::Interrupt)]);
     assert_eq!(
         app.ends(Ending::Interrupted),
-        [Effect::Send(Command::TakeBack)]
+        [Effect::Send(Command::Session(SessionCommand::TakeBack))]
     );
-    app.told(AgentEvent::TakenBack(vec![vec![Block::text("later")]]));
+    app.told(AgentEvent::Session(SessionEvent::TakenBack(vec![vec![
+        Block::text("later"),
+    ]])));
     assert!(app.state.queue.is_empty());
     assert_eq!(app.draft(), "later\nhalf a thou");
 }
@@ -132,13 +140,16 @@ fn a_failure_gives_back_what_waits_too() {
         problem: "no way".to_owned(),
         hint: None,
     };
-    assert_eq!(app.ends(failed), [Effect::Send(Command::TakeBack)]);
+    assert_eq!(
+        app.ends(failed),
+        [Effect::Send(Command::Session(SessionCommand::TakeBack))]
+    );
 }
 
 #[test]
 fn the_mode_shown_is_the_one_that_the_agent_tells() {
     let mut app = App::new();
-    app.told(AgentEvent::ModeIs(Mode::Plan));
+    app.told(AgentEvent::Session(SessionEvent::ModeIs(Mode::Plan)));
     assert_eq!(app.state.session.mode, Mode::Plan);
 }
 
@@ -154,7 +165,10 @@ fn the_words_of_another_turn_are_not_heard() {
 fn shift_tab_goes_through_three_modes() {
     let mut app = App::new();
     for mode in [Mode::AcceptEdits, Mode::Plan, Mode::Default] {
-        assert_eq!(app.commands("shift+tab"), [Command::SetMode(mode)]);
+        assert_eq!(
+            app.commands("shift+tab"),
+            [Command::Session(SessionCommand::SetMode(mode))]
+        );
         assert_eq!(app.state.session.mode, mode);
     }
 }
@@ -164,7 +178,9 @@ fn a_command_with_an_exclamation_mark_is_run_directly() {
     let mut app = App::typed("!git status");
     assert_eq!(
         app.commands("enter"),
-        [Command::Run("git status".to_owned())]
+        [Command::Session(SessionCommand::Run(
+            "git status".to_owned()
+        ))]
     );
     assert!(!app.state.is_working());
 }
@@ -204,7 +220,7 @@ fn images_that_were_sent_are_counted() {
 #[test]
 fn nothing_taken_back_leaves_the_draft_alone() {
     let mut app = App::typed("draft");
-    app.told(AgentEvent::TakenBack(Vec::new()));
+    app.told(AgentEvent::Session(SessionEvent::TakenBack(Vec::new())));
     assert_eq!(app.draft(), "draft");
 }
 
@@ -218,11 +234,13 @@ fn an_image_that_waited_comes_back_with_its_message() {
         result: Ok(image.clone()),
     }));
     let sent = app.commands("enter");
-    let [Command::Submit(blocks)] = sent.as_slice() else {
+    let [Command::Session(SessionCommand::Submit(blocks))] = sent.as_slice() else {
         panic!("{sent:?}");
     };
     assert!(blocks.contains(&image));
-    app.told(AgentEvent::TakenBack(vec![blocks.clone()]));
+    app.told(AgentEvent::Session(SessionEvent::TakenBack(vec![
+        blocks.clone(),
+    ])));
     assert_eq!(app.state.flash, None);
     assert_eq!(app.commands("enter"), sent);
 }
@@ -232,7 +250,7 @@ fn an_image_that_cannot_come_back_is_told_of() {
     let mut app = App::working();
     let image = Block::Image(Image::base64("image/png", "AAAA"));
     let message = vec![image, Block::text("what is it?")];
-    app.told(AgentEvent::TakenBack(vec![message]));
+    app.told(AgentEvent::Session(SessionEvent::TakenBack(vec![message])));
     assert_eq!(app.draft(), "what is it?");
     let flash = app.state.flash.as_ref().map(|flash| flash.text.as_str());
     assert_eq!(

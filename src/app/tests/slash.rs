@@ -6,7 +6,9 @@ use crate::app::rig::{App, change, opened};
 use crate::app::slash::COMMANDS;
 use crate::app::transcript::{Cell, Entry};
 use crate::app::{Effect, ExitReason, Msg, Opening, OpeningSession};
-use crate::protocol::{AgentEvent, Block, Command, Ending, HookInfo, Message, Mode};
+use crate::protocol::{
+    AgentEvent, Block, Command, Ending, HookInfo, Message, Mode, SessionCommand, SessionEvent,
+};
 use crate::theme::Theme;
 
 /// What a command does, beside what every draft that is sent does.
@@ -162,7 +164,7 @@ fn a_theme_can_be_named_and_a_wrong_name_is_told() {
 fn init_is_a_message_that_shows_its_name_only() {
     let mut app = App::new();
     let effects = run(&mut app, "/init");
-    let [Effect::Send(Command::Submit(_))] = effects.as_slice() else {
+    let [Effect::Send(Command::Session(SessionCommand::Submit(_)))] = effects.as_slice() else {
         panic!("{effects:?}");
     };
     let shown = app.state.transcript.last().map(|entry| entry.cell.clone());
@@ -246,7 +248,7 @@ fn a_refusal_is_said_with_its_hint_below_the_conversation_that_comes_back() {
     app.types("hello");
     app.press("enter");
     let history = vec![Message::from_user(vec![Block::text("before")])];
-    app.told(AgentEvent::Opened(opened(history)));
+    app.told(AgentEvent::Session(SessionEvent::Opened(opened(history))));
     let said = |entry: &Entry| match &entry.cell {
         Cell::User { text, .. } | Cell::Notice { text, .. } => text.clone(),
         other => format!("{other:?}"),
@@ -278,7 +280,7 @@ fn hooks_lists_those_in_force_by_event_with_their_file() {
         command: "./guard.sh".to_owned(),
         origin: ".claude/settings.json".to_owned(),
     }];
-    app.told(AgentEvent::Opened(with_hooks));
+    app.told(AgentEvent::Session(SessionEvent::Opened(with_hooks)));
     run(&mut app, "/hooks");
     let Some(Dialog::Picker(picker)) = app.state.dialogs.last() else {
         panic!("a list is open");

@@ -6,8 +6,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::config::secrets::Veil;
+
 use crate::process::output::plain;
-use crate::protocol::CallId;
+use crate::protocol::CallRef;
 use crate::tools::guard;
 
 /// What stays in memory before the output goes to a file.
@@ -25,7 +26,7 @@ pub struct Capture {
     tail: VecDeque<u8>,
     total: u64,
     /// Where a file for the output may be made.
-    place: (PathBuf, CallId),
+    place: (PathBuf, CallRef),
     file: Option<File>,
     path: PathBuf,
     problem: Option<String>,
@@ -41,7 +42,7 @@ impl Drop for Capture {
 
 impl Capture {
     /// Keeps small output of a call in memory, and writes larger output to a new file in `directory`.
-    pub fn new(directory: &Path, call: &CallId) -> Self {
+    pub fn new(directory: &Path, call: CallRef) -> Self {
         Self {
             head: Vec::new(),
             tail: VecDeque::new(),
@@ -55,7 +56,7 @@ impl Capture {
     }
 
     /// Writes to the file from the first byte on, so that others can follow it.
-    pub fn to_file(directory: &Path, call: &CallId) -> Self {
+    pub fn to_file(directory: &Path, call: CallRef) -> Self {
         let mut capture = Self::new(directory, call);
         capture.spill();
         capture
@@ -189,7 +190,7 @@ impl Capture {
 
     fn spill(&mut self) {
         let (directory, call) = &self.place;
-        let opened = guard::result_file(directory, call).and_then(|(mut file, path)| {
+        let opened = guard::result_file(directory, *call).and_then(|(mut file, path)| {
             file.write_all(&self.head)?;
             Ok((file, path))
         });

@@ -15,7 +15,7 @@ use super::jobs::{Jobs, NoSuchJob, Status};
 use super::shell::{Parts, Shell};
 use crate::process::group::Group;
 use crate::process::output::{DRAIN, read_some};
-use crate::protocol::CallId;
+use crate::protocol::CallRef;
 
 /// How long the groups have to end by themselves when the program does.
 const LAST_GRACE: Duration = Duration::from_millis(500);
@@ -54,7 +54,7 @@ impl Groups {
     /// Lets the shell of a call run in the background, its output going to `capture`. Returns its id.
     pub fn adopt(
         &self,
-        call: &CallId,
+        call: CallRef,
         shell: Shell,
         mut capture: Capture,
         command: &str,

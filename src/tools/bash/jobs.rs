@@ -11,7 +11,7 @@ use rustix::process::Pid;
 use tokio::sync::Notify;
 
 use crate::process::child::{Ended, how_it_ended};
-use crate::protocol::CallId;
+use crate::protocol::CallRef;
 
 /// More than this is not read at one look; what comes before it stays in the file.
 const MOST_NEWS: u64 = 1 << 20;
@@ -30,13 +30,13 @@ struct State {
     jobs: Vec<Job>,
     started: usize,
     /// The calls whose commands have ended, which nobody was told yet.
-    ends: VecDeque<(CallId, Status)>,
+    ends: VecDeque<(CallRef, Status)>,
 }
 
 struct Job {
     id: String,
     /// The call that it was, or would have been.
-    call: CallId,
+    call: CallRef,
     command: String,
     leader: Option<Pid>,
     file: PathBuf,
@@ -74,7 +74,7 @@ pub struct NoSuchJob {
 
 impl Jobs {
     /// The command of a call goes to the background, printing to `file`. Returns its id.
-    pub fn add(&self, call: &CallId, command: &str, leader: Option<Pid>, file: &Path) -> String {
+    pub fn add(&self, call: CallRef, command: &str, leader: Option<Pid>, file: &Path) -> String {
         let mut state = self.lock();
         state.started += 1;
         let id = format!("bash_{}", state.started);
@@ -86,7 +86,7 @@ impl Jobs {
         }
         state.jobs.push(Job {
             id: id.clone(),
-            call: call.clone(),
+            call,
             command: command.to_owned(),
             leader,
             file: file.to_owned(),
@@ -103,14 +103,14 @@ impl Jobs {
     }
 
     /// The command that a call has left running.
-    pub fn running(&self, call: &CallId) -> Option<String> {
+    pub fn running(&self, call: CallRef) -> Option<String> {
         let state = self.lock();
-        let runs = |job: &&Job| job.call == *call && job.status == Status::Running;
+        let runs = |job: &&Job| job.call == call && job.status == Status::Running;
         state.jobs.iter().find(runs).map(|job| job.id.clone())
     }
 
     /// Waits for the next command that ends, and says how. Cancel-safe.
-    pub async fn next_end(&self) -> (CallId, Status) {
+    pub async fn next_end(&self) -> (CallRef, Status) {
         loop {
             if let Some(end) = self.lock().ends.pop_front() {
                 return end;
@@ -181,7 +181,7 @@ impl State {
         let job = self.jobs.iter_mut().find(|job| job.id == id);
         if let Some(job) = job.filter(|job| job.status == Status::Running) {
             job.status = status;
-            self.ends.push_back((job.call.clone(), status));
+            self.ends.push_back((job.call, status));
         }
     }
 

@@ -103,10 +103,10 @@ impl Tool for Bash {
             ToolError::new(format!("The command could not be started: {error}"))
         })?;
         if background {
-            let capture = Capture::to_file(&cx.env.results_dir, &cx.call);
+            let capture = Capture::to_file(&cx.env.results_dir, cx.call);
             return Ok(leave_running(shell, capture, &input, &cx));
         }
-        let mut capture = Capture::new(&cx.env.results_dir, &cx.call);
+        let mut capture = Capture::new(&cx.env.results_dir, cx.call);
         let ended = shell.run(&mut capture, timeout(&input), &cx).await;
         if matches!(ended, Ended::Backgrounded) {
             capture.follow();
@@ -255,7 +255,7 @@ fn leave_running(shell: Shell, mut capture: Capture, input: &Input, cx: &ToolCx)
         capture.total(),
     );
     let groups = &cx.env.groups;
-    let id = groups.adopt(&cx.call, shell, capture, &input.command);
+    let id = groups.adopt(cx.call, shell, capture, &input.command);
     groups.jobs.skip(&id, known);
     let mut text = format!("Command running in background with ID: {id}. {place}");
     if !input.run_in_background.unwrap_or(false) {

@@ -11,7 +11,7 @@ use crate::git::Git;
 use crate::permissions::Grant;
 use crate::process::sandbox::Unasked;
 use crate::process::{Programs, Variables};
-use crate::protocol::{CallId, ResultBlock};
+use crate::protocol::{CallRef, ResultBlock};
 use crate::tools::bash::groups::Groups;
 use crate::tools::edit::Edit;
 use crate::tools::files::{Checkpoints, FileChange, Ledger, Locks};
@@ -50,7 +50,6 @@ impl Scratch {
             workspace: root.clone(),
             additional: Vec::new(),
             results_dir: home.join("results"),
-            ledger: Ledger::default(),
             checkpoints: Checkpoints::new(home.join("checkpoints")),
             locks: Locks::new(home.join("locks")),
             groups: Groups::default(),
@@ -63,7 +62,7 @@ impl Scratch {
         };
         let announced = Arc::new(Mutex::new(Vec::new()));
         let cx = ToolCx {
-            call: CallId::from("call"),
+            call: CallRef::main(1),
             cwd: root.clone(),
             cancel: CancellationToken::new(),
             background: CancellationToken::new(),

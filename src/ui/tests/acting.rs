@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::app::pointer::{PointerKind, Target};
 use crate::app::rig::{App, change};
 use crate::app::{Copied, DiffStyle, Effect, Focus, Msg};
-use crate::protocol::{Ending, FileDiff, TurnEvent};
+use crate::protocol::{Ending, FileDiff, SessionEvent, TurnEvent};
 use crate::ui::rig::Screen;
 
 fn worked() -> App {
@@ -163,7 +163,9 @@ fn output_cannot_steer_the_terminal() {
         .prints(hostile);
     app.update(Msg::Pasted(hostile.to_owned()));
     app.press("enter");
-    app.told(crate::protocol::AgentEvent::Notice(hostile.to_owned()));
+    app.told(crate::protocol::AgentEvent::Session(SessionEvent::Notice(
+        hostile.to_owned(),
+    )));
     app.hear(TurnEvent::Retrying {
         problem: hostile.to_owned(),
         attempt: 1,

@@ -1,10 +1,10 @@
 use crate::app::Effect;
 use crate::app::rig::{App, millis, request};
-use crate::protocol::{Answer, Command};
+use crate::protocol::{Answer, CallCommand, Command, TurnCommand};
 use crate::ui::rig::Screen;
 
 fn answer(call: &str, answer: Answer) -> Effect {
-    Effect::Send(Command::Answer(call.into(), answer))
+    Effect::Send(Command::Call(call.into(), CallCommand::Answer(answer)))
 }
 
 /// A question that has been there for a while.
@@ -26,7 +26,10 @@ fn what_cannot_be_read_cannot_be_allowed_but_can_be_left() {
         }
         let effects = screen.press("esc");
         let deny = answer("call", Answer::Deny { reason: None });
-        assert_eq!(effects, [Effect::Send(Command::Interrupt), deny]);
+        assert_eq!(
+            effects,
+            [Effect::Send(Command::Turn(TurnCommand::Interrupt)), deny]
+        );
     }
 }
 

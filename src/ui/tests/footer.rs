@@ -1,7 +1,7 @@
 use crate::app::pointer::PointerKind;
 use crate::app::rig::{App, millis};
 use crate::keymap::{Keymap, Resolved};
-use crate::protocol::{AgentEvent, Ending, TurnEvent};
+use crate::protocol::{AgentEvent, Ending, SessionEvent, TurnEvent};
 use crate::ui::footer::hints;
 use crate::ui::rig::Screen;
 
@@ -120,11 +120,11 @@ fn f3_while_the_session_cannot_be_saved_the_status_line_says_so() {
     let says = |screen: &mut Screen| screen.text().contains("! not saved: no space left");
     assert!(!says(&mut screen));
     let full = Err("no space left on device".to_owned());
-    screen.told(AgentEvent::Saving(full));
+    screen.told(AgentEvent::Session(SessionEvent::Saving(full)));
     assert!(says(&mut screen));
     screen.hear(TurnEvent::Text("a long answer\n\n".repeat(60)));
     screen.ends(Ending::Done);
     assert!(says(&mut screen), "it does not scroll away");
-    screen.told(AgentEvent::Saving(Ok(())));
+    screen.told(AgentEvent::Session(SessionEvent::Saving(Ok(()))));
     assert!(!says(&mut screen));
 }

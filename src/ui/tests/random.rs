@@ -15,8 +15,9 @@ use crate::app::pointer::PointerKind;
 use crate::app::rig::{App, change, completed, request};
 use crate::app::{Effect, Msg, OpeningSession};
 use crate::protocol::{
-    AgentEvent, Aside, Block, CallId, CallOutcome, Command, Ending, KnownRule, Message, Phase,
-    RuleList, StopReason, ToolResult, ToolState, TurnEvent, TurnId, TurnSummary, Usage,
+    AgentEvent, Aside, Block, CallCommand, CallOutcome, CallRef, Command, Ending, KnownRule,
+    Message, Phase, RuleList, SessionEvent, StopReason, ToolResult, ToolState, TurnEvent, TurnId,
+    TurnSummary, Usage,
 };
 use crate::settings::trust::{Kind, Review, State};
 use crate::theme::Theme;
@@ -196,8 +197,8 @@ fn any_key() -> impl Strategy<Value = KeyEvent> {
         .prop_map(|(code, bits)| KeyEvent::new(code, KeyModifiers::from_bits_truncate(bits)))
 }
 
-fn any_call() -> impl Strategy<Value = CallId> {
-    prop::sample::select(&["a", "b", "c", "a\u{202e}"][..]).prop_map(CallId::from)
+fn any_call() -> impl Strategy<Value = CallRef> {
+    prop::sample::select(&["a", "b", "c", "a\u{202e}"][..]).prop_map(CallRef::from)
 }
 
 fn any_tool() -> impl Strategy<Value = String> {
@@ -316,8 +317,8 @@ fn any_agent_event() -> impl Strategy<Value = AgentEvent> {
     prop_oneof![
         20 => (prop_oneof![12 => Just(THIS_TURN), 1 => 0u64..3], any_turn_event())
             .prop_map(|(turn, event)| AgentEvent::Turn(TurnId(turn), event)),
-        1 => any_text().prop_map(AgentEvent::Notice),
-        1 => any_text().prop_map(|text| AgentEvent::TakenBack(vec![vec![Block::text(text)]])),
+        1 => any_text().prop_map(AgentEvent::Session(SessionEvent::Notice)),
+        1 => any_text().prop_map(|text| AgentEvent::Session(SessionEvent::TakenBack(vec![vec![Block::text(text)]]))),
         1 => (any_call(), any_text()).prop_map(|(call, text)| {
             let input = json!({"command": text});
             AgentEvent::Aside(call, Aside::Started { tool: "Bash".to_owned(), input })
@@ -326,7 +327,7 @@ fn any_agent_event() -> impl Strategy<Value = AgentEvent> {
         1 => (any_call(), any_text()).prop_map(|(call, how)| AgentEvent::BackgroundEnded(call, how)),
         1 => (any_text(), any_text()).prop_map(|(rule, from)| {
             let list = RuleList::Deny;
-            AgentEvent::Rules(vec![KnownRule { list, rule, from }])
+            AgentEvent::Session(SessionEvent::Rules(vec![KnownRule { list, rule, from }]))
         }),
     ]
 }
@@ -393,7 +394,7 @@ fn any_event() -> impl Strategy<Value = Event> {
 struct Watched {
     screen: Screen,
     /// Since when the question in front has been there.
-    asked: Option<(CallId, Instant)>,
+    asked: Option<(CallRef, Instant)>,
 }
 
 impl Watched {
@@ -454,7 +455,7 @@ impl Watched {
     /// Whatever says yes has been asked for at least as long as the pause.
     fn check_answers(&self, effects: &[Effect], now: Instant) {
         for effect in effects {
-            if let Effect::Send(Command::Answer(call, _)) = effect {
+            if let Effect::Send(Command::Call(call, CallCommand::Answer(_))) = effect {
                 let (asked, since) = self.asked.as_ref().expect("a question was in front");
                 assert_eq!(asked, call);
                 assert!(

@@ -6,7 +6,9 @@ use serde_json::json;
 use crate::app::job::{Candidate, JobResult};
 use crate::app::rig::{App, change, millis, request};
 use crate::app::{DiffStyle, Msg};
-use crate::protocol::{AgentEvent, CallOutcome, Ending, FileDiff, Mode, Phase, TurnEvent, Usage};
+use crate::protocol::{
+    AgentEvent, CallOutcome, Ending, FileDiff, Mode, Phase, SessionEvent, TurnEvent, Usage,
+};
 use crate::theme::Theme;
 use crate::ui::rig::Screen;
 
@@ -311,9 +313,9 @@ fn scrolled_up() {
     let mut screen = finished().on(80, 16);
     screen.press("ctrl+s pgup");
     screen.frame();
-    screen.told(AgentEvent::Notice(
+    screen.told(AgentEvent::Session(SessionEvent::Notice(
         "the settings were read again".to_owned(),
-    ));
+    )));
     assert_snapshot!(screen.draw());
 }
 
@@ -381,9 +383,9 @@ fn stopped() {
     app.tool("b", "Bash")
         .comes_to(CallOutcome::Cancelled, "cancelled");
     app.ends(Ending::Interrupted);
-    app.told(AgentEvent::Notice(
+    app.told(AgentEvent::Session(SessionEvent::Notice(
         "the log could not be written: no space left".to_owned(),
-    ));
+    )));
     assert_snapshot!(app.draw(80, 24));
 }
 

@@ -3,7 +3,7 @@ use serde_json::json;
 use crate::app::pointer::{PointerKind, Target};
 use crate::app::rig::{App, millis, numbered};
 use crate::app::scroll::Anchor;
-use crate::protocol::{AgentEvent, Ending};
+use crate::protocol::{AgentEvent, Ending, SessionEvent};
 use crate::ui::rig::Screen;
 
 /// A conversation of a hundred numbered paragraphs, followed to its end.
@@ -48,7 +48,9 @@ fn text_that_arrives_never_moves_what_is_in_view() {
         assert_eq!(in_view(&mut screen), before);
     }
     screen.tool("a", "Bash").queued(json!({"command": "ls"}));
-    screen.told(AgentEvent::Notice("by the way".to_owned()));
+    screen.told(AgentEvent::Session(SessionEvent::Notice(
+        "by the way".to_owned(),
+    )));
     screen.ends(Ending::Done);
     // The strip above the input came and went.
     assert_eq!(in_view(&mut screen), before);
@@ -61,7 +63,9 @@ fn what_came_meanwhile_is_counted() {
     screen.press("pgup");
     assert_eq!(screen.lines_with("↓").len(), 1);
     for number in 0..3 {
-        screen.told(AgentEvent::Notice(format!("notice {number}")));
+        screen.told(AgentEvent::Session(SessionEvent::Notice(format!(
+            "notice {number}"
+        ))));
     }
     assert_eq!(screen.lines_with("3 new ↓").len(), 1);
     screen.press("ctrl+end");

@@ -22,7 +22,7 @@ use tui_textarea::{CursorMove, TextArea};
 use super::DialogRest;
 use crate::app::diff::Diff;
 use crate::keymap::{Action, Context};
-use crate::protocol::{Answer, CallId, PermissionRequest};
+use crate::protocol::{Answer, CallRef, PermissionRequest};
 
 pub use self::arming::{ARM_DELAY, Arming};
 pub use self::picking::Picking;
@@ -52,9 +52,9 @@ pub enum Stage {
 pub enum Verdict {
     /// The request goes on waiting.
     Stays,
-    Answered(CallId, Answer),
+    Answered(CallRef, Answer),
     /// Denied, and the whole turn shall stop.
-    AnsweredAndInterrupt(CallId),
+    AnsweredAndInterrupt(CallRef),
 }
 
 /// One request in front of the person, with all that was done about it so far. Going back from a stage loses nothing.
@@ -209,12 +209,8 @@ impl PermissionDialog {
     }
 
     /// Asks this no more; says whether it did. The call was stopped, or decided otherwise.
-    pub fn withdraw(&mut self, call: &CallId, now: Instant) -> bool {
-        let Some(index) = self
-            .waiting
-            .iter()
-            .position(|request| request.call == *call)
-        else {
+    pub fn withdraw(&mut self, call: CallRef, now: Instant) -> bool {
+        let Some(index) = self.waiting.iter().position(|request| request.call == call) else {
             return false;
         };
         self.waiting.remove(index);
@@ -225,9 +221,9 @@ impl PermissionDialog {
     }
 
     /// Asks nothing more but about these calls.
-    pub fn keep_only(&mut self, kept: impl Fn(&CallId) -> bool, now: Instant) {
+    pub fn keep_only(&mut self, kept: impl Fn(CallRef) -> bool, now: Instant) {
         let first = self.waiting.front().map(|request| request.call.clone());
-        self.waiting.retain(|request| kept(&request.call));
+        self.waiting.retain(|request| kept(request.call));
         if self.waiting.front().map(|request| &request.call) != first.as_ref() {
             self.sit_down(now);
         }

@@ -8,7 +8,7 @@ use super::picking::Picking;
 use super::{PermissionDialog, Sitting, Stage, Verdict};
 use crate::keymap::Action;
 use crate::permissions::check_rule;
-use crate::protocol::{Answer, CallId, RuleOffer};
+use crate::protocol::{Answer, CallRef, RuleOffer};
 
 impl PermissionDialog {
     pub(super) fn moves(&mut self, action: Action) -> bool {
@@ -175,7 +175,7 @@ impl PermissionDialog {
     }
 
     /// Takes the current request away; the one after it has not been seen yet.
-    fn next(&mut self, now: Instant) -> Option<CallId> {
+    fn next(&mut self, now: Instant) -> Option<CallRef> {
         let request = self.waiting.pop_front()?;
         self.sit_down(now);
         Some(request.call)

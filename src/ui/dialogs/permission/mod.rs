@@ -23,7 +23,7 @@ use self::places::{Places, Wanted};
 use crate::app::dialogs::DialogRest;
 use crate::app::dialogs::permission::{PermissionDialog, Picking, Stage};
 use crate::app::{AppState, DiffStyle, Settings};
-use crate::protocol::CallId;
+use crate::protocol::CallRef;
 use crate::theme::{Role, Theme};
 use crate::ui::conversation::draw_row;
 use crate::ui::dialogs;
@@ -74,7 +74,7 @@ pub struct Laid {
 /// What the rows depend on.
 #[derive(Debug, Clone, PartialEq)]
 struct Key {
-    call: CallId,
+    call: CallRef,
     since: Instant,
     /// The hunk in view, and how many there are; `None` for the whole request.
     hunk: Option<(usize, usize)>,

@@ -10,7 +10,7 @@ use super::Laid;
 use crate::app::dialogs::permission::{ARM_DELAY, PermissionDialog};
 use crate::app::{DiffStyle, Settings};
 use crate::keymap::{Action, Keymap};
-use crate::protocol::{CallId, FileDiff, PermissionRequest, RuleOffer};
+use crate::protocol::{CallRef, FileDiff, PermissionRequest, RuleOffer};
 use crate::theme::{Depth, Theme};
 use crate::ui::highlight::Highlights;
 use crate::ui::text::Row;
@@ -80,7 +80,7 @@ impl Screen {
 
 fn bash(input: Value) -> PermissionRequest {
     PermissionRequest {
-        call: CallId::from("1"),
+        call: CallRef::from("1"),
         tool: "Bash".into(),
         input,
         reason: "no rule allows `cargo test`".into(),

@@ -3,7 +3,7 @@
 use super::{Asked, DENIED, STAYS, answered, bash, edit};
 use crate::app::dialogs::permission::{ARM_DELAY, Stage, Verdict};
 use crate::keymap::Action;
-use crate::protocol::{Answer, CallId};
+use crate::protocol::{Answer, CallRef};
 
 #[test]
 fn each_key_gives_its_answer() {
@@ -12,7 +12,7 @@ fn each_key_gives_its_answer() {
     let rule = "Bash(cargo test:*)".to_owned();
     assert_eq!(press("s"), answered("1", Answer::AllowForSession { rule }));
     assert_eq!(press("n"), answered("1", DENIED));
-    let interrupted = Verdict::AnsweredAndInterrupt(CallId::from("1"));
+    let interrupted = Verdict::AnsweredAndInterrupt(CallRef::from("1"));
     assert_eq!(press("esc"), interrupted);
 }
 
@@ -63,7 +63,7 @@ fn the_way_out_is_open_after_two_seconds_of_typing() {
     }
     asked.wait(200);
     assert_eq!(asked.press("y"), STAYS);
-    let interrupted = Verdict::AnsweredAndInterrupt(CallId::from("1"));
+    let interrupted = Verdict::AnsweredAndInterrupt(CallRef::from("1"));
     assert_eq!(asked.press("esc"), interrupted);
 }
 
@@ -123,8 +123,8 @@ fn a_request_that_is_withdrawn_is_not_asked() {
     let mut asked = Asked::ready(bash("1"));
     asked.dialog.push(bash("2"), asked.now);
     asked.dialog.push(bash("3"), asked.now);
-    assert!(asked.dialog.withdraw(&CallId::from("2"), asked.now));
-    assert!(!asked.dialog.withdraw(&CallId::from("2"), asked.now));
+    assert!(asked.dialog.withdraw(CallRef::from("2"), asked.now));
+    assert!(!asked.dialog.withdraw(CallRef::from("2"), asked.now));
     assert_eq!(asked.press("y"), answered("1", Answer::Allow));
     assert_eq!(asked.dialog.current(), Some(&bash("3")));
 }
@@ -135,7 +135,7 @@ fn what_comes_after_a_withdrawn_request_is_armed_anew() {
     asked.dialog.push(bash("2"), asked.now);
     asked.press("e");
     asked.type_in("because");
-    assert!(asked.dialog.withdraw(&CallId::from("1"), asked.now));
+    assert!(asked.dialog.withdraw(CallRef::from("1"), asked.now));
     assert_eq!(asked.dialog.stage(), Stage::Asking);
     assert!(asked.dialog.reason().is_empty());
     asked.show(0).wait(299);

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::{PermissionDialog, Verdict};
 use crate::app::dialogs::DialogRest;
 use crate::keymap::{Context, Keymap, Resolved};
-use crate::protocol::{Answer, CallId, FileDiff, PermissionRequest, RuleOffer};
+use crate::protocol::{Answer, CallRef, FileDiff, PermissionRequest, RuleOffer};
 
 /// A dialog with a clock and the keys that are built in.
 struct Asked {
@@ -95,7 +95,7 @@ fn key(name: &str) -> KeyEvent {
 
 fn bash(id: &str) -> PermissionRequest {
     PermissionRequest {
-        call: CallId::from(id),
+        call: CallRef::from(id),
         tool: "Bash".into(),
         input: json!({ "command": "cargo test" }),
         reason: "no rule allows it".into(),
@@ -142,7 +142,7 @@ fn edited(lines: &[usize]) -> String {
 }
 
 fn answered(id: &str, answer: Answer) -> Verdict {
-    Verdict::Answered(CallId::from(id), answer)
+    Verdict::Answered(CallRef::from(id), answer)
 }
 
 const STAYS: Verdict = Verdict::Stays;

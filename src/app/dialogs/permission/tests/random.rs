@@ -5,7 +5,7 @@ use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 use super::{Asked, edit};
 use crate::app::dialogs::permission::{ARM_DELAY, Verdict};
 use crate::keymap::Action;
-use crate::protocol::CallId;
+use crate::protocol::CallRef;
 
 #[derive(Debug, Clone)]
 enum Input {
@@ -37,7 +37,7 @@ proptest! {
     fn no_order_of_events_answers_twice_or_too_early(inputs in inputs()) {
         let mut asked = Asked::fresh(edit("0"));
         let mut names = 1..;
-        let mut open = vec![CallId::from("0")];
+        let mut open = vec![CallRef::from("0")];
         for input in inputs {
             let since = asked.dialog.since();
             let verdict = match input {
@@ -56,7 +56,7 @@ proptest! {
                 }
                 Input::Push => {
                     let name = names.next().expect("there are enough numbers").to_string();
-                    open.push(CallId::from(&*name));
+                    open.push(CallRef::from(&*name));
                     asked.dialog.push(edit(&name), asked.now);
                     None
                 }

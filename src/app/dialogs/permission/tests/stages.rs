@@ -3,7 +3,7 @@
 use super::{Asked, DENIED, STAYS, answered, bash, edit, edited};
 use crate::app::dialogs::permission::{Picking, Stage, Verdict};
 use crate::keymap::{Action, Context};
-use crate::protocol::{Answer, CallId, PermissionRequest};
+use crate::protocol::{Answer, CallRef, PermissionRequest};
 
 #[test]
 fn a_hidden_tail_has_to_be_scrolled_to() {
@@ -286,7 +286,7 @@ fn the_way_out_leads_from_every_stage() {
         assert_ne!(asked.dialog.stage(), Stage::Asking);
         asked.wait(300);
         let verdict = asked.dialog.perform(Action::DenyAndInterrupt, asked.now);
-        let interrupted = Verdict::AnsweredAndInterrupt(CallId::from("1"));
+        let interrupted = Verdict::AnsweredAndInterrupt(CallRef::from("1"));
         assert_eq!(verdict, Some(interrupted));
     }
 }

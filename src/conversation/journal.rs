@@ -1,6 +1,6 @@
 //! What the agent writes down and tells: a record first, an event second.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
@@ -8,14 +8,15 @@ use tokio::time::Instant;
 
 use crate::config::plain;
 use crate::executor::{Happened, Witness};
+use crate::hooks;
 use crate::permissions::{Decision, Verdict};
 use crate::protocol::event::Denial;
 use crate::protocol::{
-    AgentEvent, CallId, CallOutcome, Phase, ToolCall, ToolResult, ToolState, ToolUse, TurnEvent,
-    TurnId,
+    AgentEvent, AgentId, CallEvent, CallOutcome, CallRef, Phase, SessionEvent, ToolCall,
+    ToolResult, TurnEvent, TurnId,
 };
 use crate::session::log::{Loss, Saved};
-use crate::session::{Log, Record};
+use crate::session::{History, Log, Record};
 
 /// Pieces of an answer that come faster than this are told, and written, together: no screen shows them one by one.
 const BETWEEN_DELTAS: Duration = Duration::from_millis(8);
@@ -26,7 +27,7 @@ pub struct Journal {
     turn: TurnId,
     since: Instant,
     waiting: VecDeque<AgentEvent>,
-    calls: HashMap<CallId, ToolCall>,
+    history: History,
     denials: Vec<Denial>,
     /// Deltas of one kind that came together are one record and one event.
     deltas: Option<Deltas>,
@@ -42,13 +43,17 @@ enum Deltas {
 }
 
 impl Journal {
-    pub fn new(log: Log) -> Self {
+    /// `history` is what the log has in it.
+    pub fn new(log: Log, history: History) -> Self {
         Self {
             log,
-            turn: TurnId(0),
+            turn: TurnId {
+                agent: AgentId::MAIN,
+                number: 0,
+            },
             since: Instant::now(),
             waiting: VecDeque::new(),
-            calls: HashMap::new(),
+            history,
             denials: Vec::new(),
             deltas: None,
             told_deltas: None,
@@ -57,10 +62,14 @@ impl Journal {
     }
 
     pub fn begin_turn(&mut self) {
-        self.turn = TurnId(self.turn.0 + 1);
+        self.turn.number += 1;
         self.since = Instant::now();
-        self.calls.clear();
         self.denials.clear();
+    }
+
+    /// What the log has in it, with all that was appended.
+    pub fn history(&self) -> &History {
+        &self.history
     }
 
     pub fn elapsed(&self) -> Duration {
@@ -71,9 +80,15 @@ impl Journal {
         std::mem::take(&mut self.denials)
     }
 
-    pub fn record(&mut self, record: Record) {
+    /// The one way into the log: the record is written, becomes part of the history, and is told where it is an event of
+    /// its own.
+    pub fn append(&mut self, record: Record) {
         self.flush_deltas();
-        self.write(record);
+        self.write(&record);
+        self.history.take(&record);
+        if let Some(event) = told(record, &self.history) {
+            self.waiting.push_back(AgentEvent::Turn(self.turn, event));
+        }
     }
 
     pub fn tell(&mut self, event: TurnEvent) {
@@ -82,33 +97,48 @@ impl Journal {
     }
 
     pub fn notice(&mut self, text: String) {
-        self.waiting.push_back(AgentEvent::Notice(text));
+        self.tell_session(SessionEvent::Notice(text));
     }
 
-    pub fn tell_agent(&mut self, event: AgentEvent) {
-        self.waiting.push_back(event);
+    /// Tells the person what hooks have to say.
+    pub fn note(&mut self, mut answer: hooks::Answer) -> hooks::Answer {
+        for notice in answer.notices.drain(..) {
+            self.notice(notice);
+        }
+        answer
+    }
+
+    pub fn tell_session(&mut self, event: SessionEvent) {
+        self.waiting.push_back(AgentEvent::Session(event));
+    }
+
+    pub fn tell_call(&mut self, call: CallRef, event: CallEvent) {
+        self.flush_deltas();
+        let at = self.since.elapsed();
+        self.waiting.push_back(AgentEvent::Call { call, at, event });
     }
 
     /// A call that was never handed to the executor is tracked like any other: queued, completed, yielded.
-    pub fn settle(&mut self, call: ToolUse, result: ToolResult) {
-        let ToolUse {
-            id, name, input, ..
-        } = call;
-        let queued = ToolCall {
-            id: id.clone(),
-            name,
-            input: input.clone(),
-        };
-        self.calls.insert(id.clone(), queued);
-        self.tool(id.clone(), ToolState::Queued { input });
+    pub fn settle(&mut self, call: ToolCall, result: ToolResult) {
+        let name = call.call;
+        self.see(Happened::Queued(call));
         self.see(Happened::Completed {
-            call: id.clone(),
+            call: name,
             result,
             ran: Duration::ZERO,
             outcome: CallOutcome::Failed,
             shown: None,
         });
-        self.tool(id, ToolState::Yielded);
+        self.tell_call(name, CallEvent::Yielded);
+    }
+
+    fn queued(&mut self, call: &ToolCall) {
+        let queued = CallEvent::Queued {
+            tool: call.name.clone(),
+            wire: (call.call.agent != AgentId::PERSON).then(|| call.id.clone()),
+            input: call.input.clone(),
+        };
+        self.tell_call(call.call, queued);
     }
 
     pub fn text(&mut self, more: &str) {
@@ -165,11 +195,12 @@ impl Journal {
             ),
         };
         self.told_deltas = Some(Instant::now());
-        self.write(record);
+        self.write(&record);
+        self.history.take(&record);
         self.waiting.push_back(AgentEvent::Turn(self.turn, event));
     }
 
-    fn write(&mut self, record: Record) {
+    fn write(&mut self, record: &Record) {
         let written = self.log.write(record);
         self.saw(written);
     }
@@ -206,47 +237,52 @@ impl Journal {
                 (Err(plain(&error)), notice)
             }
         };
-        self.tell_agent(AgentEvent::Saving(saving));
+        self.tell_session(SessionEvent::Saving(saving));
         self.notice(notice);
     }
 
-    fn tool(&mut self, call: CallId, state: ToolState) {
-        let name = self
-            .calls
-            .get(&call)
-            .map(|call| call.name.clone())
-            .unwrap_or_default();
-        let at = self.since.elapsed();
-        self.tell(TurnEvent::Tool {
-            call,
-            name,
-            at,
-            state,
-        });
-    }
-
-    fn decided(&mut self, id: CallId, verdict: Verdict, denied: bool) {
-        if denied && let Some(call) = self.calls.get(&id) {
+    fn decided(&mut self, id: CallRef, verdict: Verdict, denied: bool) {
+        if denied && let Some(call) = self.history.call(id) {
             let (tool, input) = (call.name.clone(), call.input.clone());
             self.denials.push(Denial {
-                call: id.clone(),
+                call: call.id.clone(),
                 tool,
                 input,
                 reason: verdict.reason.clone(),
             });
         }
         let by = verdict.in_short();
-        self.record(Record::Decision {
-            call: id.clone(),
+        self.append(Record::Decision {
+            call: id,
             decision: verdict.decision.name().to_owned(),
             reason: verdict.reason,
             cause: verdict.cause.to_string(),
         });
-        self.tell(TurnEvent::Decided {
-            call: id,
-            by,
-            settled: verdict.decision != Decision::Ask || denied,
-        });
+        let settled = verdict.decision != Decision::Ask || denied;
+        self.tell_call(id, CallEvent::Decided { by, settled });
+    }
+}
+
+/// What a record says to those who watch, where it says all of it.
+fn told(record: Record, history: &History) -> Option<TurnEvent> {
+    match record {
+        Record::User { message } => Some(TurnEvent::Prompted(message)),
+        Record::Assistant {
+            message,
+            stop_reason,
+            usage,
+        } => Some(TurnEvent::Answered {
+            message,
+            stop_reason,
+            usage,
+        }),
+        Record::Delivered { .. } => {
+            let message = history.messages().last().cloned();
+            message.map(TurnEvent::Delivered)
+        }
+        Record::Told { message } => Some(TurnEvent::Delivered(message)),
+        Record::Request { attempt, .. } => Some(TurnEvent::Requested { attempt }),
+        _ => None,
     }
 }
 
@@ -255,23 +291,16 @@ impl Witness for Journal {
         tracing::debug!(?happened, at = ?self.since.elapsed(), "call");
         match happened {
             Happened::Queued(call) => {
-                self.record(Record::Call { call: call.clone() });
-                let (id, input) = (call.id.clone(), call.input.clone());
-                self.calls.insert(id.clone(), call);
-                self.tool(id, ToolState::Queued { input });
+                self.append(Record::Call { call: call.clone() });
+                self.queued(&call);
             }
-            Happened::Begun(id) => {
-                self.record(Record::Begun { call: id.clone() });
-                self.tool(
-                    id,
-                    ToolState::Executing {
-                        phase: Phase::Validating,
-                    },
-                );
+            Happened::Begun(call) => {
+                self.append(Record::Begun { call });
+                self.tell_call(call, CallEvent::Reached(Phase::Validating));
             }
-            Happened::Reached(id, phase) => self.tool(id, ToolState::Executing { phase }),
-            Happened::Progress(id, text) => self.tool(id, ToolState::Progress { text }),
-            Happened::Asked(request) => self.tell(TurnEvent::Asked(request)),
+            Happened::Reached(call, phase) => self.tell_call(call, CallEvent::Reached(phase)),
+            Happened::Progress(call, text) => self.tell_call(call, CallEvent::Progress(text)),
+            Happened::Asked(request) => self.tell_call(request.call, CallEvent::Asked(request)),
             Happened::Decided {
                 call,
                 verdict,
@@ -285,7 +314,7 @@ impl Witness for Journal {
                 self.decided(call, verdict, denied);
             }
             Happened::Changing(call, change) => {
-                self.record(Record::Change {
+                self.append(Record::Change {
                     call,
                     path: change.path,
                     before: change.before.map(|hash| hash.to_string()),
@@ -294,14 +323,14 @@ impl Witness for Journal {
             }
             Happened::Notice(text) => self.notice(text),
             Happened::Rewritten(call, input, by) => {
-                self.record(Record::Rewritten {
-                    call: call.clone(),
+                self.append(Record::Rewritten {
+                    call,
                     input: input.clone(),
                     by: by.clone(),
                 });
-                self.tell_agent(AgentEvent::Rewritten { call, input, by });
+                self.tell_call(call, CallEvent::Rewritten { input, by });
             }
-            Happened::Moved(cwd) => self.record(Record::Moved { cwd }),
+            Happened::Moved(cwd) => self.append(Record::Moved { cwd }),
             Happened::Completed {
                 call,
                 result,
@@ -309,20 +338,19 @@ impl Witness for Journal {
                 outcome,
                 shown,
             } => {
-                self.record(Record::Result {
+                self.append(Record::Result {
+                    call,
                     result: result.clone(),
                 });
-                self.tool(
-                    call,
-                    ToolState::Completed {
-                        result,
-                        ran,
-                        outcome,
-                        shown,
-                    },
-                );
+                let completed = CallEvent::Completed {
+                    result,
+                    ran,
+                    outcome,
+                    shown,
+                };
+                self.tell_call(call, completed);
             }
-            Happened::Yielded(call) => self.tool(call, ToolState::Yielded),
+            Happened::Yielded(call) => self.tell_call(call, CallEvent::Yielded),
         }
     }
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::history::{is_sound, repair};
+use super::repair::{is_sound, repair};
 use crate::protocol::{Block, CallId, Message, Origin, Role, ToolResult, ToolUse};
 
 fn call(id: &str) -> Block {
