@@ -22,13 +22,15 @@ mod rig;
 mod rules_tests;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::conversation::Limits;
 use crate::executor::{Context, Policy};
-use crate::protocol::{AgentEvent, Command, Price, SessionId, ToolDefinition};
+use crate::protocol::{AgentEvent, Command, Price, SessionId, ToolDefinition, TurnCommand};
 use crate::provider::{Provider, retry};
 use crate::session::{History, Log};
 use crate::tools::bash::groups::Groups;
@@ -69,6 +71,32 @@ pub struct AgentHandle {
     pub session: CancellationToken,
     /// What runs in the background.
     pub groups: Groups,
+}
+
+impl AgentHandle {
+    /// Stops what runs: the first interrupt asks, the second insists.
+    pub fn stop(&self) {
+        let _ = self.commands.send(Command::Turn(TurnCommand::Interrupt));
+        let _ = self.commands.send(Command::Turn(TurnCommand::Interrupt));
+    }
+
+    /// Lets it come to its end for so long, and ends what is left of it then. It is gone when its events end; they are
+    /// what is returned.
+    pub async fn end(self, grace: Duration) -> Vec<AgentEvent> {
+        let Self {
+            commands,
+            mut events,
+            session,
+            groups,
+        } = self;
+        drop(commands);
+        let mut said = Vec::new();
+        let gone = async { while events.recv_many(&mut said, EVENTS).await > 0 {} };
+        let _ = timeout(grace, gone).await;
+        session.cancel();
+        groups.end().await;
+        said
+    }
 }
 
 pub fn spawn(setup: Setup) -> AgentHandle {

@@ -134,18 +134,9 @@ pub(super) async fn setup(
     let preparing = registry.clone();
     tokio::task::spawn_blocking(move || preparing.prepare());
     let hooks = place.hooks(&session.id, session.log.path(), &programs);
-    let env = Arc::new(environment(args, &place, results_dir, programs));
-    let (rules, mode) = (place.settings.rules.clone(), place.mode(args));
-    let mut shared = Shared::new(rules, mode, asking, place.places(args), env);
-    shared.interrupt_overrides = place
-        .settings
-        .interrupt_behavior
-        .clone()
-        .into_iter()
-        .collect();
-    shared.store = Some(Store::new(&place.dirs.data, &place.workspace));
+    let env = environment(args, &place, results_dir, programs);
+    let mut shared = shared(args, &place, asking, env);
     shared.hooks = hooks;
-    shared.live = Some(reload::live(args, &place));
     let context = Context::new(Arc::new(shared), registry);
     if let Some(cwd) = session.cwd {
         context.set_cwd(cwd);
@@ -174,14 +165,7 @@ pub(super) async fn setup(
         branch: git.branch,
         limits: limits(args, settings, &model, asking),
         policy: policy(settings),
-        retry: retry::Policy {
-            tries: settings
-                .retries
-                .map_or(retry::Policy::default().tries, |retries| {
-                    retries.saturating_add(1)
-                }),
-            ..retry::Policy::default()
-        },
+        retry: retries(settings),
         beginning: if session.resumed {
             Source::Resume
         } else {
@@ -267,6 +251,27 @@ fn environment(
         ground: OnceLock::new(),
         git: Git::new(programs.clone()),
         programs,
+    }
+}
+
+/// What all calls of the session share, but for the hooks, which need to know it.
+fn shared(args: &Args, place: &Place, asking: Asking, env: Environment) -> Shared {
+    let (rules, mode) = (place.settings.rules.clone(), place.mode(args));
+    let mut shared = Shared::new(rules, mode, asking, place.places(args), Arc::new(env));
+    let overrides = place.settings.interrupt_behavior.clone();
+    shared.interrupt_overrides = overrides.into_iter().collect();
+    shared.store = Some(Store::new(&place.dirs.data, &place.workspace));
+    shared.live = Some(reload::live(args, place));
+    shared
+}
+
+fn retries(settings: &Settings) -> retry::Policy {
+    let standard = retry::Policy::default();
+    retry::Policy {
+        tries: settings
+            .retries
+            .map_or(standard.tries, |retries| retries.saturating_add(1)),
+        ..standard
     }
 }
 

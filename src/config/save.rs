@@ -105,27 +105,50 @@ pub fn lock(path: &Path) -> io::Result<File> {
     }
 }
 
+/// The mode of a file.
+#[derive(Clone, Copy)]
+enum Mode {
+    /// What the umask leaves of this.
+    New(u32),
+    /// Exactly this, as another had it.
+    Kept(u32),
+}
+
 /// Puts the whole text there or nothing; a file that exists keeps its mode.
 pub fn replace(path: &Path, text: &str, fresh: Fresh) -> io::Result<()> {
-    let mode = path.metadata().map(|data| data.permissions().mode());
-    let unless_there = match fresh {
-        Fresh::Private => 0o600,
-        Fresh::Ordinary => 0o666,
+    let mode = match path.metadata() {
+        Ok(data) => Mode::Kept(data.permissions().mode() & 0o777),
+        Err(_) => Mode::New(match fresh {
+            Fresh::Private => 0o600,
+            Fresh::Ordinary => 0o666,
+        }),
     };
-    let new = Permissions::from_mode(mode.as_ref().map_or(unless_there, |mode| mode & 0o777));
+    put(path, text.as_bytes(), mode)?;
+    // The new name is on the disk, too; where that cannot be asked for, it is the kernel's.
     let folder = path.parent().unwrap_or(path);
+    let _ = File::open(folder).and_then(|folder| folder.sync_data());
+    Ok(())
+}
+
+/// Puts the whole content there, readable by its owner only, or nothing.
+pub fn put_private(path: &Path, content: &[u8]) -> io::Result<()> {
+    put(path, content, Mode::New(0o600))
+}
+
+/// Writes beside the place, on the disk, and moves it there; what goes wrong leaves nothing behind.
+fn put(path: &Path, content: &[u8], mode: Mode) -> io::Result<()> {
+    let (Mode::New(bits) | Mode::Kept(bits)) = mode;
+    let permissions = Permissions::from_mode(bits);
     let mut temporary = tempfile::Builder::new()
-        .prefix(".settings-")
-        .permissions(new.clone())
-        .tempfile_in(folder)?;
-    temporary.write_all(text.as_bytes())?;
-    if mode.is_ok() {
-        temporary.as_file().set_permissions(new)?;
+        .prefix(".agent-tui-")
+        .permissions(permissions.clone())
+        .tempfile_in(path.parent().unwrap_or(path))?;
+    temporary.write_all(content)?;
+    if let Mode::Kept(_) = mode {
+        temporary.as_file().set_permissions(permissions)?;
     }
     temporary.as_file().sync_data()?;
     temporary.persist(path).map_err(|error| error.error)?;
-    // The new name is on the disk, too; where that cannot be asked for, it is the kernel's.
-    let _ = File::open(folder).and_then(|folder| folder.sync_data());
     Ok(())
 }
 

@@ -21,8 +21,12 @@ use crate::permissions::{Remembered, Verdict};
 use crate::protocol::{
     Answer, CallOutcome, CallRef, FileDiff, PermissionRequest, Phase, ToolCall, ToolResult,
 };
+use crate::text::first_line;
 use crate::tools::ContextChange;
 use crate::tools::files::FileChange;
+
+/// More of what a call is about is too long for a sentence.
+const LONGEST_SUBJECT: usize = 80;
 
 /// How many reports may wait; progress beyond that is dropped.
 const REPORTS: usize = 256;
@@ -331,7 +335,9 @@ impl Executor {
             read_only: facts.read_only,
             interrupt,
             tool: call.name.clone(),
-            subject: facts.subject.as_deref().map(shortened),
+            subject: facts
+                .subject
+                .map(|subject| first_line(&subject, LONGEST_SUBJECT)),
         }
     }
 
@@ -469,15 +475,4 @@ impl Overlap {
             self.worked += since.elapsed();
         }
     }
-}
-
-/// A subject short enough for a sentence.
-fn shortened(subject: &str) -> String {
-    const LONGEST: usize = 80;
-    let line = subject.lines().next().unwrap_or_default();
-    if line.chars().count() <= LONGEST && line.len() == subject.len() {
-        return line.to_owned();
-    }
-    let head: String = line.chars().take(LONGEST).collect();
-    format!("{head}…")
 }

@@ -20,6 +20,7 @@ use super::place::Place;
 use super::{Look, Repository};
 use crate::process::Programs;
 use crate::process::running::{self, Leader};
+use crate::text::{beginning, one_line};
 
 /// A file that never ends, or that nobody writes to, must not hold the program up.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -384,8 +385,6 @@ async fn bounded(stream: Option<impl AsyncRead + Unpin>) -> io::Result<Vec<u8>> 
 fn short(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     let line = line.strip_prefix("fatal: ").unwrap_or(line);
-    let shown = line
-        .chars()
-        .filter(|letter| !letter.is_control() && *letter != '`');
-    shown.take(LONGEST_REASON).collect()
+    let line = one_line(line).replace('`', "");
+    beginning(&line, LONGEST_REASON).to_owned()
 }

@@ -166,7 +166,7 @@ fn response(call: &ToolCall, output: &[ResultBlock]) -> Value {
     };
     let mut response = json!({ "content": content, "is_error": false });
     if call.name == "Bash" {
-        response["stdout"] = json!(text_of(output));
+        response["stdout"] = json!(ResultBlock::texts(output));
         response["stderr"] = json!("");
         response["interrupted"] = json!(false);
     } else if let Some(path) = call.input.get("file_path") {
@@ -174,14 +174,6 @@ fn response(call: &ToolCall, output: &[ResultBlock]) -> Value {
         response["success"] = json!(true);
     }
     response
-}
-
-fn text_of(output: &[ResultBlock]) -> String {
-    let texts = output.iter().filter_map(|block| match block {
-        ResultBlock::Text { text } => Some(text.as_str()),
-        ResultBlock::Image(_) => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
 }
 
 fn sample_call(tool: &str) -> ToolCall {

@@ -27,6 +27,10 @@ use super::pattern::{PathPattern, Role};
 use super::rule::{Matcher, Rule, Rules};
 use super::search::place;
 use crate::protocol::Mode;
+use crate::text::shortened;
+
+/// More of a command is not repeated in a reason.
+const LONGEST_SHOWN: usize = 60;
 
 /// Programs that run others in a way of their own: a rule with a wildcard does not cover them.
 const EXEC_ONLY_EXACT: [&str; 4] = ["watch", "setsid", "ionice", "flock"];
@@ -176,6 +180,11 @@ impl<'r, 'g> Cover<'r, 'g> {
         if self.mode == Mode::AcceptEdits && self.edits_inside(part, walk) {
             return Ok(Basis::Mode);
         }
+        self.only_reads(part, feed, walk)
+    }
+
+    /// What no rule and no mode covers may run if all that it can do is to read what may be read.
+    fn only_reads(&self, part: &Part, feed: &Feed<'_>, walk: &Walk) -> Result<Basis<'r>, String> {
         let uncovered = |reason: String| {
             let words: Vec<&str> = part.words.iter().map(|word| word.raw.as_str()).collect();
             if words.is_empty() {
@@ -183,7 +192,7 @@ impl<'r, 'g> Cover<'r, 'g> {
             } else {
                 format!(
                     "no rule covers `{}`, and {reason}",
-                    shorten(&words.join(" "))
+                    shortened(&words.join(" "), LONGEST_SHOWN, "…")
                 )
             }
         };
@@ -493,12 +502,4 @@ fn join(words: &[Word]) -> String {
         .map(|word| word.raw.as_str())
         .collect::<Vec<_>>()
         .join(" ")
-}
-
-fn shorten(text: &str) -> String {
-    const MOST: usize = 60;
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }

@@ -225,6 +225,15 @@ impl Block {
             phase: None,
         }
     }
+
+    /// The texts among some blocks, joined by newlines.
+    pub fn texts<'b>(blocks: impl IntoIterator<Item = &'b Self>) -> String {
+        let texts = blocks.into_iter().filter_map(|block| match block {
+            Self::Text { text, .. } => Some(text.as_str()),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
 }
 
 impl ToolResult {
@@ -248,21 +257,22 @@ impl ToolResult {
 
     /// The text blocks of the result, joined by newlines.
     pub fn as_text(&self) -> String {
-        let texts: Vec<&str> = self
-            .content
-            .iter()
-            .filter_map(|block| match block {
-                ResultBlock::Text { text } => Some(text.as_str()),
-                ResultBlock::Image(_) => None,
-            })
-            .collect();
-        texts.join("\n")
+        ResultBlock::texts(&self.content)
     }
 }
 
 impl ResultBlock {
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
+    }
+
+    /// The texts among some blocks, joined by newlines.
+    pub fn texts(blocks: &[Self]) -> String {
+        let texts = blocks.iter().filter_map(|block| match block {
+            Self::Text { text } => Some(text.as_str()),
+            Self::Image(_) => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
     }
 }
 

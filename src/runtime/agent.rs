@@ -12,7 +12,7 @@ use crate::agent::AgentHandle;
 use crate::app::{Opening, OpeningSession};
 
 use crate::protocol::{
-    AgentEvent, Block, Command, Leaving, Mode, SessionCommand, SessionEvent, SessionId, TurnCommand,
+    AgentEvent, Block, Command, Leaving, Mode, SessionCommand, SessionEvent, SessionId,
 };
 use crate::settings::trust::Review;
 
@@ -253,22 +253,15 @@ impl Link {
             },
             Link::Waiting(_) | Link::Ended => return,
         };
-        let AgentHandle {
-            commands,
-            mut events,
-            session,
-            groups,
-        } = agent;
         // Whoever writes it down must have it before the end.
-        let _ = commands.send(Command::Session(SessionCommand::TakeBack));
-        let _ = commands.send(Command::Session(SessionCommand::Leave(why)));
-        let _ = commands.send(Command::Turn(TurnCommand::Interrupt));
-        let _ = commands.send(Command::Turn(TurnCommand::Interrupt));
-        drop(commands);
-        let gone = async { while events.recv_many(said, EVENTS).await > 0 {} };
-        let _ = timeout(LAST_GRACE, gone).await;
-        session.cancel();
-        groups.end().await;
+        let _ = agent
+            .commands
+            .send(Command::Session(SessionCommand::TakeBack));
+        let _ = agent
+            .commands
+            .send(Command::Session(SessionCommand::Leave(why)));
+        agent.stop();
+        said.extend(agent.end(LAST_GRACE).await);
     }
 }
 

@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use super::file::{File, Permissions, Sandbox};
+use super::file::{File, Sandbox, keys, permission_keys, sandbox_keys};
 use super::files::{Content, Files, Layer, Owner};
 use super::read::{self, Group, Reading, Unknown};
 use super::{BROKEN, Settings, SettingsError, Sourced, Trust};
-use crate::config::document::cut;
 use crate::config::json::{Inside, Wrong, place};
 use crate::hooks::HooksFile;
 use crate::permissions::{RuleList, Source};
 use crate::process::sandbox::Unasked;
 use crate::protocol::Mode;
+use crate::text::{self, cut};
 
 /// Keys of Claude Code inside `permissions` that are no lists of rules.
 const CLAUDE_KEYS: [&str; 2] = ["disableBypassPermissionsMode", "disableAutoMode"];
@@ -86,16 +86,16 @@ impl Settings {
         let groups = [
             Group {
                 name: "permissions",
-                fields: read::fields::<Permissions>(),
+                fields: permission_keys(),
                 holds: "an object with rules",
             },
             Group {
                 name: "sandbox",
-                fields: read::fields::<Sandbox>(),
+                fields: sandbox_keys(),
                 holds: "an object",
             },
         ];
-        let reading = match read::read::<File>(text, &groups) {
+        let reading = match read::read::<File>(text, keys(), &groups) {
             Ok(reading) => reading,
             Err(wrong) => {
                 self.doubt(layer, "*");
@@ -202,7 +202,7 @@ impl Settings {
     }
 
     /// Takes over all but the rules.
-    fn take(&mut self, page: &Page<'_>, file: File) {
+    fn take(&mut self, page: &Page<'_>, mut file: File) {
         let unasked = self.unasked_of(page, &file.sandbox);
         self.set(page, "sandbox.unasked", unasked, |it| &mut it.unasked);
         let mode = self.mode_of(page, file.permissions.default_mode);
@@ -214,18 +214,21 @@ impl Settings {
             }
             return;
         }
-        self.add_hooks(page, file.hooks);
-        self.set(page, "disableAllHooks", file.disable_all_hooks, |it| {
-            &mut it.disable_all_hooks
-        });
+        self.take_collections(page, &mut file);
+        self.take_values(page, file);
+    }
+
+    /// Takes over what adds up from file to file, or is overridden by name.
+    fn take_collections(&mut self, page: &Page<'_>, file: &mut File) {
         let source = &page.source;
-        let directories = file.permissions.additional_directories.into_iter();
+        self.add_hooks(page, std::mem::take(&mut file.hooks));
+        let directories = std::mem::take(&mut file.permissions.additional_directories).into_iter();
         self.additional_directories
             .extend(directories.map(|value| Sourced {
                 value,
                 source: source.clone(),
             }));
-        for (name, value) in file.env {
+        for (name, value) in std::mem::take(&mut file.env) {
             if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
                 let shown = cut(&name);
                 self.warn(
@@ -237,16 +240,23 @@ impl Settings {
             self.origins.insert(format!("env.{name}"), source.clone());
             self.env.insert(name, value);
         }
-        for (name, price) in file.prices {
+        for (name, price) in std::mem::take(&mut file.prices) {
             self.origins
                 .insert(format!("prices.{name}"), source.clone());
             self.prices.insert(name, price);
         }
-        for (name, behavior) in file.interrupt_behavior {
+        for (name, behavior) in std::mem::take(&mut file.interrupt_behavior) {
             let key = format!("interruptBehavior.{name}");
             self.origins.insert(key, source.clone());
             self.interrupt_behavior.insert(name, behavior);
         }
+    }
+
+    /// Takes over the single values.
+    fn take_values(&mut self, page: &Page<'_>, file: File) {
+        self.set(page, "disableAllHooks", file.disable_all_hooks, |it| {
+            &mut it.disable_all_hooks
+        });
         let pass_keys = file.pass_provider_keys;
         let pass_keys = pass_keys.filter(|pass| {
             let refused = *pass && page.layer.owner.is_project();
@@ -408,8 +418,5 @@ fn meant(rule: &str) -> &str {
 }
 
 fn shortened(problem: &str) -> String {
-    match problem.char_indices().nth(LONGEST_PROBLEM) {
-        Some((end, _)) => format!("{}…", &problem[..end]),
-        None => problem.to_owned(),
-    }
+    text::shortened(problem, LONGEST_PROBLEM, "…").into_owned()
 }

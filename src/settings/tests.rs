@@ -370,8 +370,8 @@ fn the_schema_knows_every_key_and_refuses_what_the_program_refuses() {
     let validator = jsonschema::validator_for(&schema).expect("a schema");
     for key in keys() {
         assert!(
-            schema["properties"][*key]["description"].is_string()
-                || schema["properties"][*key]["$ref"].is_string(),
+            schema["properties"][key.as_str()]["description"].is_string()
+                || schema["properties"][key.as_str()]["$ref"].is_string(),
             "{key} is described"
         );
     }

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use futures_util::future::{BoxFuture, FutureExt};
 use jsonschema::Validator;
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::{DescribeCx, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated, input_schema};
@@ -72,7 +73,7 @@ impl<T: Tool> Erased<T> {
     }
 
     fn parse(input: &Value) -> Result<T::Input, ToolError> {
-        serde_json::from_value(input.clone()).map_err(|error| {
+        T::Input::deserialize(input).map_err(|error| {
             ToolError::new(format!(
                 "The input of {} does not fit: {error}",
                 T::SPEC.name

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::any::{AnyTool, Erased};
 use super::{DescribeCx, Tool};
 use crate::protocol::ToolDefinition;
+use crate::text::nearest;
 
 /// The tools of `--simple`.
 const SIMPLE: [&str; 3] = ["Bash", "Edit", "Read"];
@@ -77,18 +78,7 @@ impl Registry {
 
     /// The tool whose name is most like the given one, if any is at all like it.
     pub fn nearest(&self, name: &str) -> Option<&'static str> {
-        let wanted = name.to_lowercase();
-        self.tools
-            .iter()
-            .map(|tool| {
-                (
-                    strsim::jaro_winkler(&wanted, &tool.spec().name.to_lowercase()),
-                    tool.spec().name,
-                )
-            })
-            .filter(|(likeness, _)| *likeness > 0.7)
-            .max_by(|a, b| a.0.total_cmp(&b.0))
-            .map(|(_, name)| name)
+        nearest(name, self.tools.iter().map(|tool| tool.spec().name))
     }
 
     /// Gets everything ready that the first call of a tool would have to wait for.

@@ -318,16 +318,9 @@ impl Work {
     }
 }
 
+/// What the person has written. What their commands printed stands in the conversation already.
 fn text_of(blocks: &[Block]) -> String {
-    let texts: Vec<&str> = blocks
-        .iter()
-        .filter_map(|block| match block {
-            // What the person's commands printed stands in the conversation already.
-            Block::Text { text, .. } if !block.is_aside() => Some(text.as_str()),
-            _ => None,
-        })
-        .collect();
-    texts.join("\n")
+    Block::texts(blocks.iter().filter(|block| !block.is_aside()))
 }
 
 fn images_in(blocks: &[Block]) -> usize {

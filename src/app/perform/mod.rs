@@ -32,6 +32,11 @@ impl AppState {
         {
             return effects;
         }
+        self.perform_outside(action)
+    }
+
+    /// Where neither a dialog nor the input has taken it.
+    fn perform_outside(&mut self, action: Action) -> Vec<Effect> {
         match action {
             Action::Send => return self.send(),
             Action::Interrupt | Action::ClearOrQuit => return self.climb(self.ctrl_c()),

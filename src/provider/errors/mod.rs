@@ -14,6 +14,7 @@ pub(super) use body::Body;
 pub use redact::redact;
 
 use super::{ProviderError, ProviderErrorKind};
+use crate::text::shortened;
 
 /// A server that asks for a longer pause is not waited for: the person decides.
 const LONGEST_WAIT: Duration = Duration::from_secs(120);
@@ -256,20 +257,9 @@ fn text_of_a_page(text: &str) -> Option<String> {
 
 /// One line of at most [`MESSAGE_CHARS`] characters.
 fn shorten(text: &str) -> String {
-    let mut line = String::new();
-    for word in text.split(|c: char| c.is_whitespace() || c.is_control()) {
-        if !word.is_empty() {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-    }
-    if let Some((end, _)) = line.char_indices().nth(MESSAGE_CHARS) {
-        line.truncate(end);
-        line.push('…');
-    }
-    line
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    shortened(&words.join(" "), MESSAGE_CHARS, "…").into_owned()
 }
 
 #[cfg(test)]

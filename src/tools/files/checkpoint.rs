@@ -3,11 +3,12 @@
 //! A content is one file, `aa/rest-of-the-hash`, readable by its owner only, and appears whole or not at all. What was
 //! changed when, and whether it may be taken back, is the session's to know.
 
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
 use super::stamp::ContentHash;
+use crate::config::save::put_private;
 
 pub struct Checkpoints {
     directory: PathBuf,
@@ -33,13 +34,8 @@ impl Checkpoints {
             .recursive(true)
             .mode(0o700)
             .create(parent)?;
-        // A temporary file is made with mode 0600, which the checkpoint keeps: it may hold secrets of a private file.
-        let mut temporary = tempfile::Builder::new()
-            .prefix(".new-")
-            .tempfile_in(parent)?;
-        temporary.write_all(content)?;
-        temporary.as_file().sync_data()?;
-        temporary.persist(&path).map_err(|error| error.error)?;
+        // It may hold secrets of a private file.
+        put_private(&path, content)?;
         Ok(hash)
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use similar::{DiffOp, DiffTag, TextDiff};
 
 use super::matching::Splice;
+use crate::text::shortened;
 
 /// A comparison that takes longer than this is made coarser instead.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -41,10 +42,8 @@ pub fn left_out(now: &str, planned: &str) -> Option<String> {
         .timeout(PATIENCE)
         .diff_lines(now, planned);
     let text = diff.unified_diff().context_radius(CONTEXT).to_string();
-    Some(match text.char_indices().nth(LONGEST_DIFF) {
-        None => text,
-        Some((end, _)) => format!("{}…\n[the rest of the diff is not shown]", &text[..end]),
-    })
+    let mark = "…\n[the rest of the diff is not shown]";
+    Some(shortened(&text, LONGEST_DIFF, mark).into_owned())
 }
 
 /// Where each line starts, and where the last one ends.
