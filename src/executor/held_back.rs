@@ -54,7 +54,7 @@ impl Line {
                     tool: call.name.clone(),
                     input: call.input.clone(),
                     reason: format!("{what}. Run it again with nothing in its way?"),
-                    change: None,
+                    changes: Vec::new(),
                     rule: self.rule_that_frees(call, case.tool),
                 };
                 let permit = self.ask(case, request, None).await?;

@@ -12,7 +12,7 @@ use crate::permissions::{
     Asked, Cause, Decision, Grant, RuleList, Rules, Source, Verdict, World, conclude, decide,
     judge, may_tell, offer, offer_for_held, places, reach,
 };
-use crate::protocol::{Answer, Mode, PermissionRequest, Phase, RuleOffer, ToolCall};
+use crate::protocol::{Answer, Mode, PartOfFile, PermissionRequest, Phase, RuleOffer, ToolCall};
 use crate::tools::any::AnyTool;
 use crate::tools::{ToolCx, ToolError, Validated};
 
@@ -20,8 +20,8 @@ use crate::tools::{ToolCx, ToolError, Validated};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Permit {
     pub grant: Grant,
-    /// What the call's file shall hold, where the person allowed only a part of a change.
-    pub part: Option<String>,
+    /// What the call's files shall hold, where the person allowed only a part of a change.
+    pub part: Option<Vec<PartOfFile>>,
     /// The call's input, where hooks have made it another one.
     pub input: Option<Value>,
 }
@@ -137,7 +137,7 @@ impl Line {
                     tool: call.name.clone(),
                     input: call.input.clone(),
                     reason: verdict.reason,
-                    change: self.unless_cancelled(call, preview).await?,
+                    changes: self.unless_cancelled(call, preview).await?,
                     rule,
                 };
                 self.ask(&case, request, changes).await
@@ -302,7 +302,7 @@ impl Line {
             Answer::Allow => ("you, once".to_owned(), None),
             Answer::AllowForSession { rule } => (self.allow_for_session(&rule).await, None),
             Answer::AllowAlways { rule } => (self.allow_always(&rule).await, None),
-            Answer::AllowPart { after } => ("you, in part".to_owned(), Some(after)),
+            Answer::AllowPart { files } => ("you, in part".to_owned(), Some(files)),
             Answer::Deny { reason } => {
                 let (by, text) = match reason {
                     Some(reason) => (

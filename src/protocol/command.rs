@@ -92,11 +92,20 @@ pub enum Answer {
     AllowAlways {
         rule: String,
     },
-    /// Allow a change of a file in part: this is what the file shall hold.
+    /// Allow a change of files in part: these are the files that it may change, and what they shall hold. The others stay as
+    /// they are.
     AllowPart {
-        after: String,
+        files: Vec<PartOfFile>,
     },
     Deny {
         reason: Option<String>,
     },
+}
+
+/// What one file shall hold of which a change was allowed, whole or in part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartOfFile {
+    /// As the change that was shown calls it.
+    pub path: String,
+    pub after: String,
 }

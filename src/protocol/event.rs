@@ -181,8 +181,8 @@ pub struct PermissionRequest {
     pub tool: String,
     pub input: Value,
     pub reason: String,
-    /// What the call would change, if that can be told beforehand.
-    pub change: Option<FileDiff>,
+    /// What the call would change, as far as that can be told beforehand.
+    pub changes: Vec<FileDiff>,
     /// The rule that "always" would save and the file it would go to; `None` where no rule may cover such a call.
     pub rule: Option<RuleOffer>,
 }

@@ -11,7 +11,7 @@ pub mod shown;
 pub mod tool;
 
 pub use command::{
-    Answer, CallCommand, Command, Leaving, RulesCommand, SessionCommand, TurnCommand,
+    Answer, CallCommand, Command, Leaving, PartOfFile, RulesCommand, SessionCommand, TurnCommand,
 };
 pub use event::{
     AgentEvent, CallEvent, CallOutcome, Ending, HookInfo, KnownRule, PermissionRequest, Price,

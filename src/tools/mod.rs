@@ -33,7 +33,9 @@ use crate::git::Git;
 use crate::permissions::Grant;
 use crate::process::sandbox::Unasked;
 use crate::process::{Programs, Variables, sandbox};
-use crate::protocol::{CallRef, FileDiff, InterruptBehavior, Level, ResultBlock, Shown};
+use crate::protocol::{
+    CallRef, FileDiff, InterruptBehavior, Level, PartOfFile, ResultBlock, Shown,
+};
 
 /// What is fixed about a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,20 +102,22 @@ pub trait Tool: Send + Sync + 'static {
         async { Ok(Validated::Fine) }
     }
 
-    /// What the call would change, where that can be told beforehand. Changes nothing.
+    /// What the call would change, where that can be told beforehand: every file, and each once, or none of them. The person
+    /// decides by what is shown. Changes nothing.
     fn preview(
         &self,
         _input: &Self::Input,
         _cx: &ToolCx,
-    ) -> impl Future<Output = Option<FileDiff>> + Send {
-        async { None }
+    ) -> impl Future<Output = Vec<FileDiff>> + Send {
+        async { Vec::new() }
     }
 
-    /// Calls a tool that has a [`preview`](Self::preview) so that its file holds `after` in the end: what the person allowed.
+    /// Calls a tool that has a [`preview`](Self::preview) so that these files of it hold in the end what the person allowed, and
+    /// the others stay as they are. Its result says for each file what was left out.
     fn call_in_part(
         &self,
         _input: Self::Input,
-        _after: String,
+        _files: Vec<PartOfFile>,
         _grant: Grant,
         _cx: ToolCx,
     ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send {

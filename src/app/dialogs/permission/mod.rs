@@ -64,7 +64,8 @@ struct Sitting {
     arming: Arming,
     stage: Stage,
     reading: Reading,
-    diff: Option<Arc<Diff>>,
+    /// What would change, file by file.
+    diffs: Vec<Arc<Diff>>,
     picking: Option<Picking>,
     rule: TextArea<'static>,
     reason: TextArea<'static>,
@@ -73,14 +74,14 @@ struct Sitting {
 
 impl Sitting {
     fn new(request: Option<&PermissionRequest>, now: Instant) -> Self {
-        let change = request.and_then(|request| request.change.as_ref());
+        let changes = request.map_or(&[][..], |request| &request.changes);
         let offer = request.and_then(|request| request.rule.as_ref());
         Self {
             since: now,
             arming: Arming::new(now),
             stage: Stage::Asking,
             reading: Reading::default(),
-            diff: change.map(|change| Arc::new(Diff::new(change))),
+            diffs: changes.iter().map(|it| Arc::new(Diff::new(it))).collect(),
             picking: None,
             rule: field_with(offer.map_or("", |offer| &offer.rule)),
             reason: TextArea::default(),
@@ -130,8 +131,9 @@ impl PermissionDialog {
         self.sitting.stage
     }
 
-    pub fn diff(&self) -> Option<&Diff> {
-        self.sitting.diff.as_deref()
+    /// What would change, file by file.
+    pub fn diffs(&self) -> &[Arc<Diff>] {
+        &self.sitting.diffs
     }
 
     pub fn picking(&self) -> Option<&Picking> {

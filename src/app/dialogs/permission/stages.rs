@@ -81,12 +81,12 @@ impl PermissionDialog {
     fn begin_picking(&mut self, now: Instant) -> Verdict {
         let Sitting {
             picking,
-            diff,
+            diffs,
             reading,
             ..
         } = &mut self.sitting;
         if picking.is_none() {
-            *picking = diff.clone().and_then(Picking::new);
+            *picking = Picking::new(diffs.clone());
         }
         let Some(picking) = picking else {
             return self.refuse("there are no changes to pick from");

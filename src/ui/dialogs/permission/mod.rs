@@ -148,7 +148,7 @@ impl Laid {
         let mut writer = content::Writer::new(settings, code, key.width, key.is_compact);
         self.rows = match picking {
             Some(picking) => writer.hunk(picking),
-            None => writer.request(request, dialog.diff()),
+            None => writer.request(request, dialog.diffs()),
         };
         self.uncoloured = code.take_missed().then_some(colours);
         self.key = Some(key);

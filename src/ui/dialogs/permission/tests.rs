@@ -84,7 +84,7 @@ fn bash(input: Value) -> PermissionRequest {
         tool: "Bash".into(),
         input,
         reason: "no rule allows `cargo test`".into(),
-        change: None,
+        changes: Vec::new(),
         rule: Some(RuleOffer {
             rule: "Bash(cargo test:*)".into(),
             file: PathBuf::from("/repo/.agent-tui/settings.local.json"),
@@ -109,11 +109,11 @@ fn edit() -> PermissionRequest {
     PermissionRequest {
         tool: "Edit".into(),
         reason: "edits ask".into(),
-        change: Some(FileDiff {
+        changes: vec![FileDiff {
             path: "src/notes.txt".into(),
             before: Some(before.concat().into()),
             after: after.concat().into(),
-        }),
+        }],
         ..bash(json!({ "file_path": "src/notes.txt" }))
     }
 }
@@ -123,11 +123,11 @@ fn write(path: &str, lines: usize) -> PermissionRequest {
     PermissionRequest {
         tool: "Write".into(),
         reason: "it is outside the workspace".into(),
-        change: Some(FileDiff {
+        changes: vec![FileDiff {
             path: path.into(),
             before: None,
             after: after.concat().into(),
-        }),
+        }],
         rule: None,
         ..bash(json!({ "file_path": path, "content": "…" }))
     }

@@ -99,7 +99,7 @@ fn bash(id: &str) -> PermissionRequest {
         tool: "Bash".into(),
         input: json!({ "command": "cargo test" }),
         reason: "no rule allows it".into(),
-        change: None,
+        changes: Vec::new(),
         rule: Some(RuleOffer {
             rule: "Bash(cargo test:*)".into(),
             file: PathBuf::from("/repo/.agent-tui/settings.local.json"),
@@ -116,13 +116,28 @@ fn edit(id: &str) -> PermissionRequest {
     }
     PermissionRequest {
         tool: "Edit".into(),
-        change: Some(FileDiff {
+        changes: vec![FileDiff {
             path: "notes.txt".into(),
             before: Some(before.concat().into()),
             after: after.concat().into(),
-        }),
+        }],
         ..bash(id)
     }
+}
+
+/// Changes the file of [`edit`], makes a new one, and changes a third.
+fn edit_of_three(id: &str) -> PermissionRequest {
+    let file = |path: &str, before: Option<&str>, after: &str| FileDiff {
+        path: path.into(),
+        before: before.map(Into::into),
+        after: after.into(),
+    };
+    let mut request = edit(id);
+    request.changes.extend([
+        file("new.txt", None, "new\n"),
+        file("more.txt", Some("less\n"), "more\n"),
+    ]);
+    request
 }
 
 /// The file of [`edit`] with only these lines changed.

@@ -1,9 +1,9 @@
 //! What can be allowed after how much was read, and the stages: rule, reason, hunks.
 
-use super::{Asked, DENIED, STAYS, answered, bash, edit, edited};
+use super::{Asked, DENIED, STAYS, answered, bash, edit, edit_of_three, edited};
 use crate::app::dialogs::permission::{Picking, Stage, Verdict};
 use crate::keymap::{Action, Context};
-use crate::protocol::{Answer, CallRef, PermissionRequest};
+use crate::protocol::{Answer, CallRef, PartOfFile, PermissionRequest};
 
 #[test]
 fn a_hidden_tail_has_to_be_scrolled_to() {
@@ -160,6 +160,44 @@ fn a_paste_answers_nothing() {
     assert_eq!(asked.dialog.current(), Some(&bash("1")));
 }
 
+fn part_of(files: &[(&str, String)]) -> Answer {
+    let part = |(path, after): &(&str, String)| PartOfFile {
+        path: (*path).to_owned(),
+        after: after.clone(),
+    };
+    Answer::AllowPart {
+        files: files.iter().map(part).collect(),
+    }
+}
+
+#[test]
+fn the_hunks_of_several_files_make_one_answer() {
+    let pressed = |keys: &[&str]| {
+        let mut asked = Asked::fresh(edit_of_three("1"));
+        asked.show(0).wait(300).press("tab");
+        let mut verdict = STAYS;
+        for key in keys {
+            asked.show(0);
+            verdict = asked.press(key);
+        }
+        verdict
+    };
+    // Two hunks in the first file, one in each of the others.
+    assert_eq!(
+        pressed(&["y", "y", "y", "y", "enter"]),
+        answered("1", Answer::Allow)
+    );
+    assert_eq!(pressed(&["d", "enter"]), answered("1", DENIED));
+    let part = part_of(&[("notes.txt", edited(&[2])), ("more.txt", "more\n".into())]);
+    assert_eq!(
+        pressed(&["y", "n", "n", "y", "enter"]),
+        answered("1", part),
+        "a file that is new and not wanted is not made"
+    );
+    let part = part_of(&[("new.txt", "new\n".into())]);
+    assert_eq!(pressed(&["n", "n", "y", "n", "enter"]), answered("1", part));
+}
+
 /// Opens the choice of hunks and presses keys, each after a frame.
 fn picked(furthest: usize, keys: &[&str]) -> (Asked, Verdict) {
     let mut asked = Asked::fresh(edit("1"));
@@ -181,14 +219,7 @@ fn hunks_make_the_answer() {
     assert_eq!(verdict(&["a", "enter"]), answered("1", Answer::Allow));
     assert_eq!(verdict(&["n", "n", "enter"]), answered("1", DENIED));
     assert_eq!(verdict(&["d", "enter"]), answered("1", DENIED));
-    let part = |lines: &[usize]| {
-        answered(
-            "1",
-            Answer::AllowPart {
-                after: edited(lines),
-            },
-        )
-    };
+    let part = |lines: &[usize]| answered("1", part_of(&[("notes.txt", edited(lines))]));
     assert_eq!(verdict(&["y", "n", "enter"]), part(&[2]));
     assert_eq!(verdict(&["n", "y", "enter"]), part(&[12, 14]));
     assert_eq!(verdict(&["j", "s", "y", "n", "n", "enter"]), part(&[12]));
@@ -207,11 +238,8 @@ fn applying_with_undecided_hunks_says_so_first() {
         asked.dialog.notice(),
         Some("1 undecided: applying leaves them out")
     );
-    let after = edited(&[2]);
-    assert_eq!(
-        asked.press("enter"),
-        answered("1", Answer::AllowPart { after })
-    );
+    let part = part_of(&[("notes.txt", edited(&[2]))]);
+    assert_eq!(asked.press("enter"), answered("1", part));
 
     let (mut asked, verdict) = picked(0, &["enter"]);
     assert_eq!(verdict, STAYS);
