@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -18,10 +18,11 @@ use super::journal::Journal;
 use crate::executor::machine::{End, Outcome};
 use crate::executor::permission::Authority;
 use crate::executor::pipeline::{Done, Line, Report};
+use crate::executor::questions::ReplyTo;
 use crate::executor::{Context, Happened, Witness};
 use crate::permissions::{Decision, Remembered};
 use crate::protocol::{
-    AgentId, Answer, Block, CallEvent, CallId, CallNumbers, CallOutcome, CallRef, ToolCall,
+    AgentId, Block, CallEvent, CallId, CallNumbers, CallOutcome, CallRef, Reply, ToolCall,
     ToolResult,
 };
 use crate::session::{History, Record};
@@ -52,8 +53,8 @@ struct Running {
     begun: Instant,
     cancel: CancellationToken,
     background: CancellationToken,
-    /// What it asks the person is answered here.
-    reply: Option<oneshot::Sender<Answer>>,
+    /// Where the reply to its open question goes.
+    reply_to: Option<ReplyTo>,
     permitted: bool,
 }
 
@@ -119,17 +120,15 @@ impl Asides {
                 begun: Instant::now(),
                 cancel,
                 background,
-                reply: None,
+                reply_to: None,
                 permitted: false,
             },
         );
     }
 
-    pub fn answer(&mut self, id: CallRef, answer: Answer) {
-        let running = self.running.get_mut(&id);
-        if let Some(reply) = running.and_then(|running| running.reply.take()) {
-            // One that was stopped meanwhile does not listen any more.
-            let _ = reply.send(answer);
+    pub fn reply(&mut self, id: CallRef, reply: Reply) {
+        if let Some(running) = self.running.get_mut(&id) {
+            running.reply_to = running.reply_to.take().and_then(|to| to.send(reply));
         }
     }
 
@@ -189,10 +188,10 @@ impl Asides {
             Report::Notice(text) => journal.notice(text),
             Report::Halted(reason) => journal.notice(reason),
             Report::Rewritten(id, input, by) => journal.see(Happened::Rewritten(id, input, by)),
-            Report::Asked(request, reply) => {
-                if let Some(running) = self.running.get_mut(&request.call) {
-                    running.reply = Some(reply);
-                    journal.tell_call(request.call, CallEvent::Asked(request));
+            Report::Asked(question, reply_to) => {
+                if let Some(running) = self.running.get_mut(&question.call) {
+                    running.reply_to = Some(reply_to);
+                    journal.tell_call(question.call, CallEvent::Asked(question));
                 }
             }
             Report::Permitted(id, permit) => {

@@ -13,7 +13,7 @@ use super::turn::{Fact, Next};
 use crate::executor::pipeline::Report;
 use crate::hooks::occasion::Notification;
 use crate::hooks::{Answer, Event, Occasion};
-use crate::protocol::{Block, Ending, Leaving, Message, Role, TurnEvent};
+use crate::protocol::{Block, Ending, Leaving, Message, QuestionKind, Role, TurnEvent};
 
 /// More than the hooks of a session's end may take, with being killed.
 const LAST_WORDS: Duration = Duration::from_millis(1100);
@@ -196,9 +196,17 @@ impl Agent {
 
     /// Tells hooks that a call waits for the person.
     pub(super) fn notify_asked(&self, report: &Report) {
-        if let Report::Asked(request, _) = report {
-            let message = format!("agent-tui needs your permission to use {}", request.tool);
-            self.notify(Notification::PermissionPrompt, &message);
+        let Report::Asked(question, _) = report else {
+            return;
+        };
+        match &question.kind {
+            QuestionKind::Permission(request) => {
+                let message = format!("agent-tui needs your permission to use {}", request.tool);
+                self.notify(Notification::PermissionPrompt, &message);
+            }
+            QuestionKind::Choice(request) => {
+                self.notify(Notification::ElicitationDialog, &request.question);
+            }
         }
     }
 

@@ -291,7 +291,7 @@ impl Witness for Journal {
             }
             Happened::Reached(call, phase) => self.tell_call(call, CallEvent::Reached(phase)),
             Happened::Progress(call, text) => self.tell_call(call, CallEvent::Progress(text)),
-            Happened::Asked(request) => self.tell_call(request.call, CallEvent::Asked(request)),
+            Happened::Asked(question) => self.tell_call(question.call, CallEvent::Asked(question)),
             Happened::Decided {
                 call,
                 verdict,

@@ -113,7 +113,7 @@ impl Agent {
                 let known = executor.and_then(|executor| executor.call(call).cloned());
                 self.run_again(call, known);
             }
-            (CallCommand::Answer(answer), Some(executor)) => executor.answer(call, answer),
+            (CallCommand::Reply(reply), Some(executor)) => executor.reply(call, reply),
             (CallCommand::Cancel, Some(executor)) => executor.cancel(call, &mut self.journal),
             (CallCommand::AnswerByHand(text), Some(executor)) => {
                 executor.answer_by_hand(call, text, &mut self.journal);
@@ -123,7 +123,7 @@ impl Agent {
             }
             // The turn is over, and every call of it has its result.
             (
-                CallCommand::Answer(_)
+                CallCommand::Reply(_)
                 | CallCommand::Cancel
                 | CallCommand::AnswerByHand(_)
                 | CallCommand::Background,
@@ -134,7 +134,7 @@ impl Agent {
 
     fn obey_aside(&mut self, call: CallRef, command: CallCommand) {
         match command {
-            CallCommand::Answer(answer) => self.asides.answer(call, answer),
+            CallCommand::Reply(reply) => self.asides.reply(call, reply),
             CallCommand::Cancel => self.asides.cancel(call),
             CallCommand::Background => self.asides.background(call),
             CallCommand::RunAgain => self.run_again(call, None),

@@ -31,6 +31,8 @@ pub struct Context {
     pub store: Option<Store>,
     /// `None` where no hook is configured: then nothing is done for them.
     pub hooks: Option<Runner>,
+    /// What people call the conversation whose calls these are; `None` for the one that they have themselves.
+    pub name: Option<String>,
     /// The settings files, which may change while the program runs.
     pub live: Option<Live>,
     stance: watch::Sender<Stance>,
@@ -106,6 +108,7 @@ impl Context {
             interrupt_overrides: HashMap::new(),
             store: None,
             hooks: None,
+            name: None,
             live: None,
             stance: watch::Sender::new(Stance {
                 mode,

@@ -50,7 +50,6 @@ impl Line {
             (Decision::Ask, Asking::Person) => {
                 self.reach(call, Phase::WaitingForApproval).await;
                 let request = PermissionRequest {
-                    call: call.call,
                     tool: call.name.clone(),
                     input: call.input.clone(),
                     reason: format!("{what}. Run it again with nothing in its way?"),

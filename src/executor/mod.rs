@@ -14,6 +14,7 @@ mod hooked;
 pub mod machine;
 pub mod permission;
 pub mod pipeline;
+pub mod questions;
 pub mod schedule;
 
 #[cfg(test)]

@@ -7,12 +7,15 @@ use tokio::sync::{oneshot, watch};
 use super::context::{Asking, Stance};
 use super::hooked::{Case, Heard, answer_of};
 use super::pipeline::{Failure, Line, Report, denied, denied_text};
+use super::questions::ReplyTo;
 use crate::hooks;
 use crate::permissions::{
     Asked, Cause, Decision, Grant, RuleList, Rules, Source, Verdict, World, conclude, decide,
     judge, may_tell, offer, offer_for_held, places, reach,
 };
-use crate::protocol::{Answer, Mode, PartOfFile, PermissionRequest, Phase, RuleOffer, ToolCall};
+use crate::protocol::{
+    Answer, Mode, PartOfFile, PermissionRequest, Phase, QuestionKind, RuleOffer, ToolCall,
+};
 use crate::tools::any::AnyTool;
 use crate::tools::{ToolCx, ToolError, Validated};
 
@@ -133,7 +136,6 @@ impl Line {
                 self.reach(call, Phase::WaitingForApproval).await;
                 let preview = async { Ok(tool.preview(&call.input, cx).await) };
                 let request = PermissionRequest {
-                    call: call.call,
                     tool: call.name.clone(),
                     input: call.input.clone(),
                     reason: verdict.reason,
@@ -247,7 +249,11 @@ impl Line {
     ) -> Result<Permit, Failure> {
         let (reply, mut answer) = oneshot::channel();
         let mut hooks = self.ask_hooks(case.call);
-        self.report(Report::Asked(request, reply)).await;
+        let question = self
+            .context
+            .question(case.call.call, QuestionKind::Permission(request));
+        let asked = Report::Asked(question, ReplyTo::Permission(reply));
+        self.report(asked).await;
         loop {
             let next = async {
                 tokio::select! {

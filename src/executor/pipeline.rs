@@ -16,10 +16,10 @@ use super::context::{Context, Stance};
 use super::hooked::Case;
 use super::machine::{End, Outcome};
 use super::permission::{Authority, Permit};
+use super::questions::ReplyTo;
 use crate::permissions::{Asked, Cause, Decision, Remembered, Verdict, decide};
 use crate::protocol::{
-    Answer, CallId, CallRef, Level, PermissionRequest, Phase, Shown, ToolCall, ToolResult,
-    said_by_hooks,
+    CallId, CallRef, Level, Phase, Question, Shown, ToolCall, ToolResult, said_by_hooks,
 };
 use crate::tools::any::AnyTool;
 use crate::tools::files::FileChange;
@@ -40,7 +40,7 @@ const LONGEST_REFUSAL: usize = 10_000;
 pub enum Report {
     Reached(CallRef, Phase),
     Progress(CallRef, String),
-    Asked(PermissionRequest, oneshot::Sender<Answer>),
+    Asked(Question, ReplyTo),
     Decided(CallRef, Verdict),
     /// The call may run, and does from now on.
     Permitted(CallRef, Permit),
@@ -278,6 +278,7 @@ impl Line {
             background: self.background.clone(),
             progress,
             journal,
+            asker: self.asker(call.call),
             off_limits: off_limits(&self.context),
             env: self.context.env.clone(),
         }

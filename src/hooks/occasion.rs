@@ -34,6 +34,8 @@ impl Source {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notification {
     PermissionPrompt,
+    /// A tool asks something.
+    ElicitationDialog,
     IdlePrompt,
 }
 
@@ -63,6 +65,7 @@ impl Occasion {
     pub fn notification(kind: Notification, message: &str) -> Self {
         let (title, name) = match kind {
             Notification::PermissionPrompt => ("Permission needed", "permission_prompt"),
+            Notification::ElicitationDialog => ("Question", "elicitation_dialog"),
             Notification::IdlePrompt => ("Waiting", "idle_prompt"),
         };
         Self::of(Event::Notification)

@@ -1,13 +1,13 @@
 //! What the agent tells its readers: the screen and the headless printer hear the same events.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use super::id::{CallId, CallRef, SessionId, TurnId};
 use super::message::{Block, Message, StopReason, ToolResult, Usage};
-use super::shown::{FileDiff, Shown};
+use super::question::Question;
+use super::shown::Shown;
 use super::tool::{Mode, Phase, RuleList};
 
 /// By what it is about: the session, a turn, or a call.
@@ -137,7 +137,7 @@ pub enum CallEvent {
         by: String,
     },
     /// It waits for the person.
-    Asked(PermissionRequest),
+    Asked(Question),
     /// Whether it may run, and what made that decision: a rule and its file, the mode, the classifier, the person.
     Decided {
         by: String,
@@ -173,24 +173,6 @@ pub enum CallOutcome {
     /// The person gave the result.
     ByHand,
     Backgrounded,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct PermissionRequest {
-    pub call: CallRef,
-    pub tool: String,
-    pub input: Value,
-    pub reason: String,
-    /// What the call would change, as far as that can be told beforehand.
-    pub changes: Vec<FileDiff>,
-    /// The rule that "always" would save and the file it would go to; `None` where no rule may cover such a call.
-    pub rule: Option<RuleOffer>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RuleOffer {
-    pub rule: String,
-    pub file: PathBuf,
 }
 
 /// A permission rule, and where it is from.

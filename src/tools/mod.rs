@@ -5,6 +5,7 @@
 //! `permissions` can make.
 
 pub mod any;
+pub mod ask;
 pub mod bash;
 pub mod bash_output;
 pub mod edit;
@@ -163,6 +164,8 @@ pub struct ToolCx {
     pub background: CancellationToken,
     pub progress: Progress,
     pub journal: Journal,
+    /// For [`ask`](Self::ask).
+    pub asker: ask::Asker,
     /// What a search must leave out.
     pub off_limits: OffLimits,
     pub env: Arc<Environment>,

@@ -51,7 +51,16 @@ impl<'a> Writer<'a> {
         }
     }
 
-    pub fn request(&mut self, request: &PermissionRequest, diffs: &[Arc<Diff>]) -> Vec<Row> {
+    /// The request, and who asks where that is not the conversation that the person has.
+    pub fn request(
+        &mut self,
+        asker: Option<&str>,
+        request: &PermissionRequest,
+        diffs: &[Arc<Diff>],
+    ) -> Vec<Row> {
+        if let Some(asker) = asker {
+            self.fact("asked by", asker);
+        }
         if !self.is_compact {
             self.prose("why", &request.reason);
             self.blank();

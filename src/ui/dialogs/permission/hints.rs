@@ -119,8 +119,7 @@ fn works(dialog: &PermissionDialog, action: Action, now: Instant) -> bool {
 }
 
 fn has_rule(dialog: &PermissionDialog) -> bool {
-    let request = dialog.current();
-    request.is_some_and(|request| request.rule.is_some())
+    dialog.request().rule.is_some()
 }
 
 /// Drops what matters least until the rest fits.
