@@ -1,10 +1,13 @@
 use crate::app::Effect;
 use crate::app::rig::{App, millis, request};
-use crate::protocol::{Answer, CallCommand, Command, PartOfFile, TurnCommand};
+use crate::protocol::{Answer, CallCommand, Command, PartOfFile, Reply, TurnCommand};
 use crate::ui::rig::Screen;
 
 fn answer(call: &str, answer: Answer) -> Effect {
-    Effect::Send(Command::Call(call.into(), CallCommand::Answer(answer)))
+    Effect::Send(Command::Call(
+        call.into(),
+        CallCommand::Reply(Reply::Permission(answer)),
+    ))
 }
 
 /// A question that has been there for a while.
