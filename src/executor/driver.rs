@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -78,6 +78,7 @@ pub struct Executor {
 
 struct Tracked {
     call: ToolCall,
+    authority: Authority,
     safe: bool,
     cancel: CancellationToken,
     background: CancellationToken,
@@ -86,6 +87,8 @@ struct Tracked {
     works: bool,
     /// Where the reply to its open question goes.
     reply_to: Option<ReplyTo>,
+    /// It waits to be alone.
+    go_on: Option<oneshot::Sender<()>>,
     shown: Shown,
     permit: Option<Permit>,
 }
@@ -116,6 +119,11 @@ impl Executor {
 
     /// A call's block has ended.
     pub fn add(&mut self, call: ToolCall, witness: &mut dyn Witness) {
+        self.add_for(Authority::Model, call, witness);
+    }
+
+    /// A call on somebody else's word than the model's.
+    pub fn add_for(&mut self, authority: Authority, call: ToolCall, witness: &mut dyn Witness) {
         let traits = self.traits(&call);
         witness.see(Happened::Queued(call.clone()));
         let (id, safe) = (call.call, traits.safe);
@@ -124,12 +132,14 @@ impl Executor {
             id,
             Tracked {
                 call,
+                authority,
                 safe,
                 cancel,
                 background: CancellationToken::new(),
                 begun: None,
                 works: false,
                 reply_to: None,
+                go_on: None,
                 shown: Shown::Nothing,
                 permit: None,
             },
@@ -167,6 +177,25 @@ impl Executor {
     /// A call of this response.
     pub fn call(&self, id: CallRef) -> Option<&ToolCall> {
         self.calls.get(&id).map(|tracked| &tracked.call)
+    }
+
+    /// Whether a call was permitted, and whole.
+    pub fn is_permitted(&self, id: CallRef) -> bool {
+        let permit = self.calls.get(&id).and_then(|call| call.permit.as_ref());
+        permit.is_some_and(|permit| permit.part.is_none())
+    }
+
+    /// The calls that have no result yet.
+    pub fn open_calls(&self) -> Vec<CallRef> {
+        self.machine
+            .calls()
+            .filter(|call| self.machine.is_open(*call))
+            .collect()
+    }
+
+    /// Where something that belongs to these calls is reported.
+    pub fn reporter(&self) -> mpsc::Sender<Report> {
+        self.reporter.clone()
     }
 
     /// Lets a running command go on without being waited for.
@@ -235,7 +264,7 @@ impl Executor {
             }
             Report::Asked(question, reply_to) => self.ask(question, reply_to, witness),
             Report::Decided(call, verdict) => {
-                let asks_person = self.context.asking == super::context::Asking::Person;
+                let asks_person = self.context.shared.asking == super::shared::Asking::Person;
                 witness.see(Happened::Decided {
                     call,
                     verdict,
@@ -249,6 +278,14 @@ impl Executor {
             }
             Report::Notice(text) => witness.see(Happened::Notice(text)),
             Report::Rewritten(id, input, by) => witness.see(Happened::Rewritten(id, input, by)),
+            Report::MustBeAlone(call, go_on) => {
+                let traits = self.traits(&call);
+                if let Some(tracked) = self.calls.get_mut(&call.call) {
+                    tracked.go_on = Some(go_on);
+                    tracked.safe = traits.safe;
+                }
+                self.feed(Input::Reclassified(call.call, traits), witness);
+            }
             // That is the turn's business.
             Report::Halted(_) => {}
             Report::Changing(id, change, written) => {
@@ -289,6 +326,7 @@ impl Executor {
         });
         let interrupt = self
             .context
+            .shared
             .interrupt_overrides
             .get(&call.name)
             .copied()
@@ -314,6 +352,13 @@ impl Executor {
             Step::Begin(id) => {
                 witness.see(Happened::Begun(id));
                 self.begin(id);
+            }
+            Step::GoOn(id) => {
+                let waiting = self.calls.get_mut(&id).and_then(|call| call.go_on.take());
+                if let Some(go_on) = waiting {
+                    // One that was stopped meanwhile does not listen any more.
+                    let _ = go_on.send(());
+                }
             }
             Step::Stop(id) => {
                 if let Some(call) = self.calls.get(&id) {
@@ -374,7 +419,7 @@ impl Executor {
         tracked.begun = Some(Instant::now());
         let authority = match &tracked.permit {
             Some(permit) => Authority::Permitted(Box::new(permit.clone())),
-            None => Authority::Model,
+            None => tracked.authority.clone(),
         };
         let line = Line {
             context: self.context.clone(),

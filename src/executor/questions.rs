@@ -5,8 +5,9 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
-use super::context::{Asking, Context};
+use super::context::Context;
 use super::pipeline::{Line, Report};
+use super::shared::Asking;
 use crate::protocol::{Answer, CallRef, Phase, Question, QuestionKind, Reply};
 use crate::tools::ask::Asker;
 
@@ -49,7 +50,7 @@ impl Context {
 impl Line {
     /// What the tool of a call asks the person with.
     pub(super) fn asker(&self, call: CallRef) -> Asker {
-        match self.context.asking {
+        match self.context.shared.asking {
             Asking::Nobody => return Asker::nobody(),
             Asking::Person => {}
         }

@@ -40,9 +40,9 @@ impl Tool for Write {
 
     async fn validate(&self, input: &Input, cx: &ToolCx) -> Result<Validated, ToolError> {
         let path = path::resolve_file(&input.file_path, &cx.cwd)?;
-        let env = cx.env.clone();
+        let cx = cx.clone();
         files::blocking(move || {
-            Document::open_or_new(&path, Need::Whole, &env, &Places::default()).map(drop)
+            Document::open_or_new(&path, Need::Whole, &cx, &Places::default()).map(drop)
         })
         .await?;
         Ok(Validated::Fine)
@@ -52,11 +52,11 @@ impl Tool for Write {
         let Ok(path) = path::resolve_file(&input.file_path, &cx.cwd) else {
             return Vec::new();
         };
-        let (content, env) = (input.content.clone(), cx.env.clone());
+        let (content, cx) = (input.content.clone(), cx.clone());
         let planned = files::blocking(move || {
-            let mut document = Document::open_or_new(&path, Need::Whole, &env, &Places::default())?;
+            let mut document = Document::open_or_new(&path, Need::Whole, &cx, &Places::default())?;
             document.set_text(&content);
-            Ok(document.diff(&env.workspace))
+            Ok(document.diff(&cx.env.workspace))
         });
         planned.await.ok().flatten().into_iter().collect()
     }
@@ -70,7 +70,7 @@ impl Tool for Write {
     ) -> Result<ToolOutput, ToolError> {
         let (path, after) = (path::resolve_file(&input.file_path, &cx.cwd)?, only(files)?);
         files::blocking(move || {
-            let mut document = Document::open_or_new(&path, Need::Whole, &cx.env, grant.places())?;
+            let mut document = Document::open_or_new(&path, Need::Whole, &cx, grant.places())?;
             document.set_text(&input.content);
             let planned = document.text().to_owned();
             document.set_text(&after);
@@ -85,7 +85,7 @@ impl Tool for Write {
     async fn call(&self, input: Input, grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
         let path = path::resolve_file(&input.file_path, &cx.cwd)?;
         files::blocking(move || {
-            let mut document = Document::open_or_new(&path, Need::Whole, &cx.env, grant.places())?;
+            let mut document = Document::open_or_new(&path, Need::Whole, &cx, grant.places())?;
             document.set_text(&input.content);
             if !document.is_changed() {
                 return Ok(ToolOutput::text(format!(
