@@ -295,10 +295,10 @@ fn hints(dialog: &ChoiceDialog, keymap: &Keymap) -> Vec<(String, &'static str)> 
     [
         Action::Choose,
         Action::Mark,
-        Action::Next,
-        Action::Previous,
         Action::Dismiss,
         Action::Back,
+        Action::Next,
+        Action::Previous,
     ]
     .into_iter()
     .filter(|action| is_possible(*action))
