@@ -13,7 +13,7 @@ use agent_tui::app::{AppState, DiffStyle, Msg, Settings, update};
 use agent_tui::keymap::Keymap;
 use agent_tui::protocol::{
     AgentEvent, AgentId, Block, CallEvent, CallOutcome, CallRef, Message, Mode, Origin,
-    SessionEvent, SessionId, SessionOpened, ToolResult, TurnEvent, TurnId,
+    SessionEvent, SessionId, SessionOpened, Shown, ToolResult, TurnEvent, TurnId,
 };
 use agent_tui::theme::{Depth, Theme};
 use agent_tui::ui::{self, Caches};
@@ -254,7 +254,7 @@ fn large_frame() -> Duration {
         result: ToolResult::text("big".into(), "line\n".repeat(5_000)),
         ran: Duration::from_secs(1),
         outcome: CallOutcome::Succeeded,
-        shown: None,
+        shown: Shown::Nothing,
     };
     for event in [arriving, completed] {
         let (call, at) = (CallRef::main(1), Duration::ZERO);

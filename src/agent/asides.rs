@@ -70,7 +70,7 @@ impl Asides {
 
     pub fn obey(&mut self, call: CallRef, command: CallCommand, journal: &mut Journal) {
         match command {
-            CallCommand::Answer(answer) => self.executor.answer(call, answer),
+            CallCommand::Reply(reply) => self.executor.reply(call, reply),
             CallCommand::Cancel => self.executor.cancel(call, journal),
             CallCommand::Background => self.executor.background(call, journal),
             CallCommand::RunAgain => {

@@ -16,7 +16,7 @@ use crate::hooks::{Hook, Runner};
 use crate::permissions::{Rules, Store};
 use crate::protocol::{
     AgentEvent, AgentId, Answer, Block, CallCommand, CallEvent, CallOutcome, CallRef, Command,
-    Message, Mode, Role, SessionCommand, SessionId, StopReason, ToolUse, TurnEvent,
+    Message, Mode, Reply, Role, SessionCommand, SessionId, StopReason, ToolUse, TurnEvent,
 };
 use crate::provider::{
     Batch, Provider, ProviderError, Request, Response, ResponseStream, StreamEvent, retry,
@@ -199,7 +199,7 @@ impl Rig {
     }
 
     pub fn answer(&self, call: CallRef, answer: Answer) {
-        self.order(call, CallCommand::Answer(answer));
+        self.order(call, CallCommand::Reply(Reply::Permission(answer)));
     }
 
     /// The next event that is of interest.

@@ -7,13 +7,14 @@ use serde_json::Value;
 
 use super::diff::Diff;
 use super::preview::Partial;
-use crate::protocol::{CallOutcome, CallRef, FileDiff, Phase, ResultBlock, ToolResult};
+use crate::protocol::{CallOutcome, CallRef, Phase, ResultBlock, Shown, ToolResult};
 
 /// More of a running call's output than this is not kept: the whole of it is on disk.
 const KEPT_OUTPUT: usize = 64 * 1024;
 
-/// When the files before and after all changes are longer than this together, the oldest are only told of.
-const KEPT_CHANGES: usize = 16 * 1024 * 1024;
+/// When all that calls show (the files before and after each change) is longer than this together, the oldest of it is only
+/// told of.
+const KEPT_SHOWN: usize = 16 * 1024 * 1024;
 
 /// A call's place in [`Calls`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -61,9 +62,9 @@ pub struct Completed {
     /// How many lines the text has; counted once, because it may be long and stands in every frame.
     pub lines: usize,
     pub images: usize,
-    pub shown: Option<FileDiff>,
-    /// What is left of a change that is no longer shown.
-    pub told: Option<String>,
+    pub shown: Shown,
+    /// What is left of it, a line for each file, when it is no longer shown.
+    pub told: Vec<String>,
     pub ran: Duration,
 }
 
@@ -84,8 +85,8 @@ pub struct Times {
 pub struct Calls {
     all: Vec<Call>,
     by_ref: HashMap<CallRef, CallKey>,
-    /// Those that show a change, with how long its files are.
-    changes: VecDeque<(CallKey, usize)>,
+    /// Those that show more than their text, with how long that is.
+    shown: VecDeque<(CallKey, usize)>,
 }
 
 impl Calls {
@@ -137,22 +138,24 @@ impl Calls {
         change(call);
     }
 
-    /// A call has come to its result. The changes that are kept are bounded: the oldest become words.
-    pub fn bound_changes(&mut self, newest: CallKey) {
+    /// A call has come to its result. What is kept to be shown is bounded: the oldest of it becomes words.
+    pub fn bound_shown(&mut self, newest: CallKey) {
         let completed = self.get(newest).completed();
-        let Some(change) = completed.and_then(|completed| completed.shown.as_ref()) else {
+        let Some(shown) = completed
+            .map(|it| &it.shown)
+            .filter(|it| **it != Shown::Nothing)
+        else {
             return;
         };
-        let before = change.before.as_ref().map_or(0, |before| before.len());
-        self.changes
-            .push_back((newest, before + change.after.len()));
-        let mut kept: usize = self.changes.iter().map(|(_, size)| size).sum();
-        while kept > KEPT_CHANGES
-            && self.changes.len() > 1
-            && let Some((oldest, size)) = self.changes.pop_front()
+        let size = shown.size();
+        self.shown.push_back((newest, size));
+        let mut kept: usize = self.shown.iter().map(|(_, size)| size).sum();
+        while kept > KEPT_SHOWN
+            && self.shown.len() > 1
+            && let Some((oldest, size)) = self.shown.pop_front()
         {
             kept -= size;
-            self.change(oldest, Call::tell_change);
+            self.change(oldest, Call::tell_shown);
         }
     }
 
@@ -187,18 +190,20 @@ impl Call {
         }
     }
 
-    /// Keeps of its change only how large it was.
-    fn tell_change(&mut self) {
+    /// Keeps of its changes only how large they were.
+    fn tell_shown(&mut self) {
         let (State::Completed(completed) | State::Yielded(completed)) = &mut self.state else {
             return;
         };
-        if let Some(change) = completed.shown.take() {
-            let counts = Diff::new(&change).counts();
-            completed.told = Some(format!(
+        let shown = std::mem::take(&mut completed.shown);
+        let told = shown.changes().iter().map(|change| {
+            let counts = Diff::new(change).counts();
+            format!(
                 "{} +{} −{}, too long ago to be shown",
                 change.path, counts.added, counts.removed
-            ));
-        }
+            )
+        });
+        completed.told = told.collect();
     }
 
     /// It runs again: what its first run printed, and when, is void.
@@ -260,12 +265,7 @@ impl Call {
 }
 
 impl Completed {
-    pub fn new(
-        result: &ToolResult,
-        outcome: CallOutcome,
-        shown: Option<FileDiff>,
-        ran: Duration,
-    ) -> Self {
+    pub fn new(result: &ToolResult, outcome: CallOutcome, shown: Shown, ran: Duration) -> Self {
         let images = result
             .content
             .iter()
@@ -278,7 +278,7 @@ impl Completed {
             text,
             images,
             shown,
-            told: None,
+            told: Vec::new(),
             ran,
         }
     }

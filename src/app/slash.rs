@@ -270,7 +270,7 @@ impl AppState {
             .iter()
             .filter(|(_, call)| {
                 let completed = call.completed();
-                completed.is_some_and(|it| it.shown.is_some() || it.told.is_some())
+                completed.is_some_and(|it| !it.shown.changes().is_empty() || !it.told.is_empty())
             })
             .map(|(key, _)| key)
             .collect();
@@ -278,8 +278,11 @@ impl AppState {
             self.flash("nothing has been changed since this conversation was opened");
             return;
         }
-        let count = changed.len();
-        let text = match count {
+        let count = |key: &CallKey| {
+            let completed = self.calls.get(*key).completed();
+            completed.map_or(0, |it| it.shown.changes().len() + it.told.len())
+        };
+        let text = match changed.iter().map(count).sum() {
             1 => "1 change".to_owned(),
             count => format!("{count} changes"),
         };

@@ -291,7 +291,7 @@ impl Conversation {
         };
         let executor = &mut exchange.executor;
         match command {
-            CallCommand::Answer(answer) => executor.answer(call, answer),
+            CallCommand::Reply(reply) => executor.reply(call, reply),
             CallCommand::Cancel => executor.cancel(call, journal),
             CallCommand::AnswerByHand(text) => executor.answer_by_hand(call, text, journal),
             CallCommand::RunAgain => executor.run_again(call, journal),
@@ -502,11 +502,10 @@ impl Conversation {
         let Some(exchange) = &mut self.exchange else {
             return;
         };
-        if let Report::Asked(request, _) = &report {
-            let message = format!("agent-tui needs your permission to use {}", request.tool);
+        if let Report::Asked(question, _) = &report {
+            let (kind, message) = Notification::of_question(&question.kind);
             let (token, reporter) = (self.token.child_token(), exchange.executor.reporter());
-            self.hooks
-                .notify(Notification::PermissionPrompt, &message, token, reporter);
+            self.hooks.notify(kind, &message, token, reporter);
         }
         if let Report::Permitted(call, permit) = &report
             && permit.part.is_none()

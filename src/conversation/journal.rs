@@ -12,7 +12,7 @@ use crate::hooks;
 use crate::permissions::{Decision, Verdict};
 use crate::protocol::event::Denial;
 use crate::protocol::{
-    AgentEvent, AgentId, CallEvent, CallOutcome, CallRef, Phase, SessionEvent, ToolCall,
+    AgentEvent, AgentId, CallEvent, CallOutcome, CallRef, Phase, SessionEvent, Shown, ToolCall,
     ToolResult, TurnEvent, TurnId,
 };
 use crate::session::log::{Loss, Saved};
@@ -127,7 +127,7 @@ impl Journal {
             result,
             ran: Duration::ZERO,
             outcome: CallOutcome::Failed,
-            shown: None,
+            shown: Shown::Nothing,
         });
         self.tell_call(name, CallEvent::Yielded);
     }
@@ -300,7 +300,7 @@ impl Witness for Journal {
             }
             Happened::Reached(call, phase) => self.tell_call(call, CallEvent::Reached(phase)),
             Happened::Progress(call, text) => self.tell_call(call, CallEvent::Progress(text)),
-            Happened::Asked(request) => self.tell_call(request.call, CallEvent::Asked(request)),
+            Happened::Asked(question) => self.tell_call(question.call, CallEvent::Asked(question)),
             Happened::Decided {
                 call,
                 verdict,

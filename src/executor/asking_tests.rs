@@ -6,12 +6,12 @@ use super::driver::Happened;
 use super::rig::{Rig, Setting, Tools, safe, secs, unsafe_};
 use super::shared::Asking;
 use crate::permissions::{Cause, Decision, RuleList, Rules, Source, Verdict};
-use crate::protocol::{Answer, Mode, PermissionRequest, Phase, ToolResult};
+use crate::protocol::{Answer, Mode, Phase, Question, ToolResult};
 
 /// The calls that have asked so far.
 fn asked(rig: &Rig) -> Vec<&str> {
     let asked = rig.seen.0.iter().filter_map(|happened| match happened {
-        Happened::Asked(PermissionRequest { call, .. }) => Some(rig.word(*call)),
+        Happened::Asked(Question { call, .. }) => Some(rig.word(*call)),
         _ => None,
     });
     asked.collect()

@@ -17,6 +17,8 @@ pub struct Context {
     pub registry: Registry,
     /// What was read, and may therefore be changed.
     pub ledger: Arc<Ledger>,
+    /// What people call the conversation whose calls these are; `None` for the one that they have themselves.
+    pub name: Option<String>,
     cwd: RwLock<PathBuf>,
 }
 
@@ -28,6 +30,7 @@ impl Context {
             shared,
             registry,
             ledger: Arc::default(),
+            name: None,
             cwd,
         }
     }

@@ -17,9 +17,10 @@ use super::context::Context;
 use super::machine::{Input, Machine, Policy, Step, Traits};
 use super::permission::{Authority, Permit};
 use super::pipeline::{Line, Report};
+use super::questions::ReplyTo;
 use crate::permissions::{Remembered, Verdict};
 use crate::protocol::{
-    Answer, CallOutcome, CallRef, FileDiff, PermissionRequest, Phase, ToolCall, ToolResult,
+    CallOutcome, CallRef, Phase, Question, QuestionKind, Reply, Shown, ToolCall, ToolResult,
 };
 use crate::text::first_line;
 use crate::tools::ContextChange;
@@ -41,7 +42,7 @@ pub enum Happened {
     Progress(CallRef, String),
     /// A hook has made another input of the call: this one, by that hook.
     Rewritten(CallRef, Value, String),
-    Asked(PermissionRequest),
+    Asked(Question),
     Decided {
         call: CallRef,
         verdict: Verdict,
@@ -57,7 +58,7 @@ pub enum Happened {
         result: ToolResult,
         ran: Duration,
         outcome: CallOutcome,
-        shown: Option<FileDiff>,
+        shown: Shown,
     },
     Yielded(CallRef),
 }
@@ -88,10 +89,11 @@ struct Tracked {
     begun: Option<Instant>,
     /// It runs, or has run.
     works: bool,
-    reply: Option<oneshot::Sender<Answer>>,
+    /// Where the reply to its open question goes.
+    reply_to: Option<ReplyTo>,
     /// It waits to be alone.
     go_on: Option<oneshot::Sender<()>>,
-    shown: Option<FileDiff>,
+    shown: Shown,
     permit: Option<Permit>,
 }
 
@@ -143,9 +145,9 @@ impl Executor {
                 background: CancellationToken::new(),
                 begun: None,
                 works: false,
-                reply: None,
+                reply_to: None,
                 go_on: None,
-                shown: None,
+                shown: Shown::Nothing,
                 permit: None,
             },
         );
@@ -218,11 +220,10 @@ impl Executor {
         }
     }
 
-    /// A person's answer to a call that asked.
-    pub fn answer(&mut self, id: CallRef, answer: Answer) {
-        if let Some(reply) = self.calls.get_mut(&id).and_then(|call| call.reply.take()) {
-            // A call that was stopped meanwhile does not listen any more.
-            let _ = reply.send(answer);
+    /// What the person says to a call that asked.
+    pub fn reply(&mut self, id: CallRef, reply: Reply) {
+        if let Some(call) = self.calls.get_mut(&id) {
+            call.reply_to = call.reply_to.take().and_then(|to| to.send(reply));
         }
     }
 
@@ -251,6 +252,9 @@ impl Executor {
 
     pub fn handle(&mut self, report: Report, witness: &mut dyn Witness) {
         match report {
+            // A call that finishes after an interrupt may look as if it went on; the person knows better.
+            Report::Reached(id, Phase::WaitingForApproval | Phase::Running)
+                if self.machine.is_finishing(id) => {}
             Report::Reached(id, phase) => {
                 if phase == Phase::Running {
                     self.feed(Input::Running(id), witness);
@@ -265,15 +269,7 @@ impl Executor {
                     witness.see(Happened::Progress(id, text));
                 }
             }
-            Report::Asked(request, reply) => {
-                // A call that got its result meanwhile has nothing more to ask.
-                if self.machine.is_executing(request.call)
-                    && let Some(call) = self.calls.get_mut(&request.call)
-                {
-                    call.reply = Some(reply);
-                    witness.see(Happened::Asked(request));
-                }
-            }
+            Report::Asked(question, reply_to) => self.ask(question, reply_to, witness),
             Report::Decided(call, verdict) => {
                 let asks_person = self.context.shared.asking == super::shared::Asking::Person;
                 witness.see(Happened::Decided {
@@ -313,6 +309,19 @@ impl Executor {
                 }
                 self.feed(Input::Finished(id, done.outcome), witness);
             }
+        }
+    }
+
+    /// A call that got its result meanwhile has nothing more to ask; after an interrupt, a tool has not, either.
+    fn ask(&mut self, question: Question, reply_to: ReplyTo, witness: &mut dyn Witness) {
+        let is_choice = matches!(question.kind, QuestionKind::Choice(_));
+        let too_late = is_choice && self.machine.is_finishing(question.call);
+        if self.machine.is_executing(question.call)
+            && !too_late
+            && let Some(call) = self.calls.get_mut(&question.call)
+        {
+            call.reply_to = Some(reply_to);
+            witness.see(Happened::Asked(question));
         }
     }
 
@@ -365,11 +374,17 @@ impl Executor {
                     call.cancel.cancel();
                 }
             }
-            Step::Finishing(id) => witness.see(Happened::Reached(id, Phase::Finishing)),
+            Step::Finishing(id) => {
+                // Who interrupts does not answer what the tool wants to know.
+                if let Some(call) = self.calls.get_mut(&id) {
+                    call.reply_to.take_if(|to| matches!(to, ReplyTo::Tool(_)));
+                }
+                witness.see(Happened::Reached(id, Phase::Finishing));
+            }
             Step::Complete(id, result, outcome) => {
                 let call = self.calls.get_mut(&id);
-                let (begun, works, shown) = call.map_or((None, false, None), |call| {
-                    (call.begun, call.works, call.shown.take())
+                let (begun, works, shown) = call.map_or_else(Default::default, |call| {
+                    (call.begun, call.works, std::mem::take(&mut call.shown))
                 });
                 if works {
                     self.overlap.ended();

@@ -50,11 +50,10 @@ impl Line {
             (Decision::Ask, Asking::Person) => {
                 self.reach(call, Phase::WaitingForApproval).await;
                 let request = PermissionRequest {
-                    call: call.call,
                     tool: call.name.clone(),
                     input: call.input.clone(),
                     reason: format!("{what}. Run it again with nothing in its way?"),
-                    change: None,
+                    changes: Vec::new(),
                     rule: self.rule_that_frees(call, case.tool),
                 };
                 let permit = self.ask(case, request, None).await?;

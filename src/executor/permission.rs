@@ -6,13 +6,16 @@ use tokio::sync::{oneshot, watch};
 
 use super::hooked::{Case, Heard, answer_of};
 use super::pipeline::{Failure, Line, Report, denied, denied_text};
+use super::questions::ReplyTo;
 use super::shared::{Asking, Stance};
 use crate::hooks;
 use crate::permissions::{
     Asked, Cause, Decision, Grant, RuleList, Rules, Source, Verdict, World, conclude, decide,
     judge, may_tell, offer, offer_for_held, places, reach,
 };
-use crate::protocol::{Answer, Mode, PermissionRequest, Phase, RuleOffer, ToolCall};
+use crate::protocol::{
+    Answer, Mode, PartOfFile, PermissionRequest, Phase, QuestionKind, RuleOffer, ToolCall,
+};
 use crate::tools::any::AnyTool;
 use crate::tools::{ToolCx, ToolError, Validated};
 
@@ -20,8 +23,8 @@ use crate::tools::{ToolCx, ToolError, Validated};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Permit {
     pub grant: Grant,
-    /// What the call's file shall hold, where the person allowed only a part of a change.
-    pub part: Option<String>,
+    /// What the call's files shall hold, where the person allowed only a part of a change.
+    pub part: Option<Vec<PartOfFile>>,
     /// The call's input, where hooks have made it another one.
     pub input: Option<Value>,
 }
@@ -133,11 +136,10 @@ impl Line {
                 self.reach(call, Phase::WaitingForApproval).await;
                 let preview = async { Ok(tool.preview(&call.input, cx).await) };
                 let request = PermissionRequest {
-                    call: call.call,
                     tool: call.name.clone(),
                     input: call.input.clone(),
                     reason: verdict.reason,
-                    change: self.unless_cancelled(call, preview).await?,
+                    changes: self.unless_cancelled(call, preview).await?,
                     rule,
                 };
                 self.ask(&case, request, changes).await
@@ -253,7 +255,11 @@ impl Line {
     ) -> Result<Permit, Failure> {
         let (reply, mut answer) = oneshot::channel();
         let mut hooks = self.ask_hooks(case.call);
-        self.report(Report::Asked(request, reply)).await;
+        let question = self
+            .context
+            .question(case.call.call, QuestionKind::Permission(request));
+        let asked = Report::Asked(question, ReplyTo::Permission(reply));
+        self.report(asked).await;
         loop {
             let next = async {
                 tokio::select! {
@@ -308,7 +314,7 @@ impl Line {
             Answer::Allow => ("you, once".to_owned(), None),
             Answer::AllowForSession { rule } => (self.allow_for_session(&rule).await, None),
             Answer::AllowAlways { rule } => (self.allow_always(&rule).await, None),
-            Answer::AllowPart { after } => ("you, in part".to_owned(), Some(after)),
+            Answer::AllowPart { files } => ("you, in part".to_owned(), Some(files)),
             Answer::Deny { reason } => {
                 let (by, text) = match reason {
                     Some(reason) => (

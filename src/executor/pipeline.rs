@@ -16,18 +16,18 @@ use super::context::Context;
 use super::hooked::Case;
 use super::machine::{End, Outcome};
 use super::permission::{Authority, Permit};
+use super::questions::ReplyTo;
 use super::shared::Stance;
 use crate::permissions::{Asked, Cause, Decision, Remembered, Verdict, decide};
 use crate::protocol::{
-    Answer, CallId, CallRef, FileDiff, Level, PermissionRequest, Phase, ToolCall, ToolResult,
-    said_by_hooks,
+    CallId, CallRef, Level, Phase, Question, Shown, ToolCall, ToolResult, said_by_hooks,
 };
 use crate::tools::any::AnyTool;
 use crate::tools::files::FileChange;
 use crate::tools::off_limits::OffLimits;
 use crate::tools::{
-    ContextChange, ForScreen, Journal, NotLogged, Progress, ToolCx, ToolError, ToolErrorKind,
-    ToolOutput, Validated, guard,
+    ContextChange, Journal, NotLogged, Progress, ToolCx, ToolError, ToolErrorKind, ToolOutput,
+    Validated, guard,
 };
 
 /// How long a cancelled call has to come to its end by itself. Longer than a shell needs to be killed.
@@ -41,7 +41,7 @@ const LONGEST_REFUSAL: usize = 10_000;
 pub enum Report {
     Reached(CallRef, Phase),
     Progress(CallRef, String),
-    Asked(PermissionRequest, oneshot::Sender<Answer>),
+    Asked(Question, ReplyTo),
     Decided(CallRef, Verdict),
     /// The call may run, and does from now on.
     Permitted(CallRef, Permit),
@@ -63,8 +63,8 @@ pub enum Report {
 pub struct Done {
     pub outcome: Outcome,
     pub changes: Vec<ContextChange>,
-    /// What it did to a file, for the screen.
-    pub shown: Option<FileDiff>,
+    /// What a person is shown of it.
+    pub shown: Shown,
 }
 
 /// A call that could not be done, and how that counts for its siblings.
@@ -108,7 +108,7 @@ impl Line {
             }) => Done {
                 outcome: Outcome { result, end },
                 changes,
-                shown: None,
+                shown: Shown::Nothing,
             },
         };
         if !told.is_empty() && done.outcome.end != End::Stopped {
@@ -182,7 +182,7 @@ impl Line {
                 Ok(Done {
                     outcome: Outcome { result, end },
                     changes: output.changes,
-                    shown: output.for_screen.map(|ForScreen::Diff(diff)| diff),
+                    shown: output.shown,
                 })
             }
             Err(error) => Err(self.failed(call, error, limit)),
@@ -281,6 +281,7 @@ impl Line {
             background: self.background.clone(),
             progress,
             journal,
+            asker: self.asker(call.call),
             off_limits: off_limits(&self.context),
             ledger: self.context.ledger.clone(),
             env: self.context.shared.env.clone(),
@@ -372,7 +373,7 @@ fn panicked(wire: CallId) -> Done {
             end: End::Normal,
         },
         changes: Vec::new(),
-        shown: None,
+        shown: Shown::Nothing,
     }
 }
 

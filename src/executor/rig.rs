@@ -13,11 +13,12 @@ use super::context::Context;
 use super::driver::{Executor, Happened, Witness};
 use super::machine::Policy;
 use super::shared::{Asking, Places, Shared};
+use super::test_tools::{Asks, Several};
 use crate::hooks::{Hook, Runner};
 use crate::permissions::{Cause, Grant, Rules, Store};
 use crate::protocol::{
-    Answer, CallId, CallRef, InterruptBehavior, Level, Mode, PermissionRequest, SessionId,
-    ToolCall, ToolResult,
+    Answer, CallId, CallRef, InterruptBehavior, Level, Mode, PermissionRequest, Question,
+    QuestionKind, Reply, SessionId, ToolCall, ToolResult,
 };
 use crate::tools::files::scratch::Scratch;
 use crate::tools::registry::Registry;
@@ -208,6 +209,8 @@ pub struct Setting {
     pub overrides: Vec<(&'static str, InterruptBehavior)>,
     pub tools: Tools,
     pub hooks: Vec<Hook>,
+    /// What people call the conversation.
+    pub name: Option<String>,
 }
 
 /// Which tools there are.
@@ -226,6 +229,7 @@ impl Default for Setting {
             overrides: Vec::new(),
             tools: Tools::Scripted,
             hooks: Vec::new(),
+            name: None,
         }
     }
 }
@@ -266,6 +270,10 @@ impl Rig {
         let added = registry
             .add(Scripted::<true>(called.clone()))
             .and_then(|()| registry.add(Scripted::<false>(called.clone())));
+        let added = added
+            .and_then(|()| registry.add(Asks::<true>))
+            .and_then(|()| registry.add(Asks::<false>))
+            .and_then(|()| registry.add(Several));
         added.expect("names of their own");
         if setting.tools == Tools::Real {
             registry = Registry::built_in();
@@ -293,6 +301,7 @@ impl Rig {
             .collect();
         let mut context = Context::new(Arc::new(shared), registry);
         context.ledger = scratch.cx.ledger.clone();
+        context.name = setting.name;
         let context = Arc::new(context);
         let turn = CancellationToken::new();
         Self {
@@ -352,24 +361,32 @@ impl Rig {
     }
 
     /// Waits until this call asks, and returns what it asks.
-    pub async fn request(&mut self, id: &str) -> PermissionRequest {
+    pub async fn question(&mut self, id: &str) -> Question {
         let call = CallRef::from(id);
-        let is_it = |happened: &Happened| matches!(happened, Happened::Asked(request) if request.call == call);
+        let is_it = |happened: &Happened| matches!(happened, Happened::Asked(question) if question.call == call);
         self.until(is_it).await;
-        let request = self
-            .seen
-            .0
-            .iter()
-            .rev()
-            .find_map(|happened| match happened {
-                Happened::Asked(request) if request.call == call => Some(request.clone()),
-                _ => None,
-            });
-        request.expect("it has asked")
+        let mut seen = self.seen.0.iter().rev();
+        let question = seen.find_map(|happened| match happened {
+            Happened::Asked(question) if question.call == call => Some(question.clone()),
+            _ => None,
+        });
+        question.expect("it has asked")
+    }
+
+    /// Waits until this call asks whether it may run.
+    pub async fn request(&mut self, id: &str) -> PermissionRequest {
+        match self.question(id).await.kind {
+            QuestionKind::Permission(request) => request,
+            QuestionKind::Choice(choice) => panic!("it asks something else: {choice:?}"),
+        }
     }
 
     pub fn answer(&mut self, id: &str, answer: Answer) {
-        self.tell(|executor, _| executor.answer(id.into(), answer));
+        self.reply(id, Reply::Permission(answer));
+    }
+
+    pub fn reply(&mut self, id: &str, reply: Reply) {
+        self.tell(|executor, _| executor.reply(id.into(), reply));
     }
 
     /// Who decided about a call, in words.

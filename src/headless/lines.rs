@@ -180,7 +180,7 @@ fn millis(value: u128) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::ToolResult;
+    use crate::protocol::{Shown, ToolResult};
 
     #[test]
     fn a_completed_call_says_how_it_came_to_its_result() {
@@ -190,7 +190,7 @@ mod tests {
             outcome: CallOutcome::Skipped {
                 why: "`make` failed".into(),
             },
-            shown: None,
+            shown: Shown::Nothing,
         };
         let named = Named {
             wire: "a".into(),

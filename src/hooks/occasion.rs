@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::event::Event;
-use crate::protocol::{CallRef, ResultBlock, ToolCall};
+use crate::protocol::{CallRef, QuestionKind, ResultBlock, ToolCall};
 
 /// An event with all that is told about it but for what every hook is told.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,7 +34,24 @@ impl Source {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notification {
     PermissionPrompt,
+    /// A tool asks something.
+    ElicitationDialog,
     IdlePrompt,
+}
+
+impl Notification {
+    /// That a call waits for the person, and the message that says so.
+    pub fn of_question(question: &QuestionKind) -> (Self, String) {
+        match question {
+            QuestionKind::Permission(request) => (
+                Notification::PermissionPrompt,
+                format!("agent-tui needs your permission to use {}", request.tool),
+            ),
+            QuestionKind::Choice(request) => {
+                (Notification::ElicitationDialog, request.question.clone())
+            }
+        }
+    }
 }
 
 impl Occasion {
@@ -63,6 +80,7 @@ impl Occasion {
     pub fn notification(kind: Notification, message: &str) -> Self {
         let (title, name) = match kind {
             Notification::PermissionPrompt => ("Permission needed", "permission_prompt"),
+            Notification::ElicitationDialog => ("Question", "elicitation_dialog"),
             Notification::IdlePrompt => ("Waiting", "idle_prompt"),
         };
         Self::of(Event::Notification)

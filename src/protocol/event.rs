@@ -1,13 +1,13 @@
 //! What the agent tells its readers: the screen and the headless printer hear the same events.
 
-use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use super::id::{CallId, CallRef, SessionId, TurnId};
 use super::message::{Block, Message, StopReason, ToolResult, Usage};
+use super::question::Question;
+use super::shown::Shown;
 use super::tool::{Mode, Phase, RuleList};
 
 /// By what it is about: the session, a turn, or a call.
@@ -143,7 +143,7 @@ pub enum CallEvent {
         by: String,
     },
     /// It waits for the person.
-    Asked(PermissionRequest),
+    Asked(Question),
     /// Whether it may run, and what made that decision: a rule and its file, the mode, the classifier, the person.
     Decided {
         by: String,
@@ -154,8 +154,8 @@ pub enum CallEvent {
         result: ToolResult,
         ran: Duration,
         outcome: CallOutcome,
-        /// What changed, where the tool can show it better than its result says it.
-        shown: Option<FileDiff>,
+        /// What the tool can show better than its result says it.
+        shown: Shown,
     },
     /// The model has its result.
     Yielded,
@@ -179,33 +179,6 @@ pub enum CallOutcome {
     /// The person gave the result.
     ByHand,
     Backgrounded,
-}
-
-/// A change of one file.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FileDiff {
-    pub path: String,
-    /// `None` for a file that is new.
-    pub before: Option<Arc<str>>,
-    pub after: Arc<str>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct PermissionRequest {
-    pub call: CallRef,
-    pub tool: String,
-    pub input: Value,
-    pub reason: String,
-    /// What the call would change, if that can be told beforehand.
-    pub change: Option<FileDiff>,
-    /// The rule that "always" would save and the file it would go to; `None` where no rule may cover such a call.
-    pub rule: Option<RuleOffer>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RuleOffer {
-    pub rule: String,
-    pub file: PathBuf,
 }
 
 /// A permission rule, and where it is from.

@@ -1,4 +1,4 @@
-//! The words that every part of the program shares: ids, messages, tool calls, events and commands.
+//! The words that every part of the program shares: ids, messages, tool calls, questions, events and commands.
 //!
 //! Plain data that depends on nothing else in the crate. The serde derives here are the vocabulary of the session
 //! log and of `--output-format stream-json`: changing a name changes both.
@@ -7,20 +7,25 @@ pub mod command;
 pub mod event;
 pub mod id;
 pub mod message;
+pub mod question;
+pub mod shown;
 pub mod tool;
 
-pub use command::{
-    Answer, CallCommand, Command, Leaving, RulesCommand, SessionCommand, TurnCommand,
-};
+pub use command::{CallCommand, Command, Leaving, RulesCommand, SessionCommand, TurnCommand};
 pub use event::{
-    AgentEvent, CallEvent, CallOutcome, Ending, FileDiff, HookInfo, KnownRule, PermissionRequest,
-    Price, RuleOffer, SessionEvent, SessionOpened, TurnEvent, TurnSummary,
+    AgentEvent, CallEvent, CallOutcome, Ending, HookInfo, KnownRule, Price, SessionEvent,
+    SessionOpened, TurnEvent, TurnSummary,
 };
 pub use id::{AgentId, CallId, CallNumbers, CallRef, SessionId, TurnId};
 pub use message::{
     Block, Image, Message, Origin, ResultBlock, Role, StopReason, ToolResult, ToolUse, Usage,
     said_by_hooks,
 };
+pub use question::{
+    Answer, ChoiceOption, ChoiceRequest, Chosen, PartOfFile, PermissionRequest, Question,
+    QuestionKind, Reply, RuleOffer,
+};
+pub use shown::{FileDiff, Shown};
 pub use tool::{
     InterruptBehavior, Level, Mode, OnBashError, Phase, RuleList, ToolCall, ToolDefinition,
 };

@@ -40,7 +40,7 @@ enum Mark {
 impl Mark {
     fn of(state: &AppState) -> Self {
         let asks = |dialog: &Dialog| match dialog {
-            Dialog::Permission(_) | Dialog::Pause(_) | Dialog::Trust(_) => true,
+            Dialog::Question(_) | Dialog::Pause(_) | Dialog::Trust(_) => true,
             Dialog::ByHand(_) | Dialog::Picker(_) | Dialog::Help(_) => false,
         };
         if state.dialogs.iter().any(asks) {

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{DescribeCx, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated, input_schema};
 use crate::permissions::Grant;
-use crate::protocol::{FileDiff, ToolDefinition};
+use crate::protocol::{FileDiff, PartOfFile, ToolDefinition};
 
 /// What is known of a call from its input alone. The defaults are the careful ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,12 +36,12 @@ pub trait AnyTool: Send + Sync {
         input: &'a Value,
         cx: &'a ToolCx,
     ) -> BoxFuture<'a, Result<Validated, ToolError>>;
-    fn preview<'a>(&'a self, input: &'a Value, cx: &'a ToolCx) -> BoxFuture<'a, Option<FileDiff>>;
-    /// Makes the call, or the part of it that leaves its file with this text.
+    fn preview<'a>(&'a self, input: &'a Value, cx: &'a ToolCx) -> BoxFuture<'a, Vec<FileDiff>>;
+    /// Makes the call, or the part of it that leaves these files with these texts.
     fn call(
         &self,
         input: Value,
-        part: Option<String>,
+        part: Option<Vec<PartOfFile>>,
         grant: Grant,
         cx: ToolCx,
     ) -> BoxFuture<'_, Result<ToolOutput, ToolError>>;
@@ -156,10 +156,12 @@ impl<T: Tool> AnyTool for Erased<T> {
         .boxed()
     }
 
-    fn preview<'a>(&'a self, input: &'a Value, cx: &'a ToolCx) -> BoxFuture<'a, Option<FileDiff>> {
+    fn preview<'a>(&'a self, input: &'a Value, cx: &'a ToolCx) -> BoxFuture<'a, Vec<FileDiff>> {
         async move {
-            let input = Self::parse(input).ok()?;
-            self.tool.preview(&input, cx).await
+            match Self::parse(input) {
+                Ok(input) => self.tool.preview(&input, cx).await,
+                Err(_) => Vec::new(),
+            }
         }
         .boxed()
     }
@@ -167,7 +169,7 @@ impl<T: Tool> AnyTool for Erased<T> {
     fn call(
         &self,
         input: Value,
-        part: Option<String>,
+        part: Option<Vec<PartOfFile>>,
         grant: Grant,
         cx: ToolCx,
     ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
@@ -175,7 +177,7 @@ impl<T: Tool> AnyTool for Erased<T> {
             let input = Self::parse(&input)?;
             match part {
                 None => self.tool.call(input, grant, cx).await,
-                Some(after) => self.tool.call_in_part(input, after, grant, cx).await,
+                Some(files) => self.tool.call_in_part(input, files, grant, cx).await,
             }
         }
         .boxed()

@@ -13,10 +13,11 @@ use serde::Deserialize;
 use super::files::document::{Document, Need, Replaced};
 use super::files::matching::Scope;
 use super::files::numbered::{line_numbers, snippet};
+use super::files::part::only;
 use super::files::{self, FileError, notebook, path};
 use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::{Grant, Places};
-use crate::protocol::{FileDiff, InterruptBehavior, Level};
+use crate::protocol::{FileDiff, InterruptBehavior, Level, PartOfFile};
 
 pub struct Edit;
 
@@ -108,8 +109,10 @@ impl Tool for Edit {
         Ok(Validated::Fine)
     }
 
-    async fn preview(&self, input: &Input, cx: &ToolCx) -> Option<FileDiff> {
-        let path = path::resolve_file(&input.file_path, &cx.cwd).ok()?;
+    async fn preview(&self, input: &Input, cx: &ToolCx) -> Vec<FileDiff> {
+        let Ok(path) = path::resolve_file(&input.file_path, &cx.cwd) else {
+            return Vec::new();
+        };
         let (input, cx) = (input.clone(), cx.clone());
         let planned = files::blocking(move || {
             Ok(input
@@ -117,17 +120,17 @@ impl Tool for Edit {
                 .document()
                 .diff(&cx.env.workspace))
         });
-        planned.await.ok().flatten()
+        planned.await.ok().flatten().into_iter().collect()
     }
 
     async fn call_in_part(
         &self,
         input: Input,
-        after: String,
+        files: Vec<PartOfFile>,
         grant: Grant,
         cx: ToolCx,
     ) -> Result<ToolOutput, ToolError> {
-        let path = path::resolve_file(&input.file_path, &cx.cwd)?;
+        let (path, after) = (path::resolve_file(&input.file_path, &cx.cwd)?, only(files)?);
         files::blocking(move || {
             // Let go of before the file is opened again: a document keeps others away from its file.
             let planned = input

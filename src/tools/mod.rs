@@ -5,6 +5,7 @@
 //! `permissions` can make.
 
 pub mod any;
+pub mod ask;
 pub mod bash;
 pub mod bash_output;
 pub mod edit;
@@ -33,7 +34,9 @@ use crate::git::Git;
 use crate::permissions::Grant;
 use crate::process::sandbox::Unasked;
 use crate::process::{Programs, Variables, sandbox};
-use crate::protocol::{CallRef, FileDiff, InterruptBehavior, Level, ResultBlock};
+use crate::protocol::{
+    CallRef, FileDiff, InterruptBehavior, Level, PartOfFile, ResultBlock, Shown,
+};
 
 /// What is fixed about a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,20 +103,22 @@ pub trait Tool: Send + Sync + 'static {
         async { Ok(Validated::Fine) }
     }
 
-    /// What the call would change, where that can be told beforehand. Changes nothing.
+    /// What the call would change, where that can be told beforehand: every file, and each once, or none of them. The person
+    /// decides by what is shown. Changes nothing.
     fn preview(
         &self,
         _input: &Self::Input,
         _cx: &ToolCx,
-    ) -> impl Future<Output = Option<FileDiff>> + Send {
-        async { None }
+    ) -> impl Future<Output = Vec<FileDiff>> + Send {
+        async { Vec::new() }
     }
 
-    /// Calls a tool that has a [`preview`](Self::preview) so that its file holds `after` in the end: what the person allowed.
+    /// Calls a tool that has a [`preview`](Self::preview) so that these files of it hold in the end what the person allowed, and
+    /// the others stay as they are. Its result says for each file what was left out.
     fn call_in_part(
         &self,
         _input: Self::Input,
-        _after: String,
+        _files: Vec<PartOfFile>,
         _grant: Grant,
         _cx: ToolCx,
     ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send {
@@ -159,6 +164,8 @@ pub struct ToolCx {
     pub background: CancellationToken,
     pub progress: Progress,
     pub journal: Journal,
+    /// For [`ask`](Self::ask).
+    pub asker: ask::Asker,
     /// What a search must leave out.
     pub off_limits: OffLimits,
     /// What the conversation has read, and may therefore change.
@@ -215,16 +222,11 @@ impl Environment {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolOutput {
     pub for_model: Vec<ResultBlock>,
-    pub for_screen: Option<ForScreen>,
+    /// What a person is shown.
+    pub shown: Shown,
     pub changes: Vec<ContextChange>,
     /// What was started goes on in the background.
     pub backgrounded: bool,
-}
-
-/// The call's result as a person sees it, where that is more than the model's text.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ForScreen {
-    Diff(FileDiff),
 }
 
 /// What a call changes for the calls after it.

@@ -7,10 +7,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::files::document::{Document, Need};
+use super::files::part::only;
 use super::files::{self, path};
 use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::{Grant, Places};
-use crate::protocol::{FileDiff, InterruptBehavior, Level};
+use crate::protocol::{FileDiff, InterruptBehavior, Level, PartOfFile};
 
 pub struct Write;
 
@@ -47,25 +48,27 @@ impl Tool for Write {
         Ok(Validated::Fine)
     }
 
-    async fn preview(&self, input: &Input, cx: &ToolCx) -> Option<FileDiff> {
-        let path = path::resolve_file(&input.file_path, &cx.cwd).ok()?;
+    async fn preview(&self, input: &Input, cx: &ToolCx) -> Vec<FileDiff> {
+        let Ok(path) = path::resolve_file(&input.file_path, &cx.cwd) else {
+            return Vec::new();
+        };
         let (content, cx) = (input.content.clone(), cx.clone());
         let planned = files::blocking(move || {
             let mut document = Document::open_or_new(&path, Need::Whole, &cx, &Places::default())?;
             document.set_text(&content);
             Ok(document.diff(&cx.env.workspace))
         });
-        planned.await.ok().flatten()
+        planned.await.ok().flatten().into_iter().collect()
     }
 
     async fn call_in_part(
         &self,
         input: Input,
-        after: String,
+        files: Vec<PartOfFile>,
         grant: Grant,
         cx: ToolCx,
     ) -> Result<ToolOutput, ToolError> {
-        let path = path::resolve_file(&input.file_path, &cx.cwd)?;
+        let (path, after) = (path::resolve_file(&input.file_path, &cx.cwd)?, only(files)?);
         files::blocking(move || {
             let mut document = Document::open_or_new(&path, Need::Whole, &cx, grant.places())?;
             document.set_text(&input.content);

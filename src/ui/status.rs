@@ -96,7 +96,7 @@ fn doing(state: &AppState, work: &Work) -> (String, Role) {
     let asks = |dialog: &Dialog| {
         matches!(
             dialog,
-            Dialog::Permission(_) | Dialog::Pause(_) | Dialog::Trust(_)
+            Dialog::Question(_) | Dialog::Pause(_) | Dialog::Trust(_)
         )
     };
     if state.dialogs.iter().any(asks) {

@@ -13,7 +13,7 @@ mod lines;
 mod tests;
 pub mod words;
 
-pub use choice::{Choice, Choices};
+pub use choice::{Choice, Choices, Chosen};
 pub use lines::{Ending, Lines};
 
 use std::ops::Range;

@@ -7,7 +7,7 @@ use crate::app::preview::Partial;
 use crate::app::transcript::{Cell, NoticeKind, Progress};
 use crate::app::{AppState, Effect};
 use crate::protocol::{
-    AgentId, CallEvent, CallOutcome, CallRef, PermissionRequest, Phase, ToolResult,
+    AgentId, CallEvent, CallOutcome, CallRef, Phase, Question, QuestionKind, Shown, ToolResult,
 };
 
 impl AppState {
@@ -16,7 +16,7 @@ impl AppState {
             return Vec::new();
         };
         match event {
-            CallEvent::Asked(request) => return self.asked(request),
+            CallEvent::Asked(question) => return self.asked(key, question),
             CallEvent::Decided { by, settled } => self.decided(key, by, settled),
             CallEvent::Rewritten { input, by } => self.calls.change(key, |call| {
                 call.input = input;
@@ -68,9 +68,12 @@ impl AppState {
         key
     }
 
-    fn asked(&mut self, request: PermissionRequest) -> Vec<Effect> {
-        let what = format!("{} wants to run", request.tool);
-        self.ask_permission(request);
+    fn asked(&mut self, key: CallKey, question: Question) -> Vec<Effect> {
+        let what = match &question.kind {
+            QuestionKind::Permission(request) => format!("{} wants to run", request.tool),
+            QuestionKind::Choice(_) => format!("{} asks you something", self.calls.get(key).tool),
+        };
+        self.ask(question);
         self.call_person(&what)
     }
 
@@ -104,7 +107,7 @@ impl AppState {
                 why: "the turn ended".to_owned(),
             };
             let nothing = ToolResult::text("".into(), "");
-            let completed = Completed::new(&nothing, outcome, None, Duration::ZERO);
+            let completed = Completed::new(&nothing, outcome, Shown::Nothing, Duration::ZERO);
             self.calls.change(key, |call| {
                 call.times.ended = Some(now);
                 call.state = State::Completed(completed);
@@ -184,7 +187,7 @@ impl AppState {
             | CallEvent::BackgroundEnded(_) => {}
         });
         if is_result {
-            self.calls.bound_changes(key);
+            self.calls.bound_shown(key);
         }
         if let Some(id) = waits_no_more {
             self.withdraw(id);

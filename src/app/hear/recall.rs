@@ -6,7 +6,9 @@ use std::time::Duration;
 use crate::app::AppState;
 use crate::app::call::{Author, Completed, State};
 use crate::app::transcript::{Answer, Cell, Progress};
-use crate::protocol::{Block, CallId, CallOutcome, CallRef, Message, Role, ToolResult, ToolUse};
+use crate::protocol::{
+    Block, CallId, CallOutcome, CallRef, Message, Role, Shown, ToolResult, ToolUse,
+};
 
 /// What the calls of the conversation are called.
 struct Names {
@@ -105,7 +107,7 @@ impl AppState {
         } else {
             CallOutcome::Succeeded
         };
-        let completed = Completed::new(result, outcome, None, Duration::ZERO);
+        let completed = Completed::new(result, outcome, Shown::Nothing, Duration::ZERO);
         self.calls
             .change(key, |call| call.state = State::Yielded(completed));
     }

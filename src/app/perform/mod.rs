@@ -101,6 +101,8 @@ impl AppState {
             | Action::ChooseHunks
             | Action::SaveRule
             | Action::SendReason
+            | Action::Mark
+            | Action::Dismiss
             | Action::Trust
             | Action::DoNotTrust
             | Action::AcceptHunk

@@ -5,9 +5,9 @@ use serde_json::json;
 
 use super::{Edit, Input};
 use crate::permissions::Grant;
-use crate::protocol::FileDiff;
+use crate::protocol::{FileDiff, PartOfFile, Shown};
 use crate::tools::files::scratch::{Scratch, change_secretly, set_modified, text};
-use crate::tools::{ForScreen, Tool, input_schema};
+use crate::tools::{Tool, input_schema};
 
 #[tokio::test]
 async fn the_text_is_replaced_and_its_surroundings_shown() {
@@ -24,12 +24,12 @@ async fn the_text_is_replaced_and_its_surroundings_shown() {
         )
     );
     assert_eq!(
-        output.for_screen,
-        Some(ForScreen::Diff(FileDiff {
+        output.shown,
+        Shown::from(FileDiff {
             path: "a".into(),
             before: Some("one\ntwo\nthree\n".into()),
             after: "one\n2\n2.5\nthree\n".into(),
-        }))
+        })
     );
     assert_eq!(scratch.bytes("a"), b"one\n2\n2.5\nthree\n");
     assert_eq!(scratch.names(), ["a"]);
@@ -347,7 +347,11 @@ async fn in_part(
     after: &str,
 ) -> Result<String, String> {
     let input = serde_json::from_value(input).expect("an input of Edit");
-    let called = Edit.call_in_part(input, after.into(), Grant::by_person(), scratch.cx.clone());
+    let part = PartOfFile {
+        path: "a".to_owned(),
+        after: after.to_owned(),
+    };
+    let called = Edit.call_in_part(input, vec![part], Grant::by_person(), scratch.cx.clone());
     let called = called.await;
     called
         .map(|output| text(&output))

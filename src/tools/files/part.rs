@@ -6,13 +6,26 @@ use std::time::Duration;
 use similar::{DiffOp, DiffTag, TextDiff};
 
 use super::matching::Splice;
+use crate::protocol::PartOfFile;
 use crate::text::shortened;
+use crate::tools::ToolError;
 
 /// A comparison that takes longer than this is made coarser instead.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// More than this is not told of what was left out.
 const LONGEST_DIFF: usize = 4_000;
 const CONTEXT: usize = 2;
+
+/// What the file of a call that changes only one shall hold.
+pub fn only(files: Vec<PartOfFile>) -> Result<String, ToolError> {
+    match <[PartOfFile; 1]>::try_from(files) {
+        Ok([PartOfFile { after, .. }]) => Ok(after),
+        Err(files) => Err(ToolError::new(format!(
+            "The call changes 1 file, and the user's answer is about {}: nothing was done",
+            files.len()
+        ))),
+    }
+}
 
 /// What has to be spliced into `before` to make it `after`: no more than what differs, line by line.
 pub fn splices(before: &str, after: &str) -> Vec<Splice> {

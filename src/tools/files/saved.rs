@@ -10,7 +10,7 @@ use super::numbered::{changed_range, snippet};
 use super::part::left_out;
 use super::path::shown;
 use crate::protocol::{FileDiff, ResultBlock};
-use crate::tools::{ForScreen, ToolOutput};
+use crate::tools::ToolOutput;
 
 /// The result of a call of which the person allowed nothing.
 pub const NOTHING_ALLOWED: &str = "The user did not allow any part of this change, so nothing was written. Do not try it again; ask how to go on";
@@ -74,11 +74,12 @@ impl Saved {
         }
         ToolOutput {
             for_model: vec![ResultBlock::text(text)],
-            for_screen: Some(ForScreen::Diff(FileDiff {
+            shown: FileDiff {
                 path: self.name,
                 before: self.before.map(Arc::from),
                 after: Arc::from(self.after),
-            })),
+            }
+            .into(),
             ..ToolOutput::default()
         }
     }

@@ -4,8 +4,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use serde_json::json;
 
 use super::Write;
-use crate::protocol::FileDiff;
-use crate::tools::ForScreen;
+use crate::protocol::{FileDiff, Shown};
 use crate::tools::files::scratch::{Scratch, change_secretly, text};
 use crate::tools::files::{ContentHash, FileChange};
 
@@ -20,12 +19,12 @@ async fn a_new_file_is_created_with_its_directories() {
         format!("File created successfully at: {}", path.display())
     );
     assert_eq!(
-        output.for_screen,
-        Some(ForScreen::Diff(FileDiff {
+        output.shown,
+        Shown::from(FileDiff {
             path: "a/b/c.txt".into(),
             before: None,
             after: "new\n".into()
-        }))
+        })
     );
     assert_eq!(
         scratch.announced(),

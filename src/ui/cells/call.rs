@@ -7,7 +7,7 @@ use crate::app::AppState;
 use crate::app::call::{Author, Call, Completed, State};
 use crate::app::diff::{CONTEXT, Diff};
 use crate::app::preview::Preview;
-use crate::protocol::{CallOutcome, FileDiff, Phase};
+use crate::protocol::{CallOutcome, FileDiff, Phase, Shown};
 use crate::theme::{Role, Theme};
 use crate::ui::diff::{self, Options};
 use crate::ui::text::{Indent, Row, chop, clean, overwritten, strip_ansi, truncate, width, wrap};
@@ -214,12 +214,17 @@ pub fn outcome_words(call: &Call, completed: &Completed) -> String {
 }
 
 fn result(completed: &Completed, open: bool, state: &AppState, brush: &mut Brush) -> Vec<Row> {
-    if let Some(change) = &completed.shown {
-        let fold = (!open).then_some(FOLDED_DIFF);
-        return change_rows(change, fold, state, brush);
+    if !completed.told.is_empty() {
+        return output(&completed.told.join("\n"), completed.told.len(), brush);
     }
-    if let Some(told) = &completed.told {
-        return output(told, 1, brush);
+    let shown = shown_rows(
+        &completed.shown,
+        (!open).then_some(FOLDED_DIFF),
+        state,
+        brush,
+    );
+    if !shown.is_empty() {
+        return shown;
     }
     if open {
         return output(&completed.text, OPENED_LINES, brush);
@@ -235,7 +240,23 @@ fn result(completed: &Completed, open: bool, state: &AppState, brush: &mut Brush
     }
 }
 
-pub fn change_rows(
+/// What a call shows beside its text. Each file of a change is folded by itself, so that none hides another.
+pub fn shown_rows(
+    shown: &Shown,
+    fold: Option<usize>,
+    state: &AppState,
+    brush: &mut Brush,
+) -> Vec<Row> {
+    match shown {
+        Shown::Nothing => Vec::new(),
+        Shown::Changes(changes) => changes
+            .iter()
+            .flat_map(|change| change_rows(change, fold, state, brush))
+            .collect(),
+    }
+}
+
+fn change_rows(
     change: &FileDiff,
     fold: Option<usize>,
     state: &AppState,

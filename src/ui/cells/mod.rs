@@ -8,7 +8,7 @@ mod user;
 mod welcome;
 
 pub use call::{
-    change_rows, glyph, is_own_command, outcome_words, phase_words, shown_subject, state_role,
+    glyph, is_own_command, outcome_words, phase_words, shown_rows, shown_subject, state_role,
 };
 
 use std::time::Duration;

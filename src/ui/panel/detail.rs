@@ -9,7 +9,7 @@ use ratatui::text::{Line, Span};
 use crate::app::AppState;
 use crate::app::call::{Call, State};
 use crate::theme::Role;
-use crate::ui::cells::{Brush, change_rows, outcome_words, phase_words, seconds};
+use crate::ui::cells::{Brush, outcome_words, phase_words, seconds, shown_rows};
 use crate::ui::conversation::draw_row;
 use crate::ui::text::{Indent, Row, chop, clean, overwritten, reveal, strip_ansi};
 
@@ -26,12 +26,10 @@ pub fn detail_rows(call: &Call, state: &AppState, brush: &mut Brush) -> Vec<Row>
     rows.push(heading("Output", brush));
     match call.completed() {
         Some(completed) => {
-            if let Some(change) = &completed.shown {
-                rows.extend(change_rows(change, None, state, brush));
-                rows.push(Row::default());
-            }
-            if let Some(told) = &completed.told {
-                rows.extend(lines(told, brush));
+            let mut shown = shown_rows(&completed.shown, None, state, brush);
+            shown.extend(lines(&completed.told.join("\n"), brush));
+            if !shown.is_empty() {
+                rows.append(&mut shown);
                 rows.push(Row::default());
             }
             rows.extend(lines(&completed.text, brush));
