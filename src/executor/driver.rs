@@ -17,6 +17,7 @@ use super::context::Context;
 use super::machine::{Input, Machine, Policy, Step, Traits};
 use super::permission::{Authority, Permit};
 use super::pipeline::{Line, Report};
+use crate::config::logged;
 use crate::permissions::{Remembered, Verdict};
 use crate::protocol::{
     Answer, CallOutcome, CallRef, FileDiff, PermissionRequest, Phase, ToolCall, ToolResult,
@@ -213,6 +214,7 @@ impl Executor {
 
     /// A person's answer to a call that asked.
     pub fn answer(&mut self, id: CallRef, answer: Answer) {
+        tracing::info!(call = %id, answer = %logged(format_args!("{answer:?}")), "person answered");
         if let Some(reply) = self.calls.get_mut(&id).and_then(|call| call.reply.take()) {
             // A call that was stopped meanwhile does not listen any more.
             let _ = reply.send(answer);
@@ -353,6 +355,7 @@ impl Executor {
             }
             Step::Stop(id) => {
                 if let Some(call) = self.calls.get(&id) {
+                    tracing::debug!(call = %id, tool = %logged(&call.call.name), "call stopped");
                     call.cancel.cancel();
                 }
             }
