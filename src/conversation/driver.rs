@@ -274,6 +274,7 @@ impl Conversation {
     /// Stops the exchange: the stream at once, each call as its tool demands.
     pub fn interrupt(&mut self) {
         if let Some(exchange) = &mut self.exchange {
+            tracing::info!(agent = self.agent.0, "turn interrupted");
             exchange.executor.interrupt(&mut self.journal);
             self.turn(Fact::Interrupted);
         }

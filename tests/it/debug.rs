@@ -80,6 +80,7 @@ fn a_bad_turn_is_told_from_its_first_request_to_its_end_without_a_key() {
         &log,
         &[
             &["started", "process="],
+            &["session opened", "log=", "mode=\"bypassPermissions\""],
             &["turn begun"],
             &[
                 "request{agent=1 attempt=0}",
