@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Setup;
 use super::asides::Asides;
+use crate::config::logged;
 use crate::conversation::{Conversation, Journal, Parts};
 use crate::executor::pipeline::Report;
 use crate::executor::{Context, Shared};
@@ -54,6 +55,9 @@ impl Agent {
         };
         let asides = Asides::new(setup.context.clone(), &session, &setup.history);
         let is_kept = setup.log.is_kept();
+        let (mode, path) = (opened.mode.name(), logged(setup.log.path().display()));
+        let messages = opened.history.len();
+        tracing::info!(session = %setup.session, log = %path, mode, messages, "session opened");
         let mut journal = Journal::new(setup.log, setup.history);
         journal.tell_session(SessionEvent::Opened(opened));
         if !is_kept {

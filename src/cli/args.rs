@@ -91,7 +91,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     pub theme: Option<String>,
 
-    /// Write a log of every call to a file in the data directory.
+    /// Write all that happens to a file in the data directory: requests, retries, calls, decisions, hooks.
     #[arg(long, global = true)]
     pub debug: bool,
 

@@ -10,10 +10,12 @@ use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use super::hooking::{HookCaller, Starting};
 use super::journal::Journal;
 use super::limits::Limits;
+use super::trace;
 use super::turn::{Fact, Look, Next, Turn};
 use crate::executor::{Context, Executor, Policy, pipeline::Report};
 use crate::hooks::occasion::Notification;
@@ -255,6 +257,7 @@ impl Conversation {
             ending: summary.ending.name().to_owned(),
         });
         self.journal.sync().await;
+        trace::turn_ended(self.agent, &summary);
         self.journal.tell(TurnEvent::Finished(summary.clone()));
         self.tell().await;
         summary
@@ -271,6 +274,7 @@ impl Conversation {
     /// Stops the exchange: the stream at once, each call as its tool demands.
     pub fn interrupt(&mut self) {
         if let Some(exchange) = &mut self.exchange {
+            tracing::info!(agent = self.agent.0, "turn interrupted");
             exchange.executor.interrupt(&mut self.journal);
             self.turn(Fact::Interrupted);
         }
@@ -393,6 +397,7 @@ impl Conversation {
                 attempt,
             } => {
                 exchange.waiting = Waiting::NextTry(Instant::now() + wait);
+                trace::retrying(self.agent, &problem, attempt, wait);
                 journal.tell(TurnEvent::Retrying {
                     problem,
                     attempt,
@@ -439,6 +444,7 @@ impl Conversation {
         if let Some(exchange) = &mut self.exchange {
             exchange.executor = Executor::new(self.context.clone(), self.policy, &exchange.token);
             let opening = async move { provider.open(&request).await };
+            let opening = opening.instrument(trace::request(self.agent, attempt));
             exchange.waiting = Waiting::Open(Box::pin(opening));
         }
     }

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::config::plain;
+use super::trace;
+use crate::config::{logged, plain};
 use crate::executor::{Happened, Witness};
 use crate::hooks;
 use crate::permissions::{Decision, Verdict};
@@ -65,6 +66,7 @@ impl Journal {
         self.turn.number += 1;
         self.since = Instant::now();
         self.denials.clear();
+        trace::turn_begun(self.turn);
     }
 
     /// What the log has in it, with all that was appended.
@@ -97,6 +99,7 @@ impl Journal {
     }
 
     pub fn notice(&mut self, text: String) {
+        tracing::info!(text = %logged(&text), "notice");
         self.tell_session(SessionEvent::Notice(text));
     }
 
@@ -180,7 +183,9 @@ impl Journal {
             return;
         };
         // A disk that cannot sync has been complained about by the write before.
-        let _ = tokio::task::spawn_blocking(move || file.sync_data()).await;
+        if let Ok(Err(error)) = tokio::task::spawn_blocking(move || file.sync_data()).await {
+            tracing::warn!(%error, "the session's log could not be synced");
+        }
     }
 
     fn flush_deltas(&mut self) {
@@ -288,7 +293,7 @@ fn told(record: Record, history: &History) -> Option<TurnEvent> {
 
 impl Witness for Journal {
     fn see(&mut self, happened: Happened) {
-        tracing::debug!(?happened, at = ?self.since.elapsed(), "call");
+        trace::call(&happened, &self.history, self.since.elapsed());
         match happened {
             Happened::Queued(call) => {
                 self.append(Record::Call { call: call.clone() });

@@ -18,6 +18,7 @@ use super::machine::{Input, Machine, Policy, Step, Traits};
 use super::permission::{Authority, Permit};
 use super::pipeline::{Line, Report};
 use super::questions::ReplyTo;
+use crate::config::logged;
 use crate::permissions::{Remembered, Verdict};
 use crate::protocol::{
     CallOutcome, CallRef, Phase, Question, QuestionKind, Reply, Shown, ToolCall, ToolResult,
@@ -222,6 +223,7 @@ impl Executor {
 
     /// What the person says to a call that asked.
     pub fn reply(&mut self, id: CallRef, reply: Reply) {
+        tracing::info!(call = %id, reply = %logged(format_args!("{reply:?}")), "person replied");
         if let Some(call) = self.calls.get_mut(&id) {
             call.reply_to = call.reply_to.take().and_then(|to| to.send(reply));
         }
@@ -371,6 +373,7 @@ impl Executor {
             }
             Step::Stop(id) => {
                 if let Some(call) = self.calls.get(&id) {
+                    tracing::debug!(call = %id, tool = %logged(&call.call.name), "call stopped");
                     call.cancel.cancel();
                 }
             }

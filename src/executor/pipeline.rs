@@ -11,6 +11,7 @@ use futures_util::FutureExt;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use super::context::Context;
 use super::hooked::Case;
@@ -18,6 +19,7 @@ use super::machine::{End, Outcome};
 use super::permission::{Authority, Permit};
 use super::questions::ReplyTo;
 use super::shared::Stance;
+use crate::config::logged;
 use crate::permissions::{Asked, Cause, Decision, Remembered, Verdict, decide};
 use crate::protocol::{
     CallId, CallRef, Level, Phase, Question, Shown, ToolCall, ToolResult, said_by_hooks,
@@ -88,12 +90,15 @@ pub struct Line {
 impl Line {
     /// Runs the call in a task of its own; a panic there is a result.
     pub fn spawn(self, call: ToolCall) {
-        tokio::spawn(async move {
+        // A panic, and the hooks of the call, are logged with its name.
+        let span = tracing::info_span!("call", call = %call.call, tool = %logged(&call.name));
+        let running = async move {
             let (id, wire, reports) = (call.call, call.id.clone(), self.reports.clone());
             let done = AssertUnwindSafe(self.run(call)).catch_unwind().await;
             let done = done.unwrap_or_else(|_| panicked(wire));
             let _ = reports.send(Report::Finished(id, done)).await;
-        });
+        };
+        tokio::spawn(running.instrument(span));
     }
 
     async fn run(self, call: ToolCall) -> Done {

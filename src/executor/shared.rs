@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
 
+use crate::config::logged;
 use crate::hooks::Runner;
 use crate::permissions::{Cause, Decision, Rule, RuleList, Rules, Source, Store, Verdict, Warning};
 use crate::process::sandbox;
@@ -118,6 +119,7 @@ impl Shared {
     }
 
     pub fn set_mode(&self, mode: Mode) {
+        tracing::info!(mode = mode.name(), "permission mode");
         self.stance.send_modify(|stance| stance.mode = mode);
     }
 
@@ -140,6 +142,7 @@ impl Shared {
             return Ok(None);
         }
         let warning = Arc::make_mut(&mut rules).add(list, rule, source)?;
+        tracing::info!(?list, rule = %logged(rule), source = %logged(&source.0), "rule added");
         self.stance.send_modify(|stance| stance.rules = rules);
         Ok(warning)
     }
@@ -150,6 +153,8 @@ impl Shared {
             let is_it = |other: &Rule| other.text == rule.rule && other.source.0 == rule.from;
             let there = stance.rules.list(rule.list).iter().any(is_it);
             if there {
+                let (text, source) = (logged(&rule.rule), logged(&rule.from));
+                tracing::info!(list = ?rule.list, rule = %text, %source, "rule removed");
                 let rules = Arc::make_mut(&mut stance.rules);
                 rules.list_mut(rule.list).retain(|other| !is_it(other));
             }
@@ -215,6 +220,8 @@ impl Shared {
                 changed
             });
             if !late {
+                let said = notices.join("; ");
+                tracing::info!(notices = %logged(said), "settings read again");
                 *files = used;
                 return notices;
             }

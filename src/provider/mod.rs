@@ -16,6 +16,7 @@ pub mod responses;
 pub mod retry;
 pub mod script;
 pub mod sse;
+mod trace;
 mod turns;
 mod wire;
 

@@ -23,6 +23,7 @@ mod rounds;
 mod screen;
 mod shift;
 mod signals;
+mod stopwatch;
 mod terminal;
 mod title;
 mod writer;

@@ -3,6 +3,7 @@
 mod support;
 
 mod conversation;
+mod debug;
 mod faults;
 mod headless;
 mod hooks;

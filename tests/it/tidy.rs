@@ -28,6 +28,8 @@ const KNOWS: &[(&str, &[&str])] = &[
         "executor",
         &[
             "protocol",
+            // For what it logs: without keys, and not too long.
+            "config",
             "permissions",
             "process",
             "tools",

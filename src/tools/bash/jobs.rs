@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustix::process::Pid;
 use tokio::sync::Notify;
 
+use crate::config::logged;
 use crate::process::child::{Ended, how_it_ended};
 use crate::protocol::CallRef;
 
@@ -181,6 +182,8 @@ impl State {
         let job = self.jobs.iter_mut().find(|job| job.id == id);
         if let Some(job) = job.filter(|job| job.status == Status::Running) {
             job.status = status;
+            let command = logged(&job.command);
+            tracing::info!(id, call = %job.call, ?status, %command, "background command ended");
             self.ends.push_back((job.call, status));
         }
     }
