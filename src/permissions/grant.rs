@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::decide::{Cause, Reach};
+use super::decide::Reach;
+use super::verdict::Cause;
 
 /// Only this module's parent can make one, and `Tool::call` wants one: no tool runs unasked.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,10 +10,11 @@ use super::bash::read;
 use super::bash::script::{Part, Traits, Word};
 use super::bash::wrappers::unwrap;
 use super::call::{Files, Subject};
-use super::decide::{Asked, Cause, Decision, Verdict, decide};
+use super::decide::{Asked, decide};
 use super::path::{Ground, Spot, within};
 use super::pattern::Role;
 use super::rule::{RuleList, Rules, Source};
+use super::verdict::{Cause, Decision, Verdict};
 use super::world::World;
 use crate::protocol::Mode;
 
