@@ -206,7 +206,7 @@ impl Asides {
                 }
             }
             Report::Decided(id, verdict) => {
-                let (by, settled) = (verdict.in_short(), verdict.decision != Decision::Ask);
+                let (by, settled) = (verdict.in_short(), verdict.decision() != Decision::Ask);
                 journal.tell_agent(AgentEvent::Aside(id, Aside::Decided { by, settled }));
             }
             Report::Finished(id, done) => self.finish(&id, done, journal),

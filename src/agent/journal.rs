@@ -232,20 +232,20 @@ impl Journal {
                 call: id.clone(),
                 tool,
                 input,
-                reason: verdict.reason.clone(),
+                reason: verdict.reason().to_owned(),
             });
         }
         let by = verdict.in_short();
         self.record(Record::Decision {
             call: id.clone(),
-            decision: verdict.decision.name().to_owned(),
-            reason: verdict.reason,
-            cause: verdict.cause.to_string(),
+            decision: verdict.decision().name().to_owned(),
+            reason: verdict.reason().to_owned(),
+            cause: verdict.cause().to_string(),
         });
         self.tell(TurnEvent::Decided {
             call: id,
             by,
-            settled: verdict.decision != Decision::Ask || denied,
+            settled: verdict.decision() != Decision::Ask || denied,
         });
     }
 }
@@ -277,7 +277,7 @@ impl Witness for Journal {
                 verdict,
                 asks_person,
             } => {
-                let denied = match verdict.decision {
+                let denied = match verdict.decision() {
                     Decision::Allow => false,
                     Decision::Deny => true,
                     Decision::Ask => !asks_person,

@@ -44,7 +44,7 @@ async fn decision(rig: &Rig, command: &str) -> Decision {
         .judge("Bash", &input)
         .await
         .expect("Bash is there")
-        .decision
+        .decision()
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::context::Asking;
 use super::driver::Happened;
 use super::rig::{Rig, Setting, Tools, safe, secs, unsafe_};
-use crate::permissions::{Cause, Decision, RuleList, Rules, Source, Verdict};
+use crate::permissions::{Cause, Decision, RuleList, Rules, Source};
 use crate::protocol::{Answer, Mode, PermissionRequest, Phase};
 
 /// The calls that have asked so far.
@@ -108,10 +108,10 @@ async fn with_nobody_to_ask_the_call_is_denied_and_says_so() {
     assert_eq!(asked(&rig), Vec::<&str>::new());
     let decided = rig.seen.0.iter().find_map(|happened| match happened {
         Happened::Decided {
-            verdict: Verdict { decision, .. },
+            verdict,
             asks_person,
             ..
-        } => Some((*decision, *asks_person)),
+        } => Some((verdict.decision(), *asks_person)),
         _ => None,
     });
     assert_eq!(decided, Some((Decision::Ask, false)));
@@ -124,7 +124,7 @@ async fn every_decision_is_seen_with_what_made_it() {
     rig.stream_ended();
     rig.deliver().await;
     let causes = rig.seen.0.iter().filter_map(|happened| match happened {
-        Happened::Decided { verdict, .. } => Some(verdict.cause.clone()),
+        Happened::Decided { verdict, .. } => Some(verdict.cause().clone()),
         _ => None,
     });
     let expected = Cause::Mode(Mode::BypassPermissions);

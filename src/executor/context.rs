@@ -301,12 +301,11 @@ impl Context {
 }
 
 fn unless_unheld(verdict: Verdict, state: &sandbox::State) -> Verdict {
-    match (state, verdict.decision, &verdict.cause) {
-        (sandbox::State::Nothing(why), Decision::Allow, Cause::Classifier) => Verdict {
-            decision: Decision::Ask,
-            reason: format!("`sandbox.unasked` is `require`, and nothing can hold it: {why}"),
-            cause: Cause::Default,
-        },
+    match (state, verdict.decision(), verdict.cause()) {
+        (sandbox::State::Nothing(why), Decision::Allow, Cause::Classifier) => Verdict::ask(
+            Cause::Default,
+            format!("`sandbox.unasked` is `require`, and nothing can hold it: {why}"),
+        ),
         _ => verdict,
     }
 }
@@ -327,12 +326,8 @@ mod tests {
             ),
             (Cause::Person, &nothing, Decision::Allow),
         ] {
-            let allowed = Verdict {
-                decision: Decision::Allow,
-                reason: String::new(),
-                cause: cause.clone(),
-            };
-            let found = unless_unheld(allowed, state).decision;
+            let allowed = Verdict::forged(Decision::Allow, cause.clone(), "");
+            let found = unless_unheld(allowed, state).decision();
             assert_eq!(found, decision, "{cause:?} {state:?}");
         }
     }

@@ -78,9 +78,9 @@ pub fn may_tell(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>)
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reach {
     /// What it reads outside of the working directories, because a rule says that it may.
-    pub outside: Vec<PathBuf>,
+    pub(super) outside: Vec<PathBuf>,
     /// Parts of it run that no rule covers, and that nobody was asked about.
-    pub unasked: bool,
+    pub(super) unasked: bool,
 }
 
 /// How far an allowed call reaches; anything but a command reaches nowhere.

@@ -32,5 +32,5 @@ pub use grant::{Grant, Places};
 pub use offer::{check_rule, offer, offer_for_held};
 pub use rule::{Rule, RuleList, Rules, Source, Warning};
 pub use store::Store;
-pub use verdict::{Cause, Decision, Verdict};
+pub use verdict::{Cause, Decision, Denied, Verdict};
 pub use world::{Links, NoLinks, RealLinks, Remembered, World};

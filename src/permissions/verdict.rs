@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::grant::Grant;
 use super::rule::Rule;
-use crate::protocol::Mode;
+use crate::protocol::{Answer, Mode};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
@@ -23,12 +23,23 @@ impl Decision {
     }
 }
 
+/// Its fields can be read everywhere and written only in `permissions`: elsewhere one can deny a call or ask about it, but
+/// not allow it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    pub decision: Decision,
+    pub(super) decision: Decision,
     /// One sentence for the person and, when denied, for the model.
-    pub reason: String,
-    pub cause: Cause,
+    pub(super) reason: String,
+    pub(super) cause: Cause,
+}
+
+/// Why a person's word does not let a call run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Denied {
+    /// It was denied already, for this reason, and is not hers to allow.
+    Before(String),
+    /// She said no, with a reason or without.
+    ByPerson(Option<String>),
 }
 
 /// What made a decision.
@@ -67,6 +78,44 @@ impl fmt::Display for Cause {
 }
 
 impl Verdict {
+    pub fn deny(cause: Cause, reason: impl Into<String>) -> Self {
+        Self {
+            decision: Decision::Deny,
+            reason: reason.into(),
+            cause,
+        }
+    }
+
+    pub fn ask(cause: Cause, reason: impl Into<String>) -> Self {
+        Self {
+            decision: Decision::Ask,
+            reason: reason.into(),
+            cause,
+        }
+    }
+
+    /// A verdict that a test needs, as if it had been decided.
+    #[cfg(test)]
+    pub fn forged(decision: Decision, cause: Cause, reason: &str) -> Self {
+        Self {
+            decision,
+            reason: reason.to_owned(),
+            cause,
+        }
+    }
+
+    pub fn decision(&self) -> Decision {
+        self.decision
+    }
+
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+
+    pub fn cause(&self) -> &Cause {
+        &self.cause
+    }
+
     /// What was decided and what decided it, in one line for the person.
     pub fn in_short(&self) -> String {
         let decided = match self.decision {
@@ -86,8 +135,68 @@ impl Verdict {
         }
     }
 
-    /// The grant of an allowed call.
+    /// The grant of a call that is allowed without a question.
     pub fn grant(&self) -> Option<Grant> {
         (self.decision == Decision::Allow).then(|| Grant::new(self.cause.clone()))
+    }
+
+    /// The grant of a call that the person allows. What was denied before, she is not asked about.
+    pub fn answered(&self, answer: &Answer) -> Result<Grant, Denied> {
+        match (self.decision, answer) {
+            (Decision::Deny, _) => Err(Denied::Before(self.reason.clone())),
+            (Decision::Allow | Decision::Ask, Answer::Deny { reason }) => {
+                Err(Denied::ByPerson(reason.clone()))
+            }
+            (
+                Decision::Allow | Decision::Ask,
+                Answer::Allow
+                | Answer::AllowForSession { .. }
+                | Answer::AllowAlways { .. }
+                | Answer::AllowPart { .. },
+            ) => Ok(Grant::new(Cause::Person)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_allowed_call_has_a_grant_of_its_own() {
+        for (decision, granted) in [
+            (Decision::Allow, Some(Cause::Classifier)),
+            (Decision::Ask, None),
+            (Decision::Deny, None),
+        ] {
+            let verdict = Verdict::forged(decision, Cause::Classifier, "so");
+            let grant = verdict.grant();
+            assert_eq!(grant.map(|grant| grant.cause().clone()), granted);
+        }
+    }
+
+    #[test]
+    fn a_person_allows_what_was_not_denied_before() {
+        let said_no = || Answer::Deny {
+            reason: Some("later".to_owned()),
+        };
+        let no = Denied::ByPerson(Some("later".to_owned()));
+        let before = Denied::Before("so".to_owned());
+        for (decision, answer, granted) in [
+            (Decision::Ask, Answer::Allow, Ok(Cause::Person)),
+            (Decision::Allow, Answer::Allow, Ok(Cause::Person)),
+            (Decision::Deny, Answer::Allow, Err(before.clone())),
+            (Decision::Ask, said_no(), Err(no.clone())),
+            (Decision::Allow, said_no(), Err(no)),
+            (Decision::Deny, said_no(), Err(before)),
+        ] {
+            let verdict = Verdict::forged(decision, Cause::Default, "so");
+            let grant = verdict.answered(&answer);
+            assert_eq!(
+                grant.map(|grant| grant.cause().clone()),
+                granted,
+                "{answer:?}"
+            );
+        }
     }
 }
