@@ -224,7 +224,7 @@ pub(super) async fn choose(
     choose::choose(wanted).await.map_err(|error| {
         let file = settings.origins.get("provider");
         let usage = match file.filter(|_| args.provider.is_none()) {
-            Some(file) => UsageError::new(format!("{}: {}", file.0, error.problem)),
+            Some(file) => UsageError::new(format!("{file}: {}", error.problem)),
             None => UsageError::new(error.problem),
         };
         match error.hint {

@@ -27,8 +27,6 @@ use crate::hooks::{Hook, HooksFile};
 use crate::permissions::{RuleList, Rules, Source};
 use crate::protocol::{InterruptBehavior, Mode, OnBashError};
 
-/// Behind the name of a file, in the source of the rules that are there because it is broken.
-pub const BROKEN: &str = ", which is broken";
 /// Keys of Claude Code inside `permissions` that are no lists of rules.
 const CLAUDE_KEYS: [&str; 2] = ["disableBypassPermissionsMode", "disableAutoMode"];
 /// More of a rule is not repeated in a message.
@@ -175,11 +173,11 @@ impl Settings {
     ) -> Result<(), SettingsError> {
         let added = self.rules.add(list, text, source);
         let warning = added.map_err(|problem| SettingsError::BadRule {
-            source_name: source.0.clone(),
+            source_name: source.to_string(),
             problem: shortened(&problem),
         })?;
         self.warnings
-            .extend(warning.map(|warning| format!("{}: {}", source.0, shortened(&warning.0))));
+            .extend(warning.map(|warning| format!("{source}: {}", shortened(&warning.0))));
         Ok(())
     }
 
@@ -217,7 +215,7 @@ impl Settings {
         let page = Page {
             layer,
             text,
-            source: Source(layer.name.clone()),
+            source: Source::file(&layer.path, &layer.name),
             trust,
         };
         self.add_page(&page, reading);
@@ -453,7 +451,7 @@ impl Settings {
 
     /// Something that may have forbidden calls of these tools is not understood: they are asked about.
     fn doubt(&mut self, layer: &Layer, tools: &str) {
-        let source = Source(format!("{}{BROKEN}", layer.name));
+        let source = Source::broken(&layer.path, &layer.name);
         let known = self.rules.ask.iter();
         if known
             .clone()
@@ -480,7 +478,7 @@ impl Settings {
     }
 
     fn add_hooks(&mut self, page: &Page<'_>, file: HooksFile) {
-        let (hooks, warnings) = file.hooks(&page.source.0);
+        let (hooks, warnings) = file.hooks(&page.layer.name);
         self.hooks.extend(hooks);
         for warning in warnings {
             self.warn(&page.layer.path, &warning);

@@ -172,7 +172,7 @@ async fn the_mode_of_the_moment_decides() {
 /// What the model is told about a call of the program's own tools when nobody is there, with this deny rule.
 async fn told(denied: &str, tool: &str, input: serde_json::Value) -> String {
     let mut rules = Rules::default();
-    let source = Source("test".to_owned());
+    let source = Source::Session;
     let added = rules.add(RuleList::Deny, denied, &source);
     assert_eq!(added, Ok(None));
     let setting = Setting {

@@ -158,7 +158,7 @@ impl Context {
     /// Takes a rule away; says whether it was there.
     pub fn remove_rule(&self, rule: &KnownRule) -> bool {
         self.stance.send_if_modified(|stance| {
-            let is_it = |other: &Rule| other.text == rule.rule && other.source.0 == rule.from;
+            let is_it = |other: &Rule| other.text == rule.rule && other.source == rule.from;
             let there = stance.rules.list(rule.list).iter().any(is_it);
             if there {
                 let rules = Arc::make_mut(&mut stance.rules);
@@ -176,7 +176,7 @@ impl Context {
             rules.map(move |rule| KnownRule {
                 list,
                 rule: rule.text.clone(),
-                from: rule.source.0.clone(),
+                from: rule.source.clone(),
             })
         };
         RuleList::ALL.into_iter().flat_map(known).collect()
@@ -209,7 +209,8 @@ impl Context {
     pub fn rules_source(&self) -> Source {
         let file = self.rules_file();
         let name = file.strip_prefix(&self.places.workspace).unwrap_or(&file);
-        Source(name.display().to_string())
+        let name = name.display().to_string();
+        Source::file(file, name)
     }
 
     /// Looks whether the settings files have changed; if so, their rules count from now on. Returns what to say about it.

@@ -346,7 +346,7 @@ impl Line {
 
     /// Adds the rule for the rest of the session; returns who decided, in words.
     async fn allow_for_session(&self, rule: &str) -> String {
-        match self.context.allow(rule, &Source("this session".into())) {
+        match self.context.allow(rule, &Source::Session) {
             Ok(()) => format!("you, for this session: {rule}"),
             Err(problem) => {
                 self.notice(format!("{problem}; the call is allowed once"))
@@ -364,7 +364,7 @@ impl Line {
             return "you, once".to_owned();
         }
         match self.save(rule).await {
-            Ok(()) => format!("you, always: {rule} in {}", source.0),
+            Ok(()) => format!("you, always: {rule} in {source}"),
             Err(problem) => {
                 let notice = format!(
                     "the rule {rule} could not be saved, it counts for this session only: {problem}"

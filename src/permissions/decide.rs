@@ -486,6 +486,6 @@ fn ask(reason: String) -> Verdict {
 }
 
 fn by_rule(decision: Decision, rule: &Rule, what: &str) -> Verdict {
-    let reason = format!("the rule `{}` in {} {what}", rule.text, rule.source.0);
+    let reason = format!("the rule `{}` in {} {what}", rule.text, rule.source);
     verdict(decision, Cause::Rule(rule.clone()), reason)
 }

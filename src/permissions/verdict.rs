@@ -64,7 +64,7 @@ pub enum Cause {
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Cause::Rule(rule) => write!(f, "rule `{}` of {}", rule.text, rule.source.0),
+            Cause::Rule(rule) => write!(f, "rule `{}` of {}", rule.text, rule.source),
             Cause::BuiltIn => f.write_str("built-in list"),
             Cause::ProtectedPath => f.write_str("protected path"),
             Cause::Mode(mode) => write!(f, "mode {}", mode.name()),
@@ -124,7 +124,7 @@ impl Verdict {
             Decision::Deny => "denied",
         };
         match &self.cause {
-            Cause::Rule(rule) => format!("{decided} by rule {} in {}", rule.text, rule.source.0),
+            Cause::Rule(rule) => format!("{decided} by rule {} in {}", rule.text, rule.source),
             Cause::Mode(mode) => format!("{decided} by mode {}", mode.name()),
             Cause::Classifier => "read-only command".to_owned(),
             Cause::Hook(name) => format!("{decided} by hook {name}"),

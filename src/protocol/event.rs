@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::id::{CallId, SessionId, TurnId};
 use super::message::{Block, Message, StopReason, ToolResult, Usage};
+use super::source::Source;
 use super::tool::{Mode, Phase, RuleList};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -221,8 +222,7 @@ pub struct RuleOffer {
 pub struct KnownRule {
     pub list: RuleList,
     pub rule: String,
-    /// A settings file, a flag, or the session.
-    pub from: String,
+    pub from: Source,
 }
 
 /// How an exchange ended, with all that is said of it afterwards.

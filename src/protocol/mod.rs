@@ -7,6 +7,7 @@ pub mod command;
 pub mod event;
 pub mod id;
 pub mod message;
+pub mod source;
 pub mod tool;
 
 pub use command::{Answer, Command, Leaving, RulesCommand};
@@ -19,6 +20,7 @@ pub use message::{
     Block, Image, Message, Origin, ResultBlock, Role, StopReason, ToolResult, ToolUse, Usage,
     said_by_hooks,
 };
+pub use source::{NamedFile, Source};
 pub use tool::{
     InterruptBehavior, Level, Mode, OnBashError, Phase, RuleList, ToolCall, ToolDefinition,
 };

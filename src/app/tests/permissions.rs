@@ -3,7 +3,7 @@ use serde_json::json;
 use super::slash::{flash, last_notice, run};
 use crate::app::Effect;
 use crate::app::rig::App;
-use crate::protocol::{AgentEvent, Command, KnownRule, RuleList, RulesCommand, TurnEvent};
+use crate::protocol::{AgentEvent, Command, KnownRule, RuleList, RulesCommand, Source, TurnEvent};
 
 fn decided(app: &mut App, call: &str, by: &str, settled: bool) {
     app.hear(TurnEvent::Decided {
@@ -74,7 +74,7 @@ fn known() -> KnownRule {
     KnownRule {
         list: RuleList::Deny,
         rule: "Read(.env)".to_owned(),
-        from: ".agent-tui/settings.json".to_owned(),
+        from: Source::file("/w/.agent-tui/settings.json", ".agent-tui/settings.json"),
     }
 }
 

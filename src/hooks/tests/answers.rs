@@ -308,7 +308,7 @@ fn hooks_tighten_and_never_loosen() {
     use Decision::{Allow, Ask, Deny};
     let rule = || {
         let mut rules = crate::permissions::Rules::default();
-        let source = crate::permissions::Source("file".into());
+        let source = crate::permissions::Source::Session;
         rules
             .add(crate::permissions::RuleList::Ask, "Bash", &source)
             .expect("a rule");

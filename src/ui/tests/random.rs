@@ -17,7 +17,7 @@ use crate::app::{Effect, Msg, OpeningSession};
 use crate::config::trust::{Kind, Review, State};
 use crate::protocol::{
     AgentEvent, Aside, Block, CallId, CallOutcome, Command, Ending, KnownRule, Message, Phase,
-    RuleList, StopReason, ToolResult, ToolState, TurnEvent, TurnId, TurnSummary, Usage,
+    RuleList, Source, StopReason, ToolResult, ToolState, TurnEvent, TurnId, TurnSummary, Usage,
 };
 use crate::theme::Theme;
 use crate::ui::rig::Screen;
@@ -325,7 +325,7 @@ fn any_agent_event() -> impl Strategy<Value = AgentEvent> {
         2 => (any_call(), any_state()).prop_map(|(call, state)| AgentEvent::Aside(call, Aside::State(state))),
         1 => (any_call(), any_text()).prop_map(|(call, how)| AgentEvent::BackgroundEnded(call, how)),
         1 => (any_text(), any_text()).prop_map(|(rule, from)| {
-            let list = RuleList::Deny;
+            let (list, from) = (RuleList::Deny, Source::file("/f", from));
             AgentEvent::Rules(vec![KnownRule { list, rule, from }])
         }),
     ]
