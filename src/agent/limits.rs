@@ -57,8 +57,7 @@ impl Limits {
             let hint = Some("raise `maxCost` in the settings, or go on with --continue".into());
             return Some(Ending::Failed { problem, hint });
         }
-        let used = [usage.input_tokens, usage.output_tokens];
-        let used = used.iter().flatten().copied().fold(0, u64::saturating_add);
+        let used = usage.worked_on();
         let most = self.max_tokens.filter(|most| used >= *most)?;
         let problem = format!("the run has used {used} tokens, and `maxTokens` is {most}");
         let hint = Some("raise `maxTokens` in the settings, or go on with --continue".into());

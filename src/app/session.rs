@@ -63,16 +63,7 @@ impl SessionInfo {
     /// Counts what a response used.
     pub fn count(&mut self, usage: Usage) {
         self.used.add(usage);
-        let input = usage.input_tokens.unwrap_or(0);
-        // OpenAI counts the cache into the input, Anthropic beside it.
-        let cached = match self.provider.as_str() {
-            "anthropic" => {
-                usage.cache_read_input_tokens.unwrap_or(0)
-                    + usage.cache_creation_input_tokens.unwrap_or(0)
-            }
-            _ => 0,
-        };
-        let whole = input + cached + usage.output_tokens.unwrap_or(0);
+        let whole = usage.in_context();
         if whole > 0 {
             self.context = Some(whole);
         }
@@ -82,8 +73,8 @@ impl SessionInfo {
                 let tokens = tokens as f64;
                 tokens / 1_000_000.0
             };
-            self.cost += millions(input + cached) * price.input
-                + millions(usage.output_tokens.unwrap_or(0)) * price.output;
+            self.cost += millions(usage.input() + usage.cached()) * price.input
+                + millions(usage.output()) * price.output;
         }
     }
 

@@ -295,14 +295,9 @@ impl AppState {
         let SessionInfo {
             used, price, cost, ..
         } = &self.session;
-        let tokens = |count: Option<u64>| count.unwrap_or(0);
-        let mut text = format!(
-            "{} tokens in, {} out",
-            tokens(used.input_tokens),
-            tokens(used.output_tokens)
-        );
-        if let Some(cached) = used.cache_read_input_tokens.filter(|cached| *cached > 0) {
-            let _ = write!(text, ", {cached} from the cache");
+        let mut text = format!("{} tokens in, {} out", used.input(), used.output());
+        if used.cached() > 0 {
+            let _ = write!(text, ", {} from the cache", used.cached());
         }
         if price.is_some() {
             let _ = write!(text, "; ${cost:.2}");

@@ -126,14 +126,16 @@ pub enum StopReason {
     Unknown(String),
 }
 
-/// Token counts as the wire gives them; `None` is "not told". Anthropic's `input_tokens` excludes the cache, OpenAI's
-/// includes it.
+/// Token counts of a response; `None` is "not told". They mean the same whatever the wire: every token of the input is in
+/// exactly one of the three counts of input, and every token of the output in `output_tokens`, thinking included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
+    /// What was read anew, and has not gone into the cache.
     pub input_tokens: Option<u64>,
     pub output_tokens: Option<u64>,
     pub cache_read_input_tokens: Option<u64>,
     pub cache_creation_input_tokens: Option<u64>,
+    /// The part of the output that is thinking.
     pub reasoning_tokens: Option<u64>,
 }
 
@@ -278,6 +280,30 @@ impl Image {
 }
 
 impl Usage {
+    /// What was read anew: all of the input but what came from the cache.
+    pub fn input(&self) -> u64 {
+        sum_of([self.input_tokens, self.cache_creation_input_tokens])
+    }
+
+    /// What came from the cache.
+    pub fn cached(&self) -> u64 {
+        self.cache_read_input_tokens.unwrap_or(0)
+    }
+
+    pub fn output(&self) -> u64 {
+        self.output_tokens.unwrap_or(0)
+    }
+
+    /// What the provider had to work on: what was read anew, and what was written.
+    pub fn worked_on(&self) -> u64 {
+        self.input().saturating_add(self.output())
+    }
+
+    /// The whole input and the output: what the conversation fills of the context once the response is in it.
+    pub fn in_context(&self) -> u64 {
+        self.worked_on().saturating_add(self.cached())
+    }
+
     /// Takes over every count that `later` tells: running totals, where the last value wins.
     pub fn update(&mut self, later: Usage) {
         self.input_tokens = later.input_tokens.or(self.input_tokens);
@@ -309,6 +335,11 @@ impl Usage {
         );
         self.reasoning_tokens = sum(self.reasoning_tokens, other.reasoning_tokens);
     }
+}
+
+fn sum_of(counts: [Option<u64>; 2]) -> u64 {
+    let counts = counts.into_iter().flatten();
+    counts.fold(0, u64::saturating_add)
 }
 
 impl From<String> for StopReason {

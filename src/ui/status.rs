@@ -198,7 +198,7 @@ fn status_parts(state: &AppState) -> Vec<String> {
     if let Some(percent) = session.context_percent() {
         parts.push(format!("{percent}% of context"));
     }
-    let used = session.used.input_tokens.unwrap_or(0) + session.used.output_tokens.unwrap_or(0);
+    let used = session.used.worked_on();
     if used > 0 {
         parts.push(format!("{} tokens", thousands(used)));
     }
