@@ -232,7 +232,7 @@ async fn run_script(home: &Path, script: &Path) -> Duration {
         asides: Vec::new(),
         branch: None,
         context_window: None,
-        price: None,
+        spending: None,
         beginning: agent_tui::hooks::occasion::Source::Startup,
         notices: Vec::new(),
     });

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use agent_tui::app::{AppState, DiffStyle, Msg, Settings, update};
 use agent_tui::keymap::Keymap;
 use agent_tui::protocol::{
-    AgentEvent, Block, CallOutcome, Message, Mode, Origin, SessionId, SessionOpened, ToolResult,
-    ToolState, TurnEvent, TurnId,
+    AgentEvent, Block, CallOutcome, Message, Mode, Origin, SessionId, SessionOpened, Spending,
+    ToolResult, ToolState, TurnEvent, TurnId,
 };
 use agent_tui::theme::{Depth, Theme};
 use agent_tui::ui::{self, Caches};
@@ -124,7 +124,7 @@ impl Screen {
             tools: Vec::new(),
             branch: None,
             context_window: None,
-            price: None,
+            spending: Spending::default(),
             hooks: Vec::new(),
             history: (0..count).map(message).collect(),
         }));

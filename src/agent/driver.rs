@@ -13,6 +13,7 @@ use super::asides::Asides;
 use super::history;
 use super::hooking::{Prompting, Starting};
 use super::journal::Journal;
+use super::spending::Account;
 use super::turn::{Fact, Next, Turn};
 use crate::executor::{Context, Executor, Policy, pipeline::Report};
 use crate::hooks;
@@ -35,6 +36,7 @@ pub struct Agent {
     pub(super) context: Arc<Context>,
     policy: Policy,
     limits: super::limits::Limits,
+    account: Account,
     retry: retry::Policy,
     pub(super) journal: Journal,
     pub(super) asides: Asides,
@@ -105,6 +107,7 @@ impl Agent {
         let messages = Arc::new(setup.history);
         let is_kept = setup.log.is_kept();
         let mut journal = Journal::new(setup.log);
+        let account = Account::after(setup.limits.price, setup.spending);
         journal.tell_agent(AgentEvent::Opened(SessionOpened {
             session: setup.session.clone(),
             provider: setup.provider.name().to_owned(),
@@ -112,7 +115,7 @@ impl Agent {
             mode: setup.context.mode(),
             branch: setup.branch,
             context_window: setup.context_window,
-            price: setup.price,
+            spending: account.spending(),
             hooks: hooks_of(&setup.context),
             tools: tools.iter().map(|tool| tool.name.clone()).collect(),
             history: messages.to_vec(),
@@ -141,6 +144,7 @@ impl Agent {
             context: setup.context,
             policy: setup.policy,
             limits: setup.limits,
+            account,
             retry: setup.retry,
             journal,
             inbox,
@@ -300,6 +304,10 @@ impl Agent {
                 }
                 Next::Warn(text) => self.journal.notice(text),
                 Next::Settle { call, result } => self.journal.settle(call, result),
+                Next::Count(usage) => {
+                    self.account.count(usage);
+                    self.journal.spent(self.account.spending());
+                }
                 Next::Answer {
                     message,
                     stop_reason,

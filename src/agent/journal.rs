@@ -10,8 +10,8 @@ use crate::executor::{Happened, Witness};
 use crate::permissions::{Decision, Verdict};
 use crate::protocol::event::Denial;
 use crate::protocol::{
-    AgentEvent, CallId, CallOutcome, Phase, ToolCall, ToolResult, ToolState, ToolUse, TurnEvent,
-    TurnId,
+    AgentEvent, CallId, CallOutcome, Phase, Spending, ToolCall, ToolResult, ToolState, ToolUse,
+    TurnEvent, TurnId,
 };
 use crate::session::log::{Loss, Saved};
 use crate::session::{Log, Record};
@@ -223,6 +223,12 @@ impl Journal {
             at,
             state,
         });
+    }
+
+    /// A response has ended; this is what the conversation has used with it.
+    pub fn spent(&mut self, spending: Spending) {
+        self.record(Record::Spent { spending });
+        self.tell(TurnEvent::Spent(spending));
     }
 
     fn decided(&mut self, id: CallId, verdict: Verdict, denied: bool) {

@@ -14,6 +14,7 @@ pub mod limits;
 pub mod memory;
 mod obey;
 mod rules;
+mod spending;
 pub mod turn;
 mod words;
 
@@ -43,7 +44,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::executor::{Context, Policy};
 use crate::protocol::{
-    AgentEvent, Command, Message, Price, SessionId, ToolCall, ToolDefinition, ToolResult,
+    AgentEvent, Command, Message, SessionId, Spending, ToolCall, ToolDefinition, ToolResult,
 };
 use crate::provider::{Provider, retry};
 use crate::session::Log;
@@ -71,7 +72,8 @@ pub struct Setup {
     /// The branch that the workspace's repository is on.
     pub branch: Option<String>,
     pub context_window: Option<u64>,
-    pub price: Option<Price>,
+    /// What the session has used before.
+    pub spending: Option<Spending>,
     /// Why the session begins, for hooks.
     pub beginning: crate::hooks::occasion::Source,
     /// What a person should know before anything else.

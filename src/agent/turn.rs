@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::limits::{self, Limits, Pauses, Repeated};
+use super::spending::Account;
 use super::words::{NOTHING_SAID, PAUSED, cut_short, not_run, refusal, silent, stream_problem};
 use crate::protocol::event::TurnSummary;
 use crate::protocol::{
@@ -67,6 +68,8 @@ pub enum Next {
         call: ToolUse,
         result: ToolResult,
     },
+    /// A response has used this, whatever came of it.
+    Count(Usage),
     /// The answer goes into the history.
     Answer {
         message: Message,
@@ -110,9 +113,9 @@ pub struct Turn {
     /// How often in a row a request has failed.
     failures: u32,
     responses: u32,
-    usage: Usage,
+    used: Account,
     /// What was used since the person last said that it goes on.
-    spent: (u32, Usage),
+    spent: (u32, Account),
     last_text: String,
     repeated: Repeated,
     pauses: Pauses,
@@ -171,8 +174,8 @@ impl Turn {
             answer: Partial::default(),
             failures: 0,
             responses: 0,
-            usage: Usage::default(),
-            spent: (0, Usage::default()),
+            used: Account::new(limits.price),
+            spent: (0, Account::new(limits.price)),
             last_text: String::new(),
             repeated: Repeated::default(),
             pauses: Pauses::default(),
@@ -212,7 +215,7 @@ impl Turn {
             }
             (Fact::Drained(results), Stage::Draining(whole)) => self.drained(results, *whole),
             (Fact::GoneOn, Stage::Paused(after)) => {
-                self.spent = (0, Usage::default());
+                self.spent = (0, Account::new(self.limits.price));
                 self.repeated = Repeated::default();
                 self.go_on(after)
             }
@@ -244,7 +247,7 @@ impl Turn {
             ending,
             text: self.last_text.clone(),
             responses: self.responses,
-            usage: self.usage,
+            usage: self.used.spending().used,
             took,
             denials: Vec::new(),
         }
@@ -404,8 +407,8 @@ impl Turn {
             self.responses += 1;
             self.spent.0 += 1;
         }
-        self.usage.add(whole.usage);
-        self.spent.1.add(whole.usage);
+        self.used.count(whole.usage);
+        self.spent.1.count(whole.usage);
         let message = Message::from_assistant(whole.blocks, self.origin.clone());
         let mut nexts = Vec::new();
         let mut by_id: HashMap<CallId, ToolResult> = results
@@ -448,6 +451,9 @@ impl Turn {
                 nexts.extend(problem.map(Next::Warn));
             }
         }
+        if whole.usage != Usage::default() {
+            nexts.push(Next::Count(whole.usage));
+        }
         if said {
             nexts.push(Next::Answer {
                 message,
@@ -486,7 +492,9 @@ impl Turn {
         if let Some(ending) = self.pauses.ending() {
             return self.finish(ending);
         }
-        let exhausted = self.limits.exhausted(self.spent.0, self.spent.1);
+        let exhausted = self
+            .limits
+            .exhausted(self.spent.0, &self.spent.1.spending());
         if self.limits.pauses {
             let why = self.repeated.reason_to_pause();
             if let Some(why) = why.or_else(|| exhausted.map(limits::reason_to_pause)) {

@@ -131,6 +131,7 @@ impl Rig {
                 | Next::Keep(_)
                 | Next::Discard
                 | Next::Warn(_)
+                | Next::Count(_)
                 | Next::Tell(_)
                 | Next::Settle { .. } => {}
                 Next::AskToStop { .. } => {

@@ -12,7 +12,7 @@ use crate::app::{AppState, DiffStyle, Effect, Msg, Settings, update};
 use crate::keymap::{Chord, Key, Keymap};
 use crate::protocol::{
     AgentEvent, Aside, Block, CallId, CallOutcome, Command, Ending, FileDiff, Message, Mode,
-    PermissionRequest, Phase, RuleOffer, SessionId, SessionOpened, ToolResult, ToolState,
+    PermissionRequest, Phase, RuleOffer, SessionId, SessionOpened, Spending, ToolResult, ToolState,
     TurnEvent, TurnId, TurnSummary, Usage,
 };
 use crate::theme::{Depth, Theme};
@@ -382,7 +382,7 @@ pub fn opened(history: Vec<Message>) -> SessionOpened {
         tools: vec!["Bash".to_owned(), "Edit".to_owned(), "Read".to_owned()],
         branch: Some("main".to_owned()),
         context_window: Some(200_000),
-        price: None,
+        spending: Spending::default(),
         hooks: Vec::new(),
         history,
     }

@@ -17,7 +17,6 @@ use crate::agent::context::{Surroundings, system_prompt};
 use crate::agent::{self, limits};
 use crate::config::Settings;
 use crate::config::dirs::create_private_dir;
-use crate::config::settings::Price;
 use crate::executor::{self, Asking, Context};
 use crate::git::{self, Git};
 use crate::headless;
@@ -26,7 +25,6 @@ use crate::headless::signals::Signals;
 use crate::hooks::occasion::Source;
 use crate::permissions::Store;
 use crate::process::{Programs, scarce};
-use crate::protocol;
 use crate::provider::builtin::Builtin;
 use crate::provider::choose::{self, Choice, Wanted, Wish};
 use crate::provider::models::context_window;
@@ -157,7 +155,6 @@ pub(super) async fn setup(
     // A log that cannot be written says so with its first record of substance.
     let _ = log.write(begun);
     let settings = &place.settings;
-    let price = settings.prices.get(&model);
     let git = git.hear().await;
     let system = system_prompt(&around, &git.lines);
     let mut notices = place.notices();
@@ -165,10 +162,6 @@ pub(super) async fn setup(
     notices.extend(session.notices);
     Ok(agent::Setup {
         context_window: settings.context_window.or_else(|| context_window(&model)),
-        price: price.map(|price| protocol::Price {
-            input: price.input,
-            output: price.output,
-        }),
         system: system.parts,
         branch: git.branch,
         limits: limits(args, settings, &model, asking),
@@ -195,6 +188,7 @@ pub(super) async fn setup(
         log,
         history: session.history,
         asides: session.asides,
+        spending: session.spending,
         notices,
     })
 }
@@ -283,7 +277,6 @@ fn policy(settings: &Settings) -> executor::Policy {
 }
 
 fn limits(args: &Args, settings: &Settings, model: &str, asking: Asking) -> limits::Limits {
-    let price = settings.prices.get(model).copied();
     limits::Limits {
         // Whoever asks knows.
         asks_to_stop: false,
@@ -291,13 +284,7 @@ fn limits(args: &Args, settings: &Settings, model: &str, asking: Asking) -> limi
         calls_wait: settings.streaming_execution == Some(false),
         max_turns: args.max_turns.or(settings.max_turns),
         max_tokens: settings.max_tokens,
-        max_cost: settings
-            .max_cost
-            .zip(price)
-            .map(|(most, Price { input, output })| limits::Cost {
-                most,
-                input,
-                output,
-            }),
+        max_cost: settings.max_cost,
+        price: settings.prices.get(model).copied(),
     }
 }

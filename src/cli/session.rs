@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::UsageError;
 use super::args::Args;
 use super::place::Place;
-use crate::protocol::{CallId, Message, SessionId, ToolCall, ToolResult};
+use crate::protocol::{CallId, Message, SessionId, Spending, ToolCall, ToolResult};
 use crate::session::log::Contents;
 use crate::session::store::StoreError;
 use crate::session::{Log, Record, Store, replay};
@@ -19,6 +19,8 @@ pub struct Session {
     pub history: Vec<Message>,
     /// What the person ran, and the model was not told yet.
     pub asides: Vec<(ToolCall, ToolResult)>,
+    /// What it has used before.
+    pub spending: Option<Spending>,
     /// Where the shell was when the session was left.
     pub cwd: Option<PathBuf>,
     /// What a person should know about it.
@@ -73,6 +75,7 @@ fn create(store: &Store, place: &Place) -> Session {
         resumed: false,
         history: Vec::new(),
         asides: Vec::new(),
+        spending: None,
         cwd: None,
         notices,
     }
@@ -85,6 +88,7 @@ fn resumed(id: SessionId, log: Log, contents: &Contents, place: &Place) -> Sessi
         workspace,
         cwd,
         asides,
+        spending,
     } = replay::conversation(&contents.records);
     sweep_after(&contents.records, &cut_off);
     let mut notices = contents.remarks();
@@ -105,6 +109,7 @@ fn resumed(id: SessionId, log: Log, contents: &Contents, place: &Place) -> Sessi
         resumed: true,
         history: messages,
         asides,
+        spending,
         cwd,
         notices,
     }

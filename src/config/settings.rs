@@ -11,9 +11,6 @@ mod file;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use schemars::JsonSchema;
-use serde::Deserialize;
-
 pub(super) use file::is_key;
 use file::{File, Permissions};
 pub use file::{keys, schema};
@@ -25,7 +22,7 @@ use super::read::{self, Group, Reading, Unknown};
 use super::sandbox::{Sandbox, Unasked};
 use crate::hooks::{Hook, HooksFile};
 use crate::permissions::{RuleList, Rules, Source};
-use crate::protocol::{InterruptBehavior, Mode, OnBashError};
+use crate::protocol::{InterruptBehavior, Mode, OnBashError, Price};
 
 /// Keys of Claude Code inside `permissions` that are no lists of rules.
 const CLAUDE_KEYS: [&str; 2] = ["disableBypassPermissionsMode", "disableAutoMode"];
@@ -82,15 +79,6 @@ pub struct Settings {
 pub struct Sourced<T> {
     pub value: T,
     pub source: Source,
-}
-
-/// What a model costs, for a million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
-pub struct Price {
-    /// What it reads, in dollars.
-    pub input: f64,
-    /// What it writes, in dollars.
-    pub output: f64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -67,6 +67,7 @@ pub fn turn(event: &TurnEvent, session: &str) -> Option<Value> {
         TurnEvent::Prompted(_)
         | TurnEvent::Refused
         | TurnEvent::Streamed
+        | TurnEvent::Spent(_)
         | TurnEvent::Requested { .. }
         | TurnEvent::Text(_)
         | TurnEvent::Thinking(_)

@@ -8,12 +8,13 @@ pub mod event;
 pub mod id;
 pub mod message;
 pub mod source;
+pub mod spending;
 pub mod tool;
 
 pub use command::{Answer, Command, Leaving, RulesCommand};
 pub use event::{
     AgentEvent, Aside, CallOutcome, Ending, FileDiff, HookInfo, KnownRule, PermissionRequest,
-    Price, RuleOffer, SessionOpened, ToolState, TurnEvent, TurnSummary,
+    RuleOffer, SessionOpened, ToolState, TurnEvent, TurnSummary,
 };
 pub use id::{CallId, SessionId, TurnId};
 pub use message::{
@@ -21,6 +22,7 @@ pub use message::{
     said_by_hooks,
 };
 pub use source::{NamedFile, Source};
+pub use spending::{Price, Spending};
 pub use tool::{
     InterruptBehavior, Level, Mode, OnBashError, Phase, RuleList, ToolCall, ToolDefinition,
 };

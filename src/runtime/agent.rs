@@ -279,7 +279,7 @@ mod tests {
 
     use super::*;
     use crate::config::trust::State;
-    use crate::protocol::SessionOpened;
+    use crate::protocol::{SessionOpened, Spending};
 
     type Openings = Arc<Mutex<Vec<Option<Opening>>>>;
     type Commands = Arc<Mutex<Vec<Command>>>;
@@ -331,7 +331,7 @@ mod tests {
                     tools: Vec::new(),
                     branch: None,
                     context_window: None,
-                    price: None,
+                    spending: Spending::default(),
                     hooks: Vec::new(),
                     history: Vec::new(),
                 });

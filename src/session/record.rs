@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::protocol::{Block, CallId, Message, SessionId, StopReason, ToolCall, ToolResult, Usage};
+use crate::protocol::{
+    Block, CallId, Message, SessionId, Spending, StopReason, ToolCall, ToolResult, Usage,
+};
 
 /// The version of the format that this program writes.
 pub const VERSION: u32 = 1;
@@ -81,6 +83,8 @@ pub enum Record {
         stop_reason: Option<StopReason>,
         usage: Usage,
     },
+    /// What the conversation has used so far, this run and those before it.
+    Spent { spending: Spending },
     /// The results go back to the model, in this order, followed by what else is said to it.
     Delivered {
         calls: Vec<CallId>,

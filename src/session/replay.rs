@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use super::record::Record;
-use crate::protocol::{Block, CallId, Message, Origin, ToolCall, ToolResult, ToolUse};
+use crate::protocol::{Block, CallId, Message, Origin, Spending, ToolCall, ToolResult, ToolUse};
 
 #[derive(Debug, Default, PartialEq)]
 pub struct Conversation {
@@ -20,6 +20,8 @@ pub struct Conversation {
     pub cwd: Option<PathBuf>,
     /// What the person ran, and the model was not told yet.
     pub asides: Vec<(ToolCall, ToolResult)>,
+    /// What it has used; logs of the first versions do not tell.
+    pub spending: Option<Spending>,
 }
 
 /// The conversation that `records` tell of.
@@ -104,6 +106,7 @@ impl Replay {
                 let over = result.clone().map(|result| (call.clone(), result));
                 self.done.asides.extend(over);
             }
+            Record::Spent { spending } => self.done.spending = Some(*spending),
             Record::Moved { cwd } => self.done.cwd = Some(cwd.clone()),
             Record::Session { cwd, .. } => self.done.workspace = Some(cwd.clone()),
             Record::Run { .. }

@@ -13,7 +13,7 @@ use crate::app::transcript::{Cell, NoticeKind, Progress, Summary, SummaryEnding}
 use crate::app::{Activity, AppState, Effect, Stage, Work};
 use crate::protocol::{
     AgentEvent, Aside, Block, CallId, Command, Ending, Message, PermissionRequest, SessionOpened,
-    TurnEvent, TurnId, TurnSummary, Usage,
+    TurnEvent, TurnId, TurnSummary,
 };
 
 /// A turn this short says nothing about how long it took.
@@ -209,7 +209,8 @@ impl AppState {
                     .push(Dialog::Pause(PauseDialog::new(why.clone(), self.now)));
                 return self.call_person(&why);
             }
-            TurnEvent::Answered { usage, .. } => self.answered(usage),
+            TurnEvent::Answered { .. } => self.answered(),
+            TurnEvent::Spent(spending) => self.session.spending = spending,
             TurnEvent::Streamed => self.panel.response_ended(self.now),
             TurnEvent::Saved(saved) => self.panel.saved += saved,
             TurnEvent::Finished(summary) => return self.finished(&summary),
@@ -328,10 +329,9 @@ impl AppState {
         self.call_person(&what)
     }
 
-    fn answered(&mut self, usage: Usage) {
+    fn answered(&mut self) {
         self.stop_writing(Progress::Whole);
         self.panel.response_ended(self.now);
-        self.session.count(usage);
     }
 
     fn finished(&mut self, summary: &TurnSummary) -> Vec<Effect> {

@@ -7,7 +7,8 @@ use crate::app::rig::{App, millis, opened};
 use crate::app::transcript::{Answer, Cell, Summary, SummaryEnding};
 use crate::app::{Activity, Effect, Msg, Stage};
 use crate::protocol::{
-    AgentEvent, Block, Ending, Message, Origin, StopReason, ToolResult, ToolUse, TurnEvent, Usage,
+    AgentEvent, Block, Ending, Message, Origin, Spending, StopReason, ToolResult, ToolUse,
+    TurnEvent, Usage,
 };
 
 /// All cells but the welcome, in short.
@@ -183,22 +184,21 @@ fn a_failure_says_what_to_do_about_it() {
 }
 
 #[test]
-fn what_was_used_is_counted() {
+fn what_was_used_is_shown_as_the_agent_counts_it() {
     let mut app = App::working();
     let usage = Usage {
         input_tokens: Some(19_000),
         output_tokens: Some(1_000),
         ..Usage::default()
     };
-    for _ in 0..2 {
-        app.hear(TurnEvent::Answered {
-            message: Message::user(""),
-            stop_reason: Some(StopReason::EndTurn),
-            usage,
-        });
-    }
+    let spending = Spending {
+        used: usage,
+        cost: None,
+        context: Some(20_000),
+    };
+    app.hear(TurnEvent::Spent(spending));
     assert_eq!(app.state.session.context_percent(), Some(10));
-    assert_eq!(app.state.session.used.input_tokens, Some(38_000));
+    assert_eq!(app.state.session.spending, spending);
 }
 
 #[test]
@@ -276,25 +276,26 @@ fn what_is_said_while_the_agent_starts_stands_behind_the_recalled_conversation()
 #[test]
 fn the_same_conversation_opened_again_is_counted_on() {
     let mut app = App::working();
-    app.hear(TurnEvent::Answered {
-        message: Message::user(""),
-        stop_reason: Some(StopReason::EndTurn),
-        usage: Usage {
+    let mut again = opened(Vec::new());
+    again.spending = Spending {
+        used: Usage {
             input_tokens: Some(20_000),
             ..Usage::default()
         },
-    });
+        cost: None,
+        context: Some(20_000),
+    };
+    app.hear(TurnEvent::Spent(again.spending));
     app.ends(Ending::Done);
     app.types("/model other");
     app.press("enter");
-    app.told(AgentEvent::Opened(opened(Vec::new())));
-    assert_eq!(app.state.session.used.input_tokens, Some(20_000));
+    app.told(AgentEvent::Opened(again.clone()));
+    assert_eq!(app.state.session.spending, again.spending);
     assert_eq!(app.state.session.context_percent(), Some(10));
     let mut other = opened(Vec::new());
     other.session.0 = "another".to_owned();
     app.told(AgentEvent::Opened(other));
-    assert_eq!(app.state.session.used, Usage::default());
-    assert_eq!(app.state.session.context, None);
+    assert_eq!(app.state.session.spending, Spending::default());
 }
 
 #[test]

@@ -17,7 +17,8 @@ use crate::app::{Effect, Msg, OpeningSession};
 use crate::config::trust::{Kind, Review, State};
 use crate::protocol::{
     AgentEvent, Aside, Block, CallId, CallOutcome, Command, Ending, KnownRule, Message, Phase,
-    RuleList, Source, StopReason, ToolResult, ToolState, TurnEvent, TurnId, TurnSummary, Usage,
+    RuleList, Source, Spending, StopReason, ToolResult, ToolState, TurnEvent, TurnId, TurnSummary,
+    Usage,
 };
 use crate::theme::Theme;
 use crate::ui::rig::Screen;
@@ -296,6 +297,9 @@ fn any_turn_event() -> impl Strategy<Value = TurnEvent> {
             message: Message::user(text),
             stop_reason: Some(StopReason::MaxTokens),
             usage,
+        }),
+        1 => (prop::option::of(any::<u64>()), prop::option::of(0.0..1e9)).prop_map(move |(context, cost)| {
+            TurnEvent::Spent(Spending { used: usage, cost, context })
         }),
         1 => (0u64..5000).prop_map(|saved| TurnEvent::Saved(Duration::from_millis(saved))),
         1 => any_ending().prop_map(|ending| TurnEvent::Finished(TurnSummary {

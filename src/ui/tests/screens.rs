@@ -6,7 +6,9 @@ use serde_json::json;
 use crate::app::job::{Candidate, JobResult};
 use crate::app::rig::{App, change, millis, request};
 use crate::app::{DiffStyle, Msg};
-use crate::protocol::{AgentEvent, CallOutcome, Ending, FileDiff, Mode, Phase, TurnEvent, Usage};
+use crate::protocol::{
+    AgentEvent, CallOutcome, Ending, FileDiff, Mode, Phase, Spending, TurnEvent, Usage,
+};
 use crate::theme::Theme;
 use crate::ui::rig::Screen;
 
@@ -79,6 +81,11 @@ pub fn finished() -> App {
         output_tokens: Some(830),
         ..Usage::default()
     };
+    app.hear(TurnEvent::Spent(Spending {
+        used: usage,
+        cost: None,
+        context: Some(usage.in_context()),
+    }));
     app.hear(TurnEvent::Answered {
         message: crate::protocol::Message::user(""),
         stop_reason: None,
