@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::protocol::{Block, Ending, Price, Spending, ToolUse};
+use crate::protocol::{Block, Ending, Note, Price, Spending, ToolUse};
 
 /// The same call this often in a row, and the model is told.
 const TELL_AT: u32 = 3;
@@ -133,10 +133,11 @@ impl Repeated {
         let Some((name, times)) = &self.worst else {
             return Vec::new();
         };
-        vec![Block::text(format!(
+        let text = format!(
             "You have made the same {name} call with the same input {times} times in a row. Its result will not change: \
              do something else, or say what keeps you from going on."
-        ))]
+        );
+        vec![Block::note(Note::Program, text)]
     }
 
     /// Why a person should have a look before it goes on.

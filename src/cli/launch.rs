@@ -31,6 +31,7 @@ use crate::provider::models::context_window;
 use crate::provider::retry;
 use crate::runtime::FoundTerminal;
 use crate::session::Record;
+use crate::session::record::VERSION;
 use crate::tools::bash::groups::Groups;
 use crate::tools::files::{Checkpoints, Ledger, Locks};
 use crate::tools::{DescribeCx, Environment, Variables};
@@ -151,6 +152,7 @@ pub(super) async fn setup(
     let begun = Record::Run {
         provider: provider.name().to_owned(),
         model: model.clone(),
+        version: VERSION,
     };
     // A log that cannot be written says so with its first record of substance.
     let _ = log.write(begun);

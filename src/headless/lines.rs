@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::protocol::event::SessionOpened;
 use crate::protocol::{
-    CallId, CallOutcome, Ending, Mode, Phase, ToolState, TurnEvent, TurnSummary,
+    Block, CallId, CallOutcome, Ending, Message, Mode, Phase, ToolState, TurnEvent, TurnSummary,
 };
 
 pub fn init(opened: &SessionOpened, cwd: &Path, mode: Mode) -> Value {
@@ -40,7 +40,7 @@ pub fn turn(event: &TurnEvent, session: &str) -> Option<Value> {
         }),
         TurnEvent::Delivered(message) => json!({
             "type": "user",
-            "message": { "role": message.role, "content": message.content },
+            "message": { "role": message.role, "content": as_sent(message) },
         }),
         TurnEvent::Tool {
             call,
@@ -120,6 +120,19 @@ pub fn result(summary: &TurnSummary, session: &str) -> Value {
     })
 }
 
+/// The blocks of a message to the model as it gets them: a note is a text like others.
+fn as_sent(message: &Message) -> Vec<Block> {
+    let sent = message.content.iter().map(|block| match block {
+        Block::Text {
+            text,
+            note: Some(_),
+            ..
+        } => Block::text(text),
+        other => other.clone(),
+    });
+    sent.collect()
+}
+
 fn tool(call: &CallId, name: &str, at_ms: u128, state: &ToolState) -> Value {
     let mut line = json!({
         "type": "tool",
@@ -180,6 +193,17 @@ mod tests {
 
     use super::*;
     use crate::protocol::ToolResult;
+
+    #[test]
+    fn a_note_is_written_like_any_text() {
+        let told = Message::from_user(vec![Block::by_hooks("late")]);
+        let line = turn(&TurnEvent::Delivered(told), "s").expect("a line");
+        let text = "<hook>\nlate\n</hook>";
+        assert_eq!(
+            line["message"]["content"],
+            json!([{"type": "text", "text": text}])
+        );
+    }
 
     #[test]
     fn a_completed_call_says_how_it_came_to_its_result() {

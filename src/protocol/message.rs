@@ -36,6 +36,9 @@ pub struct Origin {
 pub enum Block {
     Text {
         text: String,
+        /// What makes it a note to the model: nothing that the person has written, or the model.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<Note>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         citations: Vec<Value>,
         /// `commentary` or `final_answer` of the Responses API; goes back with the text.
@@ -71,6 +74,18 @@ pub enum Block {
         wire_type: String,
         start: Value,
     },
+}
+
+/// Who tells the model something in a message that is another's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Note {
+    /// The person's hooks have something to say.
+    Hooks,
+    /// The person has run something beside the conversation.
+    Aside,
+    /// The program itself.
+    Program,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -180,11 +195,15 @@ impl Message {
         blocks.all(|block| matches!(block, Block::Text { text, .. } if text.trim().is_empty()))
     }
 
-    /// All text of the message, as a person would read it.
+    /// All text of the message, as a person would read it: without notes.
     pub fn text(&self) -> String {
         let mut whole = String::new();
         for block in &self.content {
-            if let Block::Text { text, .. } | Block::Refusal { text } = block {
+            if let Block::Text {
+                text, note: None, ..
+            }
+            | Block::Refusal { text } = block
+            {
                 whole.push_str(text);
             }
         }
@@ -192,37 +211,38 @@ impl Message {
     }
 }
 
-/// How a text begins that tells the model what the person did beside the conversation.
-const ASIDE: &str = "<user-ran>";
-/// How a text begins that hooks have for the model.
-const HOOK: &str = "<hook>";
-
 /// What hooks have to say, as the model reads it.
 pub fn said_by_hooks(text: &str) -> String {
-    format!("{HOOK}\n{text}\n</hook>")
+    format!("<hook>\n{text}\n</hook>")
 }
 
 impl Block {
     /// What a person ran, and what came of it, in words for the model.
     pub fn aside(call: &str, output: &str) -> Self {
-        Self::text(format!(
-            "{ASIDE}\nThe user ran this beside the conversation: {call}\n<output>\n{output}\n</output>\n</user-ran>"
-        ))
+        let text = format!(
+            "<user-ran>\nThe user ran this beside the conversation: {call}\n<output>\n{output}\n</output>\n</user-ran>"
+        );
+        Self::note(Note::Aside, text)
     }
 
     /// What hooks have to say to the model.
     pub fn by_hooks(text: &str) -> Self {
-        Self::text(said_by_hooks(text))
+        Self::note(Note::Hooks, said_by_hooks(text))
     }
 
-    /// Whether this was made by [`aside`](Self::aside) or [`by_hooks`](Self::by_hooks): nothing that the person has written.
-    pub fn is_aside(&self) -> bool {
-        matches!(self, Self::Text { text, .. } if text.starts_with(ASIDE) || text.starts_with(HOOK))
+    pub fn note(note: Note, text: impl Into<String>) -> Self {
+        Self::Text {
+            text: text.into(),
+            note: Some(note),
+            citations: Vec::new(),
+            phase: None,
+        }
     }
 
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text {
             text: text.into(),
+            note: None,
             citations: Vec::new(),
             phase: None,
         }

@@ -18,7 +18,7 @@ pub use event::{
 };
 pub use id::{CallId, SessionId, TurnId};
 pub use message::{
-    Block, Image, Message, Origin, ResultBlock, Role, StopReason, ToolResult, ToolUse, Usage,
+    Block, Image, Message, Note, Origin, ResultBlock, Role, StopReason, ToolResult, ToolUse, Usage,
     said_by_hooks,
 };
 pub use source::{NamedFile, Source};

@@ -61,6 +61,7 @@ fn admit(block: &Block, role: Role, home: bool) -> Option<Cow<'_, Block>> {
             text,
             citations,
             phase,
+            note: _,
         } => {
             let bare = citations.is_empty() && phase.is_none();
             if !home && !bare && !is_blank(text) {
@@ -277,6 +278,7 @@ mod tests {
     fn what_only_its_maker_understands_goes_back_to_its_maker_alone() {
         let spoken = Block::Text {
             text: "hi".into(),
+            note: None,
             citations: vec![json!({"type": "x"})],
             phase: Some("commentary".into()),
         };

@@ -9,6 +9,7 @@ pub mod log;
 pub mod record;
 pub mod replay;
 pub mod store;
+mod upgrade;
 
 pub use log::Log;
 pub use record::Record;

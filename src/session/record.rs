@@ -12,7 +12,7 @@ use crate::protocol::{
 };
 
 /// The version of the format that this program writes.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// A line of the log: a record, its number, and when it was written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,7 +35,13 @@ pub enum Record {
         forked_from: Option<SessionId>,
     },
     /// A run of the program begins, the first one or one that goes on with the session.
-    Run { provider: String, model: String },
+    Run {
+        provider: String,
+        model: String,
+        /// The format of what it writes: an old log may be gone on with.
+        #[serde(default = "first_version")]
+        version: u32,
+    },
     /// The person's message.
     User { message: Message },
     /// A request goes out. What came of an earlier, unfinished one is void, but for calls that were begun.
@@ -105,4 +111,9 @@ pub enum Record {
     },
     /// The exchange is over.
     End { ending: String },
+}
+
+/// Runs of the first format do not tell theirs.
+fn first_version() -> u32 {
+    1
 }

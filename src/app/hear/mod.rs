@@ -415,8 +415,10 @@ fn text_of(blocks: &[Block]) -> String {
     let texts: Vec<&str> = blocks
         .iter()
         .filter_map(|block| match block {
-            // What the person's commands printed stands in the conversation already.
-            Block::Text { text, .. } if !block.is_aside() => Some(text.as_str()),
+            // Notes are for the model: what the person's commands printed stands in the conversation already.
+            Block::Text {
+                text, note: None, ..
+            } => Some(text.as_str()),
             _ => None,
         })
         .collect();

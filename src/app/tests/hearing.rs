@@ -7,7 +7,7 @@ use crate::app::rig::{App, millis, opened};
 use crate::app::transcript::{Answer, Cell, Summary, SummaryEnding};
 use crate::app::{Activity, Effect, Msg, Stage};
 use crate::protocol::{
-    AgentEvent, Block, Ending, Message, Origin, Spending, StopReason, ToolResult, ToolUse,
+    AgentEvent, Block, Ending, Message, Note, Origin, Spending, StopReason, ToolResult, ToolUse,
     TurnEvent, Usage,
 };
 
@@ -227,6 +227,23 @@ fn a_conversation_that_is_gone_on_with_is_shown_again() {
     let (_, call) = app.state.calls.iter().next().expect("the call is there");
     assert!(matches!(call.state, State::Yielded(_)));
     assert!(!app.state.is_working());
+}
+
+#[test]
+fn what_a_person_wrote_is_shown_again_whatever_it_looks_like_and_notes_are_not() {
+    let app = App::resumed(vec![
+        Message::user("<hook> is what I wrote"),
+        Message::from_user(vec![
+            Block::aside("Bash(ls)", "a"),
+            Block::text("<user-ran> too"),
+            Block::by_hooks("late"),
+            Block::note(Note::Program, "again"),
+        ]),
+    ]);
+    assert_eq!(
+        cells(&app),
+        ["user: <hook> is what I wrote", "user: <user-ran> too"]
+    );
 }
 
 #[test]
