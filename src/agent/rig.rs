@@ -264,7 +264,7 @@ impl Rig {
         texts
             .map(|block| match block {
                 Block::Text { text, .. } => text,
-                Block::ToolResult(result) => result.as_text(),
+                Block::ToolResult(result) => result.as_sent().as_text(),
                 other => format!("{other:?}"),
             })
             .collect()

@@ -68,7 +68,7 @@ async fn result(rig: &mut Rig) -> String {
     let results = rig.results().await;
     results
         .iter()
-        .map(crate::protocol::ToolResult::as_text)
+        .map(|result| result.as_sent().as_text())
         .collect()
 }
 

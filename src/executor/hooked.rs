@@ -68,8 +68,6 @@ impl Failure {
     /// It is not the model's fault that the input does not fit.
     pub fn after_rewriting(self, by: &str) -> Self {
         let text = self.result.as_text();
-        let text = text.trim_start_matches("<tool_use_error>");
-        let text = text.trim_end_matches("</tool_use_error>");
         let text = format!(
             "The hook {by} rewrote the input of this call, and that cannot be done:\n{text}"
         );

@@ -94,7 +94,7 @@ impl Rig {
 
     pub(super) fn result(&self, wanted: &str) -> String {
         let found = self.steps.iter().find_map(|step| match step {
-            Step::Complete(id, result, _) if id.0 == wanted => Some(result.as_text()),
+            Step::Complete(id, result, _) if id.0 == wanted => Some(result.as_sent().as_text()),
             _ => None,
         });
         found.expect("the call has completed")

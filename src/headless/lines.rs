@@ -120,7 +120,7 @@ pub fn result(summary: &TurnSummary, session: &str) -> Value {
     })
 }
 
-/// The blocks of a message to the model as it gets them: a note is a text like others.
+/// The blocks of a message as the model gets them: a note is a text like others, an error stands in its tag.
 fn as_sent(message: &Message) -> Vec<Block> {
     let sent = message.content.iter().map(|block| match block {
         Block::Text {
@@ -128,6 +128,7 @@ fn as_sent(message: &Message) -> Vec<Block> {
             note: Some(_),
             ..
         } => Block::text(text),
+        Block::ToolResult(result) => Block::ToolResult(result.as_sent().into_owned()),
         other => other.clone(),
     });
     sent.collect()
@@ -203,6 +204,18 @@ mod tests {
             line["message"]["content"],
             json!([{"type": "text", "text": text}])
         );
+    }
+
+    #[test]
+    fn an_error_is_written_with_its_tag() {
+        let result = ToolResult::error("a".into(), "no");
+        let told = Message::from_user(vec![Block::ToolResult(result)]);
+        let line = turn(&TurnEvent::Delivered(told), "s").expect("a line");
+        let content = json!([{
+            "type": "tool_result", "tool_use_id": "a", "is_error": true,
+            "content": "<tool_use_error>no</tool_use_error>",
+        }]);
+        assert_eq!(line["message"]["content"], content);
     }
 
     #[test]

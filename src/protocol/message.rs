@@ -3,6 +3,8 @@
 //! What a provider needs back verbatim (signatures, encrypted reasoning, blocks of a kind we do not know) is kept as
 //! it came. `Message::origin` says who made an assistant message, because such material is useless to anyone else.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -258,14 +260,27 @@ impl ToolResult {
         }
     }
 
-    /// An error result as the model is used to see it, with the text inside `<tool_use_error>`.
-    pub fn error(id: CallId, text: impl std::fmt::Display) -> Self {
-        let tagged = format!("<tool_use_error>{text}</tool_use_error>");
+    pub fn error(id: CallId, text: impl Into<String>) -> Self {
         Self {
             tool_use_id: id,
-            content: vec![ResultBlock::text(tagged)],
+            content: vec![ResultBlock::text(text)],
             is_error: true,
         }
+    }
+
+    /// The result as it leaves the program: models are used to errors inside of a tag. What hooks have added behind the
+    /// error stays outside of it.
+    pub fn as_sent(&self) -> Cow<'_, Self> {
+        let first = self.content.first();
+        let Some(ResultBlock::Text { text }) = first.filter(|_| self.is_error) else {
+            return Cow::Borrowed(self);
+        };
+        if text.trim().is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let mut sent = self.clone();
+        sent.content[0] = ResultBlock::text(format!("<tool_use_error>{text}</tool_use_error>"));
+        Cow::Owned(sent)
     }
 
     /// The text blocks of the result, joined by newlines.

@@ -1,7 +1,7 @@
 //! Logs of the first format: what the types say now, they had in their texts.
 
 use super::record::{Record, VERSION};
-use crate::protocol::{Block, Note};
+use crate::protocol::{Block, Note, ResultBlock, ToolResult};
 
 /// How notes to the model began.
 const NOTES: [(&str, Note); 2] = [("<user-ran>", Note::Aside), ("<hook>", Note::Hooks)];
@@ -34,6 +34,11 @@ impl Upgrade {
         match record {
             Record::User { message } => mark_notes(&mut message.content),
             Record::Delivered { then, .. } => mark_notes(then),
+            Record::Result { result }
+            | Record::Aside {
+                result: Some(result),
+                ..
+            } => untag(result),
             _ => {}
         }
     }
@@ -45,6 +50,18 @@ fn mark_notes(blocks: &mut [Block]) {
             let mut notes = NOTES.iter();
             let found = notes.find(|(begins, _)| text.starts_with(begins));
             *note = note.or(found.map(|(_, note)| *note));
+        }
+    }
+}
+
+/// Errors had the tag with which they go to the model in their text.
+fn untag(result: &mut ToolResult) {
+    let first = result.content.first_mut().filter(|_| result.is_error);
+    if let Some(ResultBlock::Text { text }) = first {
+        let inside = text.strip_prefix("<tool_use_error>");
+        let inside = inside.and_then(|text| text.strip_suffix("</tool_use_error>"));
+        if let Some(inside) = inside {
+            *text = inside.to_owned();
         }
     }
 }
@@ -101,6 +118,37 @@ mod tests {
             json!({"kind": "delivered", "calls": [], "then": hook}),
         ]);
         assert_eq!(notes(&read), [None, Some(Note::Aside), Some(Note::Hooks)]);
+    }
+
+    #[test]
+    fn the_tag_of_an_error_is_no_more_in_its_text() {
+        let result = |is_error: bool| {
+            let content = "<tool_use_error>no</tool_use_error>";
+            let result = json!({"tool_use_id": "a", "content": content, "is_error": is_error});
+            json!({"kind": "result", "result": result})
+        };
+        let call = json!({"id": "b", "name": "Bash", "input": {}});
+        let aside = json!({"kind": "aside", "call": call, "result": result(true)["result"]});
+        let run = |version: u32| json!({"kind": "run", "provider": "p", "model": "m", "version": version});
+        let lines = [
+            run(1),
+            result(true),
+            result(false),
+            aside,
+            run(2),
+            result(true),
+        ];
+        let read = records(&lines);
+        let texts = read.iter().filter_map(|record| match record {
+            Record::Result { result }
+            | Record::Aside {
+                result: Some(result),
+                ..
+            } => Some(result.as_text()),
+            _ => None,
+        });
+        let tagged = "<tool_use_error>no</tool_use_error>";
+        assert_eq!(texts.collect::<Vec<_>>(), ["no", tagged, "no", tagged]);
     }
 
     #[test]

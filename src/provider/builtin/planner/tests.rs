@@ -86,7 +86,7 @@ impl Talk {
             .zip(results)
             .map(|(id, result)| match result {
                 Ok(text) => ToolResult::text(id, *text),
-                Err(problem) => ToolResult::error(id, problem),
+                Err(problem) => ToolResult::error(id, *problem),
             });
         let mut content: Vec<Block> = results.map(Block::ToolResult).collect();
         content.extend(beside.iter().map(|text| Block::text(*text)));
