@@ -20,7 +20,7 @@ use crate::hooks;
 use crate::protocol::event::SessionOpened;
 use crate::protocol::{
     AgentEvent, Block, CallId, Command, Ending, HookInfo, Leaving, Message, Origin, ToolDefinition,
-    TurnEvent,
+    TurnEvent, Usage,
 };
 use crate::provider::{
     Batch, Provider, ProviderError, Request, ResponseStream, StreamEvent, retry,
@@ -304,10 +304,7 @@ impl Agent {
                 }
                 Next::Warn(text) => self.journal.notice(text),
                 Next::Settle { call, result } => self.journal.settle(call, result),
-                Next::Count(usage) => {
-                    self.account.count(usage);
-                    self.journal.spent(self.account.spending());
-                }
+                Next::Count(usage) => self.count(usage),
                 Next::Answer {
                     message,
                     stop_reason,
@@ -368,18 +365,26 @@ impl Agent {
                     self.journal.tell(TurnEvent::Paused { why });
                 }
                 Next::AskToStop { again } => self.ask_to_stop(exchange, again),
-                Next::Tell(content) => {
-                    let message = Message::from_user(content);
-                    self.journal.record(Record::User {
-                        message: message.clone(),
-                    });
-                    Arc::make_mut(&mut self.messages).push(message.clone());
-                    self.journal.tell(TurnEvent::Delivered(message));
-                }
+                Next::Tell(content) => self.tell_model(content),
                 Next::Finish(ending) => return Some(ending),
             }
         }
         None
+    }
+
+    fn count(&mut self, usage: Usage) {
+        self.account.count(usage);
+        self.journal.spent(self.account.spending());
+    }
+
+    /// The model is told something that nobody has written.
+    fn tell_model(&mut self, content: Vec<Block>) {
+        let message = Message::from_user(content);
+        self.journal.record(Record::User {
+            message: message.clone(),
+        });
+        Arc::make_mut(&mut self.messages).push(message.clone());
+        self.journal.tell(TurnEvent::Delivered(message));
     }
 
     /// Sends the conversation, with what the person has written meanwhile.

@@ -231,7 +231,7 @@ impl Journal {
         self.tell(TurnEvent::Spent(spending));
     }
 
-    fn decided(&mut self, id: CallId, verdict: Verdict, denied: bool) {
+    fn decided(&mut self, id: CallId, verdict: &Verdict, denied: bool) {
         if denied && let Some(call) = self.calls.get(&id) {
             let (tool, input) = (call.name.clone(), call.input.clone());
             self.denials.push(Denial {
@@ -288,7 +288,7 @@ impl Witness for Journal {
                     Decision::Deny => true,
                     Decision::Ask => !asks_person,
                 };
-                self.decided(call, verdict, denied);
+                self.decided(call, &verdict, denied);
             }
             Happened::Changing(call, change) => {
                 self.record(Record::Change {

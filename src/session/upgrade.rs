@@ -176,7 +176,9 @@ mod tests {
         ]);
         let before = copied.clone();
         let mut upgrade = Upgrade::default();
-        copied.iter_mut().for_each(|record| upgrade.apply(record));
+        for record in &mut copied {
+            upgrade.apply(record);
+        }
         assert_eq!(copied, before);
         assert!(matches!(
             copied[0],
