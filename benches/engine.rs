@@ -233,7 +233,6 @@ async fn run_script(home: &Path, script: &Path) -> Duration {
         history: History::default(),
         branch: None,
         context_window: None,
-        price: None,
         beginning: agent_tui::hooks::occasion::Source::Startup,
         notices: Vec::new(),
     });

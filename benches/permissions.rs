@@ -113,7 +113,7 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let mut rules = Rules::default();
-        let source = Source("the bench".to_owned());
+        let source = Source::Session;
         let lists = [
             (RuleList::Deny, DENY.as_slice()),
             (RuleList::Ask, ASK.as_slice()),

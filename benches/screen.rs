@@ -13,7 +13,7 @@ use agent_tui::app::{AppState, DiffStyle, Msg, Settings, update};
 use agent_tui::keymap::Keymap;
 use agent_tui::protocol::{
     AgentEvent, AgentId, Block, CallEvent, CallOutcome, CallRef, Message, Mode, Origin,
-    SessionEvent, SessionId, SessionOpened, Shown, ToolResult, TurnEvent, TurnId,
+    SessionEvent, SessionId, SessionOpened, Shown, Spending, ToolResult, TurnEvent, TurnId,
 };
 use agent_tui::theme::{Depth, Theme};
 use agent_tui::ui::{self, Caches};
@@ -128,7 +128,7 @@ impl Screen {
             tools: Vec::new(),
             branch: None,
             context_window: None,
-            price: None,
+            spending: Spending::default(),
             hooks: Vec::new(),
             history: (0..count).map(message).collect(),
             calls: Vec::new(),

@@ -145,7 +145,7 @@ impl Asides {
         let tool = self.context.registry.find(&call.name);
         let subject = tool.and_then(|tool| tool.facts(&call.input).subject);
         let label = format!("{}({})", call.name, subject.unwrap_or_default());
-        let text = result.as_text();
+        let text = result.as_sent().as_text();
         let size = text.chars().count();
         let mut output = if size <= MOST_TOLD {
             text

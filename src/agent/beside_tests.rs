@@ -40,7 +40,7 @@ async fn a_command_of_the_person_runs_unasked_and_the_model_hears_of_it_with_the
     let [aside, prompt] = said.as_slice() else {
         panic!("two blocks, not {said:?}")
     };
-    assert!(Block::text(aside.as_str()).is_aside());
+    assert!(aside.starts_with("<user-ran>\n"), "{aside}");
     assert!(
         aside.contains("Bash(mkdir sub && cd sub && echo here)\n<output>\nhere"),
         "{aside}"

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::Setup;
 use super::asides::Asides;
 use crate::config::logged;
+use crate::conversation::spending::Account;
 use crate::conversation::{Conversation, Journal, Parts};
 use crate::executor::pipeline::Report;
 use crate::executor::{Context, Shared};
@@ -47,7 +48,7 @@ impl Agent {
             mode: setup.context.shared.mode(),
             branch: setup.branch,
             context_window: setup.context_window,
-            price: setup.price,
+            spending: Account::after(setup.limits.price, setup.history.spending()).spending(),
             hooks: hooks_of(&setup.context),
             tools: setup.tools.iter().map(|tool| tool.name.clone()).collect(),
             history: setup.history.messages().to_vec(),

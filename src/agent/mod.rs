@@ -20,6 +20,8 @@ mod identity_tests;
 mod rig;
 #[cfg(test)]
 mod rules_tests;
+#[cfg(test)]
+mod spending_tests;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +32,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::conversation::Limits;
 use crate::executor::{Context, Policy};
-use crate::protocol::{AgentEvent, Command, Price, SessionId, ToolDefinition, TurnCommand};
+use crate::protocol::{AgentEvent, Command, SessionId, ToolDefinition, TurnCommand};
 use crate::provider::{Provider, retry};
 use crate::session::{History, Log};
 use crate::tools::bash::groups::Groups;
@@ -56,7 +58,6 @@ pub struct Setup {
     /// The branch that the workspace's repository is on.
     pub branch: Option<String>,
     pub context_window: Option<u64>,
-    pub price: Option<Price>,
     /// Why the session begins, for hooks.
     pub beginning: crate::hooks::occasion::Source,
     /// What a person should know before anything else.

@@ -16,7 +16,7 @@ use crate::hooks::{Hook, Runner};
 use crate::permissions::{Rules, Store};
 use crate::protocol::{
     AgentEvent, AgentId, Answer, Block, CallCommand, CallEvent, CallOutcome, CallRef, Command,
-    Message, Mode, Reply, Role, SessionCommand, SessionId, StopReason, ToolUse, TurnEvent,
+    Message, Mode, Reply, Role, SessionCommand, SessionId, StopReason, ToolUse, TurnEvent, Usage,
 };
 use crate::provider::{
     Batch, Provider, ProviderError, Request, Response, ResponseStream, StreamEvent, retry,
@@ -30,9 +30,10 @@ use crate::tools::registry::Registry;
 struct Model {
     answers: Mutex<VecDeque<Vec<Block>>>,
     asked: Mutex<Vec<Vec<Message>>>,
+    usage: Mutex<Usage>,
 }
 
-struct Stream(Option<Vec<Block>>);
+struct Stream(Option<Vec<Block>>, Usage);
 
 impl Provider for Model {
     fn name(&self) -> &'static str {
@@ -46,8 +47,9 @@ impl Provider for Model {
         let asked = request.messages.to_vec();
         self.asked.lock().expect("unpoisoned").push(asked);
         let answer = self.answers.lock().expect("unpoisoned").pop_front();
+        let usage = *self.usage.lock().expect("unpoisoned");
         let blocks = answer.unwrap_or_else(|| vec![Block::text("done")]);
-        let stream: Box<dyn ResponseStream> = Box::new(Stream(Some(blocks)));
+        let stream: Box<dyn ResponseStream> = Box::new(Stream(Some(blocks), usage));
         async move { Ok(stream) }.boxed()
     }
 }
@@ -61,6 +63,7 @@ impl ResponseStream for Stream {
             blocks,
             stop_reason: Some(StopReason::EndTurn),
             complete: true,
+            usage: self.1,
             ..Response::default()
         };
         async move { Batch::Over(events, Box::new(response)) }.boxed()
@@ -142,7 +145,6 @@ impl Rig {
             history: History::of(&records),
             branch: None,
             context_window: None,
-            price: None,
             beginning: crate::hooks::occasion::Source::Startup,
             notices: Vec::new(),
         });
@@ -182,6 +184,11 @@ impl Rig {
         let mut said = Vec::new();
         while events.recv_many(&mut said, 100).await > 0 {}
         (self.scratch, said)
+    }
+
+    /// Every response from now on uses so much.
+    pub fn uses(&self, usage: Usage) {
+        *self.model.usage.lock().expect("unpoisoned") = usage;
     }
 
     pub fn send(&self, command: Command) {
@@ -330,7 +337,7 @@ impl Rig {
         texts
             .map(|block| match block {
                 Block::Text { text, .. } => text,
-                Block::ToolResult(result) => result.as_text(),
+                Block::ToolResult(result) => result.as_sent().as_text(),
                 other => format!("{other:?}"),
             })
             .collect()

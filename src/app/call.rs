@@ -271,7 +271,7 @@ impl Completed {
             .iter()
             .filter(|block| matches!(block, ResultBlock::Image(_)))
             .count();
-        let text = without_tag(&result.as_text()).to_owned();
+        let text = result.as_text();
         Self {
             outcome,
             lines: text.lines().count(),
@@ -303,11 +303,4 @@ fn subject_of(input: &Value) -> String {
         .iter()
         .find_map(|field| input.get(field).and_then(Value::as_str));
     field.map(str::to_owned).unwrap_or_default()
-}
-
-/// The model reads errors inside a tag; a person need not.
-fn without_tag(text: &str) -> &str {
-    text.strip_prefix("<tool_use_error>")
-        .and_then(|text| text.strip_suffix("</tool_use_error>"))
-        .unwrap_or(text)
 }

@@ -51,7 +51,7 @@ impl AppState {
         ];
         items.extend(rules.into_iter().map(|rule| {
             let label = format!("{:<5} {}", rule.list.name(), rule.rule);
-            item(&label, &rule.from.clone(), Choice::Rule(rule))
+            item(&label, &rule.from.to_string(), Choice::Rule(rule))
         }));
         self.dialogs
             .push(Dialog::Picker(Picker::new("permissions", items)));

@@ -14,7 +14,7 @@ use crate::protocol::{
     AgentEvent, AgentId, Block, CallCommand, CallEvent, CallOutcome, CallRef, ChoiceOption,
     ChoiceRequest, Command, Ending, FileDiff, Message, Mode, PermissionRequest, Phase, Question,
     QuestionKind, Reply, RuleOffer, SessionCommand, SessionEvent, SessionId, SessionOpened, Shown,
-    ToolResult, TurnEvent, TurnId, TurnSummary, Usage,
+    Spending, ToolResult, TurnEvent, TurnId, TurnSummary, Usage,
 };
 use crate::theme::{Depth, Theme};
 
@@ -420,7 +420,7 @@ pub fn opened(history: Vec<Message>) -> SessionOpened {
         tools: vec!["Bash".to_owned(), "Edit".to_owned(), "Read".to_owned()],
         branch: Some("main".to_owned()),
         context_window: Some(200_000),
-        price: None,
+        spending: Spending::default(),
         hooks: Vec::new(),
         history,
         calls: Vec::new(),

@@ -1,6 +1,6 @@
 //! What the status line knows of the conversation.
 
-use crate::protocol::{HookInfo, Mode, Price, SessionId, SessionOpened, Usage};
+use crate::protocol::{HookInfo, Mode, SessionId, SessionOpened, Spending};
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SessionInfo {
@@ -13,14 +13,8 @@ pub struct SessionInfo {
     pub hooks: Vec<HookInfo>,
     pub branch: Option<String>,
     pub context_window: Option<u64>,
-    pub price: Option<Price>,
-    /// All that was used so far.
-    pub used: Usage,
-    /// How much of the context the last request filled.
-    pub context: Option<u64>,
-    pub cost: f64,
-    /// The conversation that was counted so far: opened again, with another model say, it is counted on.
-    pub counted: Option<SessionId>,
+    /// What was used so far, as the agent counts it.
+    pub spending: Spending,
     /// The directory it works in, for people.
     pub workspace: String,
     /// Why the conversation is not being saved, while it is not.
@@ -30,18 +24,9 @@ pub struct SessionInfo {
 impl SessionInfo {
     pub fn opened(&mut self, opened: SessionOpened) {
         let before = std::mem::take(self);
-        let counts = if before.counted.as_ref() == Some(&opened.session) {
-            (before.used, before.context, before.cost)
-        } else {
-            Default::default()
-        };
-        let (used, context, cost) = counts;
         *self = Self {
-            id: Some(opened.session.clone()),
-            counted: Some(opened.session),
-            used,
-            context,
-            cost,
+            id: Some(opened.session),
+            spending: opened.spending,
             provider: opened.provider,
             model: opened.model,
             mode: opened.mode,
@@ -49,7 +34,6 @@ impl SessionInfo {
             hooks: opened.hooks,
             branch: opened.branch,
             context_window: opened.context_window,
-            price: opened.price,
             workspace: before.workspace,
             unsaved: None,
         };
@@ -60,36 +44,9 @@ impl SessionInfo {
         (!self.provider.is_empty()).then_some(self.mode)
     }
 
-    /// Counts what a response used.
-    pub fn count(&mut self, usage: Usage) {
-        self.used.add(usage);
-        let input = usage.input_tokens.unwrap_or(0);
-        // OpenAI counts the cache into the input, Anthropic beside it.
-        let cached = match self.provider.as_str() {
-            "anthropic" => {
-                usage.cache_read_input_tokens.unwrap_or(0)
-                    + usage.cache_creation_input_tokens.unwrap_or(0)
-            }
-            _ => 0,
-        };
-        let whole = input + cached + usage.output_tokens.unwrap_or(0);
-        if whole > 0 {
-            self.context = Some(whole);
-        }
-        if let Some(price) = self.price {
-            let millions = |tokens: u64| {
-                #[expect(clippy::cast_precision_loss, reason = "a cost is shown in cents")]
-                let tokens = tokens as f64;
-                tokens / 1_000_000.0
-            };
-            self.cost += millions(input + cached) * price.input
-                + millions(usage.output_tokens.unwrap_or(0)) * price.output;
-        }
-    }
-
     /// The part of the context window in use, in percent.
     pub fn context_percent(&self) -> Option<u64> {
         let window = self.context_window.filter(|window| *window > 0)?;
-        Some((self.context? * 100 / window).min(100))
+        Some((self.spending.context?.saturating_mul(100) / window).min(100))
     }
 }

@@ -12,7 +12,7 @@ use super::panel::ToolPanel;
 use super::session::SessionInfo;
 use super::transcript::{Cell, NoticeKind};
 use super::{AppState, Effect, Focus, Opening, OpeningSession};
-use crate::protocol::{Block, Command, RulesCommand, SessionCommand};
+use crate::protocol::{Block, Command, RulesCommand, SessionCommand, Spending};
 use crate::theme::{AUTO, Theme};
 
 /// One command, as completion and help show it.
@@ -295,19 +295,12 @@ impl AppState {
     }
 
     fn tell_cost(&mut self) {
-        let SessionInfo {
-            used, price, cost, ..
-        } = &self.session;
-        let tokens = |count: Option<u64>| count.unwrap_or(0);
-        let mut text = format!(
-            "{} tokens in, {} out",
-            tokens(used.input_tokens),
-            tokens(used.output_tokens)
-        );
-        if let Some(cached) = used.cache_read_input_tokens.filter(|cached| *cached > 0) {
-            let _ = write!(text, ", {cached} from the cache");
+        let Spending { used, cost, .. } = self.session.spending;
+        let mut text = format!("{} tokens in, {} out", used.input(), used.output());
+        if used.cached() > 0 {
+            let _ = write!(text, ", {} from the cache", used.cached());
         }
-        if price.is_some() {
+        if let Some(cost) = cost {
             let _ = write!(text, "; ${cost:.2}");
         } else {
             text.push_str("; the price of this model is not known (setting `prices`)");

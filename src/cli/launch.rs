@@ -25,14 +25,14 @@ use crate::hooks::occasion::Source;
 use crate::permissions::Store;
 use crate::process::signals::Signals;
 use crate::process::{Programs, Variables, scarce};
-use crate::protocol;
 use crate::provider::builtin::Builtin;
 use crate::provider::choose::{self, Choice, Wanted, Wish};
 use crate::provider::models::context_window;
 use crate::provider::retry;
 use crate::runtime::FoundTerminal;
 use crate::session::Record;
-use crate::settings::{Price, Settings};
+use crate::session::record::VERSION;
+use crate::settings::Settings;
 use crate::tools::bash::groups::Groups;
 use crate::tools::files::{Checkpoints, Locks};
 use crate::tools::{DescribeCx, Environment};
@@ -145,11 +145,11 @@ pub(super) async fn setup(
     let begun = Record::Run {
         provider: provider.name().to_owned(),
         model: model.clone(),
+        version: VERSION,
     };
     // A log that cannot be written says so with its first record of substance.
     let _ = log.write(&begun);
     let settings = &place.settings;
-    let price = settings.prices.get(&model);
     let git = git.hear().await;
     let system = system_prompt(&around, &git.lines);
     let mut notices = place.notices();
@@ -157,10 +157,6 @@ pub(super) async fn setup(
     notices.extend(session.notices);
     Ok(agent::Setup {
         context_window: settings.context_window.or_else(|| context_window(&model)),
-        price: price.map(|price| protocol::Price {
-            input: price.input,
-            output: price.output,
-        }),
         system: system.parts,
         branch: git.branch,
         limits: limits(args, settings, &model, asking),
@@ -208,7 +204,7 @@ pub(super) async fn choose(
     choose::choose(wanted).await.map_err(|error| {
         let file = settings.origins.get("provider");
         let usage = match file.filter(|_| args.provider.is_none()) {
-            Some(file) => UsageError::new(format!("{}: {}", file.0, error.problem)),
+            Some(file) => UsageError::new(format!("{file}: {}", error.problem)),
             None => UsageError::new(error.problem),
         };
         match error.hint {
@@ -288,7 +284,6 @@ fn policy(settings: &Settings) -> executor::Policy {
 }
 
 fn limits(args: &Args, settings: &Settings, model: &str, asking: Asking) -> limits::Limits {
-    let price = settings.prices.get(model).copied();
     limits::Limits {
         // Whoever asks knows.
         looks_at_prompts: false,
@@ -297,13 +292,7 @@ fn limits(args: &Args, settings: &Settings, model: &str, asking: Asking) -> limi
         calls_wait: settings.streaming_execution == Some(false),
         max_turns: args.max_turns.or(settings.max_turns),
         max_tokens: settings.max_tokens,
-        max_cost: settings
-            .max_cost
-            .zip(price)
-            .map(|(most, Price { input, output })| limits::Cost {
-                most,
-                input,
-                output,
-            }),
+        max_cost: settings.max_cost,
+        price: settings.prices.get(model).copied(),
     }
 }

@@ -138,13 +138,13 @@ impl Place {
     }
 
     fn add_rules(&mut self, args: &Args) -> Result<(), UsageError> {
-        for (list, flag, rules) in [
-            (RuleList::Deny, "--deny", &args.deny),
-            (RuleList::Ask, "--ask", &args.ask),
-            (RuleList::Allow, "--allow", &args.allow),
+        for (list, rules) in [
+            (RuleList::Deny, &args.deny),
+            (RuleList::Ask, &args.ask),
+            (RuleList::Allow, &args.allow),
         ] {
             for rule in rules {
-                let added = self.settings.add_rule(list, rule, &Source(flag.to_owned()));
+                let added = self.settings.add_rule(list, rule, &Source::Flag(list));
                 added.map_err(|error| {
                     UsageError::new(error.to_string())
                         .hint("a rule is `Tool` or `Tool(what)`, e.g. 'Bash(npm test:*)'")
@@ -163,7 +163,6 @@ impl Place {
             }
             pattern.push(letter);
         }
-        let own = Source("agent-tui itself".to_owned());
         if directory
             .components()
             .any(|part| part == std::path::Component::ParentDir)
@@ -171,9 +170,11 @@ impl Place {
             // A place that cannot be made has no results to read.
             return Ok(());
         }
-        let added = self
-            .settings
-            .add_rule(RuleList::Allow, &format!("Read(/{pattern}/**)"), &own);
+        let added = self.settings.add_rule(
+            RuleList::Allow,
+            &format!("Read(/{pattern}/**)"),
+            &Source::Program,
+        );
         added.map_err(|error| UsageError::new(error.to_string()))
     }
 

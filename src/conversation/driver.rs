@@ -15,6 +15,7 @@ use tracing::Instrument;
 use super::hooking::{HookCaller, Starting};
 use super::journal::Journal;
 use super::limits::Limits;
+use super::spending::Account;
 use super::trace;
 use super::turn::{Fact, Look, Next, Turn};
 use crate::executor::{Context, Executor, Policy, pipeline::Report};
@@ -56,6 +57,8 @@ pub struct Conversation {
     context: Arc<Context>,
     policy: Policy,
     limits: Limits,
+    /// What it has used so far.
+    account: Account,
     retry: retry::Policy,
     hooks: HookCaller,
     token: CancellationToken,
@@ -125,6 +128,7 @@ impl Conversation {
             request,
             context: parts.context,
             policy: parts.policy,
+            account: Account::after(parts.limits.price, parts.journal.history().spending()),
             limits: parts.limits,
             retry: parts.retry,
             token: parts.token,
@@ -364,6 +368,11 @@ impl Conversation {
             }
             Next::Warn(text) => journal.notice(text),
             Next::Settle { call, result } => journal.settle(call, result),
+            Next::Count(usage) => {
+                self.account.count(usage);
+                let spending = self.account.spending();
+                journal.append(Record::Spent { spending });
+            }
             Next::Answer {
                 message,
                 stop_reason,

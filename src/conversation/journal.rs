@@ -246,24 +246,24 @@ impl Journal {
         self.notice(notice);
     }
 
-    fn decided(&mut self, id: CallRef, verdict: Verdict, denied: bool) {
+    fn decided(&mut self, id: CallRef, verdict: &Verdict, denied: bool) {
         if denied && let Some(call) = self.history.call(id) {
             let (tool, input) = (call.name.clone(), call.input.clone());
             self.denials.push(Denial {
                 call: call.id.clone(),
                 tool,
                 input,
-                reason: verdict.reason.clone(),
+                reason: verdict.reason().to_owned(),
             });
         }
         let by = verdict.in_short();
         self.append(Record::Decision {
             call: id,
-            decision: verdict.decision.name().to_owned(),
-            reason: verdict.reason,
-            cause: verdict.cause.to_string(),
+            decision: verdict.decision().name().to_owned(),
+            reason: verdict.reason().to_owned(),
+            cause: verdict.cause().to_string(),
         });
-        let settled = verdict.decision != Decision::Ask || denied;
+        let settled = verdict.decision() != Decision::Ask || denied;
         self.tell_call(id, CallEvent::Decided { by, settled });
     }
 }
@@ -286,6 +286,7 @@ fn told(record: Record, history: &History) -> Option<TurnEvent> {
             message.map(TurnEvent::Delivered)
         }
         Record::Told { message } => Some(TurnEvent::Delivered(message)),
+        Record::Spent { spending } => Some(TurnEvent::Spent(spending)),
         Record::Request { attempt, .. } => Some(TurnEvent::Requested { attempt }),
         _ => None,
     }
@@ -311,12 +312,12 @@ impl Witness for Journal {
                 verdict,
                 asks_person,
             } => {
-                let denied = match verdict.decision {
+                let denied = match verdict.decision() {
                     Decision::Allow => false,
                     Decision::Deny => true,
                     Decision::Ask => !asks_person,
                 };
-                self.decided(call, verdict, denied);
+                self.decided(call, &verdict, denied);
             }
             Happened::Changing(call, change) => {
                 self.append(Record::Change {

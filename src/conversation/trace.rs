@@ -76,9 +76,9 @@ pub fn call(happened: &Happened, history: &History, at: Duration) {
         } => tracing::info!(
             %call,
             tool = tool(call),
-            decision = verdict.decision.name(),
-            cause = %logged(&verdict.cause),
-            reason = %logged(&verdict.reason),
+            decision = verdict.decision().name(),
+            cause = %logged(verdict.cause()),
+            reason = %logged(verdict.reason()),
             asks_person,
             "call decided"
         ),

@@ -445,7 +445,7 @@ fn an_input_that_is_no_object_is_shown_to_the_model() {
     let told = |block| {
         let nexts = give(&mut turn(), &[block], StopReason::ToolUse);
         match &nexts[1] {
-            Next::Settle { result, .. } => result.as_text(),
+            Next::Settle { result, .. } => result.as_sent().as_text(),
             other => panic!("settled, not {other:?}"),
         }
     };

@@ -68,8 +68,6 @@ impl Failure {
     /// It is not the model's fault that the input does not fit.
     pub fn after_rewriting(self, by: &str) -> Self {
         let text = self.result.as_text();
-        let text = text.trim_start_matches("<tool_use_error>");
-        let text = text.trim_end_matches("</tool_use_error>");
         let text = format!(
             "The hook {by} rewrote the input of this call, and that cannot be done:\n{text}"
         );
@@ -110,11 +108,7 @@ impl Line {
         if let Some(halt) = answer.halt {
             let text = halt.to_string();
             self.report(Report::Halted(text.clone())).await;
-            let verdict = Verdict {
-                decision: Decision::Deny,
-                reason: text.clone(),
-                cause: Cause::Hook(halt.by),
-            };
+            let verdict = Verdict::deny(Cause::Hook(halt.by), text.clone());
             self.decided(call, verdict).await;
             return Err(denied(call, denied_text(call, &text)));
         }
@@ -200,12 +194,9 @@ impl Line {
             return Ok(None);
         };
         if word.decision == Decision::Deny {
-            let verdict = Verdict {
-                decision: Decision::Deny,
-                reason: format!("{} (the hook {} denies it)", word.reason, word.by),
-                cause: Cause::Hook(word.by),
-            };
-            let text = denied_text(case.call, &verdict.reason);
+            let reason = format!("{} (the hook {} denies it)", word.reason, word.by);
+            let verdict = Verdict::deny(Cause::Hook(word.by), reason);
+            let text = denied_text(case.call, verdict.reason());
             self.decided(case.call, verdict).await;
             return Err(denied(case.call, text));
         }
@@ -263,8 +254,8 @@ impl Line {
             ..Heard::default()
         };
         let verdict = self.decision(call, case.tool, &heard).await;
-        if verdict.decision != Decision::Allow {
-            return Err(verdict.reason);
+        if verdict.decision() != Decision::Allow {
+            return Err(verdict.reason().to_owned());
         }
         self.decided(case.call, verdict.clone()).await;
         let mut permit = granted(&verdict);

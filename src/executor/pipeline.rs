@@ -364,7 +364,7 @@ fn off_limits(context: &Arc<Context>) -> OffLimits {
             read_only: true,
         };
         let verdict = decide(&asked, &rules, mode, &context.world());
-        verdict.decision != Decision::Allow && matches!(verdict.cause, Cause::Rule(_))
+        verdict.decision() != Decision::Allow && matches!(verdict.cause(), Cause::Rule(_))
     })
 }
 

@@ -444,7 +444,10 @@ impl Rig {
     pub async fn deliver(&mut self) -> Run {
         let results = self.results().await;
         Run {
-            results: results.iter().map(ToolResult::as_text).collect(),
+            results: results
+                .iter()
+                .map(|result| result.as_sent().as_text())
+                .collect(),
             took: self.since.elapsed(),
         }
     }

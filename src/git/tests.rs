@@ -149,7 +149,7 @@ impl Scene {
         };
         let git = Git::new(self.programs());
         let deciding = git.deciding(&links, || decide(&asked, &Rules::default(), mode, &world()));
-        deciding.await.decision
+        deciding.await.decision()
     }
 
     async fn status(&self, directory: &Path) -> Said {

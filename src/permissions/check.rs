@@ -87,14 +87,13 @@ fn check(line: &[u8]) -> Result<Verdict, String> {
     let lists = case.rules.unwrap_or_default();
     let mut rules = Rules::default();
     let mut broken = None;
-    let source = Source("the project's settings".to_owned());
     for (list, texts) in [
         (RuleList::Deny, &lists.deny),
         (RuleList::Ask, &lists.ask),
         (RuleList::Allow, &lists.allow),
     ] {
         for text in texts.iter().flatten() {
-            match rules.add(list, text, &source) {
+            match rules.add(list, text, &Source::Case) {
                 Ok(_) => {}
                 // What it would have allowed is asked about.
                 Err(_) if list == RuleList::Allow => {}

@@ -3,7 +3,6 @@
 //! Pure: rules, a mode and a call go in, a [`Verdict`] comes out. Deny beats ask beats allow, whatever the order of the
 //! rules; what is not understood is asked about.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -12,13 +11,13 @@ use super::bash::classify::classify_reading;
 use super::bash::{self, Reading};
 use super::call::{Files, Subject};
 use super::cover::{Basis, Cover};
-use super::grant::Grant;
 use super::mcp::NamePattern;
 use super::path::{Ground, Spot};
 use super::pattern::PathPattern;
 use super::protected::is_protected;
 use super::rule::{Field, Matcher, Rule, RuleList, Rules};
 use super::search::{Findings, search};
+use super::verdict::{Cause, Decision, Verdict};
 use super::world::World;
 use crate::protocol::{Level, Mode};
 
@@ -30,92 +29,6 @@ pub struct Asked<'a> {
     pub level: Level,
     /// The tool itself says that this call changes nothing. Not consulted for Bash, which is classified here.
     pub read_only: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
-    Allow,
-    Ask,
-    Deny,
-}
-
-impl Decision {
-    pub const fn name(self) -> &'static str {
-        match self {
-            Decision::Allow => "allow",
-            Decision::Ask => "ask",
-            Decision::Deny => "deny",
-        }
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdict {
-    pub decision: Decision,
-    /// One sentence for the person and, when denied, for the model.
-    pub reason: String,
-    pub cause: Cause,
-}
-
-/// What made a decision.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Cause {
-    Rule(Rule),
-    /// The built-in list of commands that never run, or a critical removal.
-    BuiltIn,
-    /// The path is one that grants rights or runs code.
-    ProtectedPath,
-    Mode(Mode),
-    /// The command was proved read-only.
-    Classifier,
-    /// The tool's own default.
-    Default,
-    Hook(String),
-    /// The kernel kept a command that nobody was asked about from something.
-    HeldBack,
-    Person,
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Cause::Rule(rule) => write!(f, "rule `{}` of {}", rule.text, rule.source.0),
-            Cause::BuiltIn => f.write_str("built-in list"),
-            Cause::ProtectedPath => f.write_str("protected path"),
-            Cause::Mode(mode) => write!(f, "mode {}", mode.name()),
-            Cause::Classifier => f.write_str("classifier"),
-            Cause::Default => f.write_str("the tool's default"),
-            Cause::Hook(name) => write!(f, "hook {name}"),
-            Cause::HeldBack => f.write_str("held back by the kernel"),
-            Cause::Person => f.write_str("person"),
-        }
-    }
-}
-
-impl Verdict {
-    /// What was decided and what decided it, in one line for the person.
-    pub fn in_short(&self) -> String {
-        let decided = match self.decision {
-            Decision::Allow => "allowed",
-            Decision::Ask => "asked about",
-            Decision::Deny => "denied",
-        };
-        match &self.cause {
-            Cause::Rule(rule) => format!("{decided} by rule {} in {}", rule.text, rule.source.0),
-            Cause::Mode(mode) => format!("{decided} by mode {}", mode.name()),
-            Cause::Classifier => "read-only command".to_owned(),
-            Cause::Hook(name) => format!("{decided} by hook {name}"),
-            Cause::BuiltIn | Cause::ProtectedPath | Cause::Default | Cause::HeldBack => {
-                format!("{decided}: {}", self.reason)
-            }
-            Cause::Person => self.reason.clone(),
-        }
-    }
-
-    /// The grant of an allowed call.
-    pub fn grant(&self) -> Option<Grant> {
-        (self.decision == Decision::Allow).then(|| Grant::new(self.cause.clone()))
-    }
 }
 
 /// What hooks have said about a call, together.
@@ -165,9 +78,9 @@ pub fn may_tell(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>)
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reach {
     /// What it reads outside of the working directories, because a rule says that it may.
-    pub outside: Vec<PathBuf>,
+    pub(super) outside: Vec<PathBuf>,
     /// Parts of it run that no rule covers, and that nobody was asked about.
-    pub unasked: bool,
+    pub(super) unasked: bool,
 }
 
 /// How far an allowed call reaches; anything but a command reaches nowhere.
@@ -573,6 +486,6 @@ fn ask(reason: String) -> Verdict {
 }
 
 fn by_rule(decision: Decision, rule: &Rule, what: &str) -> Verdict {
-    let reason = format!("the rule `{}` in {} {what}", rule.text, rule.source.0);
+    let reason = format!("the rule `{}` in {} {what}", rule.text, rule.source);
     verdict(decision, Cause::Rule(rule.clone()), reason)
 }

@@ -10,10 +10,11 @@ use super::bash::read;
 use super::bash::script::{Part, Traits, Word};
 use super::bash::wrappers::unwrap;
 use super::call::{Files, Subject};
-use super::decide::{Asked, Cause, Decision, Verdict, decide};
+use super::decide::{Asked, decide};
 use super::path::{Ground, Spot, within};
 use super::pattern::Role;
 use super::rule::{RuleList, Rules, Source};
+use super::verdict::{Cause, Decision, Verdict};
 use super::world::World;
 use crate::protocol::Mode;
 
@@ -121,10 +122,11 @@ fn first_that(
     world: &World<'_>,
     wanted: impl Fn(&Verdict) -> bool,
 ) -> Option<String> {
-    let source = Source(String::new());
     let fits = |candidate: &String| {
         let mut with = rules.clone();
-        let understood = with.add(RuleList::Allow, candidate, &source).is_ok();
+        let understood = with
+            .add(RuleList::Allow, candidate, &Source::Session)
+            .is_ok();
         understood && wanted(&decide(asked, &with, mode, world))
     };
     candidates
@@ -136,9 +138,8 @@ fn first_that(
 
 /// Whether a rule is well written, as an allow rule; the error says what is wrong, in words for a person.
 pub fn check_rule(text: &str) -> Result<(), String> {
-    let source = Source(String::new());
     let mut rules = Rules::default();
-    match rules.add(RuleList::Allow, text, &source)? {
+    match rules.add(RuleList::Allow, text, &Source::Session)? {
         Some(warning) if rules.allow.is_empty() => Err(warning.0),
         Some(_) | None => Ok(()),
     }
@@ -475,7 +476,7 @@ mod tests {
     #[test]
     fn an_ask_rule_leaves_nothing_to_offer() {
         let mut rules = Rules::default();
-        let source = Source("test".into());
+        let source = Source::Session;
         let added = rules.add(RuleList::Ask, "Bash(git push:*)", &source);
         assert_eq!(added, Ok(None));
         let input = json!({ "command": "git push" });
@@ -516,7 +517,7 @@ mod tests {
                 if let Some(rule) = offer(&asked, &Rules::default(), Mode::Default, &world()) {
                     let mut rules = Rules::default();
                     prop_assert_eq!(check_rule(&rule), Ok(()));
-                    let added = rules.add(RuleList::Allow, &rule, &Source(String::new()));
+                    let added = rules.add(RuleList::Allow, &rule, &Source::Session);
                     prop_assert_eq!(added, Ok(None));
                     let decision = decide(&asked, &rules, Mode::Default, &world()).decision;
                     prop_assert_eq!(decision, Decision::Allow);

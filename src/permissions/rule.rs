@@ -7,7 +7,7 @@ use super::mcp::NamePattern;
 use super::pattern::PathPattern;
 use super::web::DomainPattern;
 use super::wildcard::Wildcard;
-pub use crate::protocol::RuleList;
+pub use crate::protocol::{RuleList, Source};
 
 /// The tools that come with the program. Others are custom tools and MCP tools.
 const TOOLS: [&str; 22] = [
@@ -37,10 +37,6 @@ const TOOLS: [&str; 22] = [
 
 /// Input fields of Bash that a rule in deny or ask may name.
 const BASH_FIELDS: [&str; 3] = ["run_in_background", "timeout", "description"];
-
-/// Where a rule comes from: a settings file, or a flag.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Source(pub String);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {

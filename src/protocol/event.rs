@@ -8,6 +8,8 @@ use super::id::{CallId, CallRef, SessionId, TurnId};
 use super::message::{Block, Message, StopReason, ToolResult, Usage};
 use super::question::Question;
 use super::shown::Shown;
+use super::source::Source;
+use super::spending::Spending;
 use super::tool::{Mode, Phase, RuleList};
 
 /// By what it is about: the session, a turn, or a call.
@@ -56,7 +58,8 @@ pub struct SessionOpened {
     pub branch: Option<String>,
     /// How many tokens the model can take in, where that is known.
     pub context_window: Option<u64>,
-    pub price: Option<Price>,
+    /// What the conversation has used so far, when a session is resumed.
+    pub spending: Spending,
     /// The hooks in force.
     pub hooks: Vec<HookInfo>,
     /// The conversation so far, when a session is resumed.
@@ -73,13 +76,6 @@ pub struct HookInfo {
     pub command: String,
     /// The file that it stands in.
     pub origin: String,
-}
-
-/// What a million tokens cost, in dollars.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Price {
-    pub input: f64,
-    pub output: f64,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -112,6 +108,8 @@ pub enum TurnEvent {
         stop_reason: Option<StopReason>,
         usage: Usage,
     },
+    /// What the conversation has used so far, with the response that has just ended.
+    Spent(Spending),
     /// The results of its calls are in the log and go out with the next request.
     Delivered(Message),
     /// Work that the tools did while the model was still writing.
@@ -186,8 +184,7 @@ pub enum CallOutcome {
 pub struct KnownRule {
     pub list: RuleList,
     pub rule: String,
-    /// A settings file, a flag, or the session.
-    pub from: String,
+    pub from: Source,
 }
 
 /// How an exchange ended, with all that is said of it afterwards.

@@ -9,16 +9,18 @@ pub mod id;
 pub mod message;
 pub mod question;
 pub mod shown;
+pub mod source;
+pub mod spending;
 pub mod tool;
 
 pub use command::{CallCommand, Command, Leaving, RulesCommand, SessionCommand, TurnCommand};
 pub use event::{
-    AgentEvent, CallEvent, CallOutcome, Ending, HookInfo, KnownRule, Price, SessionEvent,
-    SessionOpened, TurnEvent, TurnSummary,
+    AgentEvent, CallEvent, CallOutcome, Ending, HookInfo, KnownRule, SessionEvent, SessionOpened,
+    TurnEvent, TurnSummary,
 };
 pub use id::{AgentId, CallId, CallNumbers, CallRef, SessionId, TurnId};
 pub use message::{
-    Block, Image, Message, Origin, ResultBlock, Role, StopReason, ToolResult, ToolUse, Usage,
+    Block, Image, Message, Note, Origin, ResultBlock, Role, StopReason, ToolResult, ToolUse, Usage,
     said_by_hooks,
 };
 pub use question::{
@@ -26,6 +28,8 @@ pub use question::{
     QuestionKind, Reply, RuleOffer,
 };
 pub use shown::{FileDiff, Shown};
+pub use source::{NamedFile, Source};
+pub use spending::{Price, Spending};
 pub use tool::{
     InterruptBehavior, Level, Mode, OnBashError, Phase, RuleList, ToolCall, ToolDefinition,
 };

@@ -274,7 +274,7 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::protocol::SessionOpened;
+    use crate::protocol::{SessionOpened, Spending};
     use crate::settings::trust::State;
 
     type Openings = Arc<Mutex<Vec<Option<Opening>>>>;
@@ -327,7 +327,7 @@ mod tests {
                     tools: Vec::new(),
                     branch: None,
                     context_window: None,
-                    price: None,
+                    spending: Spending::default(),
                     hooks: Vec::new(),
                     history: Vec::new(),
                     calls: Vec::new(),

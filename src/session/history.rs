@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::record::Record;
 use super::repair;
 use crate::protocol::{
-    AgentId, Block, CallId, CallRef, Message, Origin, ToolCall, ToolResult, ToolUse,
+    AgentId, Block, CallId, CallRef, Message, Origin, Spending, ToolCall, ToolResult, ToolUse,
 };
 
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -31,6 +31,7 @@ pub struct History {
     last_aside: u32,
     workspace: Option<PathBuf>,
     cwd: Option<PathBuf>,
+    spending: Option<Spending>,
     asides: Vec<(ToolCall, ToolResult)>,
 }
 
@@ -82,6 +83,11 @@ impl History {
     /// Where the shell was.
     pub fn cwd(&self) -> Option<&PathBuf> {
         self.cwd.as_ref()
+    }
+
+    /// What it has used; logs of the first version do not tell.
+    pub fn spending(&self) -> Option<Spending> {
+        self.spending
     }
 
     /// What the person ran, and the model was not told yet.
@@ -176,6 +182,7 @@ impl History {
                 let over = result.clone().map(|result| (call.clone(), result));
                 self.asides.extend(over);
             }
+            Record::Spent { spending } => self.spending = Some(*spending),
             Record::Moved { cwd } => self.cwd = Some(cwd.clone()),
             Record::Session { cwd, .. } => self.workspace = Some(cwd.clone()),
             Record::Repaired { .. } => {

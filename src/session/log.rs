@@ -13,6 +13,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::kept::Kept;
 use super::lines::{self, Piece};
 use super::record::{Line, Record, VERSION};
+use super::upgrade::Upgrade;
 use crate::config::dirs::create_private_dir;
 use crate::config::open_regular;
 
@@ -50,14 +51,16 @@ pub struct Contents {
     /// How much of a last line was there that had no end.
     pub cut_off: u64,
     next_seq: u64,
+    upgrade: Upgrade,
 }
 
 impl Contents {
     /// Takes a line in, if it is a record.
     fn take(&mut self, line: &[u8], kept: &mut Kept) -> bool {
-        let Ok(parsed) = serde_json::from_slice::<Line>(line) else {
+        let Ok(mut parsed) = serde_json::from_slice::<Line>(line) else {
             return false;
         };
+        self.upgrade.apply(&mut parsed.record);
         let mut whole = line.to_vec();
         whole.push(b'\n');
         kept.add(&parsed.record, &whole);

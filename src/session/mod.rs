@@ -10,6 +10,7 @@ pub mod log;
 pub mod record;
 pub mod repair;
 pub mod store;
+mod upgrade;
 
 #[cfg(test)]
 mod repair_tests;

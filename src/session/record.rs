@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::protocol::{
-    Block, CallRef, Message, SessionId, StopReason, ToolCall, ToolResult, Usage,
+    Block, CallRef, Message, SessionId, Spending, StopReason, ToolCall, ToolResult, Usage,
 };
 
 /// The version of the format that this program writes.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// A line of the log: a record, its number, and when it was written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,7 +35,13 @@ pub enum Record {
         forked_from: Option<SessionId>,
     },
     /// A run of the program begins, the first one or one that goes on with the session.
-    Run { provider: String, model: String },
+    Run {
+        provider: String,
+        model: String,
+        /// The format of what it writes: an old log may be gone on with.
+        #[serde(default = "first_version")]
+        version: u32,
+    },
     /// The person's message.
     User { message: Message },
     /// The model is told this, though nobody has written it: hooks want it to go on.
@@ -85,6 +91,8 @@ pub enum Record {
         stop_reason: Option<StopReason>,
         usage: Usage,
     },
+    /// What the conversation has used so far, this run and those before it.
+    Spent { spending: Spending },
     /// The results go back to the model, in this order, followed by what else is said to it.
     Delivered {
         calls: Vec<CallRef>,
@@ -105,4 +113,9 @@ pub enum Record {
     },
     /// The exchange is over.
     End { ending: String },
+}
+
+/// Runs of the first format do not tell theirs.
+fn first_version() -> u32 {
+    1
 }

@@ -149,6 +149,7 @@ fn session() -> Vec<Record> {
     let run = Record::Run {
         provider: "script".into(),
         model: "m".into(),
+        version: 2,
     };
     vec![
         Record::Session {

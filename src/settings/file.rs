@@ -7,10 +7,10 @@ use std::sync::LazyLock;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Price, read};
+use super::read;
 use crate::hooks::HooksFile;
 use crate::process::sandbox::Unasked;
-use crate::protocol::{InterruptBehavior, Mode, OnBashError};
+use crate::protocol::{InterruptBehavior, Mode, OnBashError, Price};
 
 /// Settings of agent-tui: `settings.json` in the configuration directory, `.agent-tui/settings.json` and
 /// `.agent-tui/settings.local.json` in a project, or a file for `--settings`.

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::file::{File, Sandbox, keys, permission_keys, sandbox_keys};
 use super::files::{Content, Files, Layer, Owner};
 use super::read::{self, Group, Reading, Unknown};
-use super::{BROKEN, Settings, SettingsError, Sourced, Trust};
+use super::{Settings, SettingsError, Sourced, Trust};
 use crate::config::json::{Inside, Wrong, place};
 use crate::hooks::HooksFile;
 use crate::permissions::{RuleList, Source};
@@ -63,11 +63,11 @@ impl Settings {
     ) -> Result<(), SettingsError> {
         let added = self.rules.add(list, text, source);
         let warning = added.map_err(|problem| SettingsError::BadRule {
-            source_name: source.0.clone(),
+            source_name: source.to_string(),
             problem: shortened(&problem),
         })?;
         self.warnings
-            .extend(warning.map(|warning| format!("{}: {}", source.0, shortened(&warning.0))));
+            .extend(warning.map(|warning| format!("{source}: {}", shortened(&warning.0))));
         Ok(())
     }
 
@@ -105,7 +105,7 @@ impl Settings {
         let page = Page {
             layer,
             text,
-            source: Source(layer.name.clone()),
+            source: Source::file(&layer.path, &layer.name),
             trust,
         };
         self.add_page(&page, reading);
@@ -351,7 +351,7 @@ impl Settings {
 
     /// Something that may have forbidden calls of these tools is not understood: they are asked about.
     fn doubt(&mut self, layer: &Layer, tools: &str) {
-        let source = Source(format!("{}{BROKEN}", layer.name));
+        let source = Source::broken(&layer.path, &layer.name);
         let known = self.rules.ask.iter();
         if known
             .clone()
@@ -378,7 +378,7 @@ impl Settings {
     }
 
     fn add_hooks(&mut self, page: &Page<'_>, file: HooksFile) {
-        let (hooks, warnings) = file.hooks(&page.source.0);
+        let (hooks, warnings) = file.hooks(&page.layer.name);
         self.hooks.extend(hooks);
         for warning in warnings {
             self.warn(&page.layer.path, &warning);

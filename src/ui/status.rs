@@ -198,12 +198,12 @@ fn status_parts(state: &AppState) -> Vec<String> {
     if let Some(percent) = session.context_percent() {
         parts.push(format!("{percent}% of context"));
     }
-    let used = session.used.input_tokens.unwrap_or(0) + session.used.output_tokens.unwrap_or(0);
+    let used = session.spending.used.worked_on();
     if used > 0 {
         parts.push(format!("{} tokens", thousands(used)));
     }
-    if session.price.is_some() {
-        parts.push(format!("${:.2}", session.cost));
+    if let Some(cost) = session.spending.cost {
+        parts.push(format!("${cost:.2}"));
     }
     if let Some(branch) = &session.branch {
         parts.push(truncate(&clean(branch), 30));

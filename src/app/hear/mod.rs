@@ -13,7 +13,7 @@ use crate::app::transcript::{Cell, NoticeKind, Progress, Summary, SummaryEnding}
 use crate::app::{Activity, AppState, Effect, Stage, Work};
 use crate::protocol::{
     AgentEvent, Block, Command, Ending, Message, SessionCommand, SessionEvent, SessionOpened,
-    TurnEvent, TurnId, TurnSummary, Usage,
+    TurnEvent, TurnId, TurnSummary,
 };
 
 /// A turn this short says nothing about how long it took.
@@ -131,7 +131,8 @@ impl AppState {
                     .push(Dialog::Pause(PauseDialog::new(why.clone(), self.now)));
                 return self.call_person(&why);
             }
-            TurnEvent::Answered { usage, .. } => self.answered(usage),
+            TurnEvent::Answered { .. } => self.answered(),
+            TurnEvent::Spent(spending) => self.session.spending = spending,
             TurnEvent::Streamed => self.panel.response_ended(self.now),
             TurnEvent::Saved(saved) => self.panel.saved += saved,
             TurnEvent::Finished(summary) => return self.finished(&summary),
@@ -235,10 +236,9 @@ impl AppState {
         }
     }
 
-    fn answered(&mut self, usage: Usage) {
+    fn answered(&mut self) {
         self.stop_writing(Progress::Whole);
         self.panel.response_ended(self.now);
-        self.session.count(usage);
     }
 
     fn finished(&mut self, summary: &TurnSummary) -> Vec<Effect> {
@@ -320,7 +320,9 @@ impl Work {
 
 /// What the person has written. What their commands printed stands in the conversation already.
 fn text_of(blocks: &[Block]) -> String {
-    Block::texts(blocks.iter().filter(|block| !block.is_aside()))
+    // Notes are for the model: what the person's commands printed stands in the conversation already.
+    let written = |block: &&Block| !matches!(block, Block::Text { note: Some(_), .. });
+    Block::texts(blocks.iter().filter(written))
 }
 
 fn images_in(blocks: &[Block]) -> usize {

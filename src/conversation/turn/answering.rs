@@ -160,8 +160,8 @@ impl Turn {
             self.responses += 1;
             self.spent.0 += 1;
         }
-        self.usage.add(whole.usage);
-        self.spent.1.add(whole.usage);
+        self.used.count(whole.usage);
+        self.spent.1.count(whole.usage);
         let message = Message::from_assistant(whole.blocks, self.origin.clone());
         let mut nexts = Vec::new();
         let mut calls = Vec::new();
@@ -197,6 +197,9 @@ impl Turn {
             } else {
                 nexts.extend(problem.map(Next::Warn));
             }
+        }
+        if whole.usage != Usage::default() {
+            nexts.push(Next::Count(whole.usage));
         }
         if said {
             nexts.push(Next::Answer {

@@ -300,11 +300,7 @@ fn what_hooks_say_to_person_and_model_is_put_together_in_order() {
 }
 
 fn verdict(decision: Decision, cause: Cause) -> Verdict {
-    Verdict {
-        decision,
-        reason: "before".into(),
-        cause,
-    }
+    Verdict::forged(decision, cause, "before")
 }
 
 #[test]
@@ -312,7 +308,7 @@ fn hooks_tighten_and_never_loosen() {
     use Decision::{Allow, Ask, Deny};
     let rule = || {
         let mut rules = crate::permissions::Rules::default();
-        let source = crate::permissions::Source("file".into());
+        let source = crate::permissions::Source::Session;
         rules
             .add(crate::permissions::RuleList::Ask, "Bash", &source)
             .expect("a rule");
@@ -326,8 +322,8 @@ fn hooks_tighten_and_never_loosen() {
         };
         let after = tempered(before, &word);
         (
-            after.decision,
-            after.cause == Cause::Hook("`h` in f".into()),
+            after.decision(),
+            *after.cause() == Cause::Hook("`h` in f".into()),
         )
     };
     // Only the default gives way to an allow.

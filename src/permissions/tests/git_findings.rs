@@ -15,7 +15,7 @@ fn decided(cwd: &Path, toplevel: &Path, command: &str, deny: &str) -> Decision {
     links.answer_repository(cwd.to_owned(), None, Some(toplevel.to_owned()));
     let mut rules = Rules::default();
     if !deny.is_empty() {
-        let added = rules.add(RuleList::Deny, deny, &Source("test".into()));
+        let added = rules.add(RuleList::Deny, deny, &Source::Session);
         assert!(added.is_ok(), "{deny}");
     }
     let world = World {

@@ -9,7 +9,11 @@ use crate::permissions::{RuleList, Rules, Source};
 
 fn add(list: RuleList, text: &str) -> (Rules, Result<Option<String>, String>) {
     let mut rules = Rules::default();
-    let added = rules.add(list, text, &Source("settings.json".to_owned()));
+    let added = rules.add(
+        list,
+        text,
+        &Source::file("/repo/settings.json", "settings.json"),
+    );
     (rules, added.map(|warning| warning.map(|warning| warning.0)))
 }
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use super::{Found, Store, StoreError};
+use super::{Found, Store, StoreError, VERSION};
 use crate::protocol::{Message, SessionId};
 use crate::session::Record;
 
@@ -127,7 +127,7 @@ fn a_copy_has_all_records_and_names_its_original_which_stays_as_it_is() {
     };
     let (_, copied) = shelf.store.open(&copy).expect("opened");
     let first = Record::Session {
-        version: 1,
+        version: VERSION,
         id,
         cwd: "/w".into(),
         forked_from: Some(original.id),

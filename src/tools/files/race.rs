@@ -58,7 +58,7 @@ impl Ground {
             read_only: false,
         };
         let verdict = decide(&asked, &Rules::default(), Mode::AcceptEdits, &world);
-        let allowed = verdict.decision == Decision::Allow;
+        let allowed = verdict.decision() == Decision::Allow;
         allowed.then(|| Grant::by_person().at(places(tool, input, &world)))
     }
 

@@ -17,7 +17,7 @@ use crate::app::{Effect, Msg, OpeningSession};
 use crate::protocol::{
     AgentEvent, Block, CallCommand, CallEvent, CallOutcome, CallRef, ChoiceOption, ChoiceRequest,
     Command, Ending, KnownRule, Message, Phase, Question, QuestionKind, RuleList, SessionEvent,
-    StopReason, ToolResult, TurnEvent, TurnSummary, Usage,
+    Source, Spending, StopReason, ToolResult, TurnEvent, TurnSummary, Usage,
 };
 use crate::settings::trust::{Kind, Review, State};
 use crate::theme::Theme;
@@ -322,6 +322,9 @@ fn any_turn_event() -> impl Strategy<Value = TurnEvent> {
             stop_reason: Some(StopReason::MaxTokens),
             usage,
         }),
+        1 => (prop::option::of(any::<u64>()), prop::option::of(0.0..1e9)).prop_map(move |(context, cost)| {
+            TurnEvent::Spent(Spending { used: usage, cost, context })
+        }),
         1 => (0u64..5000).prop_map(|saved| TurnEvent::Saved(Duration::from_millis(saved))),
         1 => any_ending().prop_map(|ending| TurnEvent::Finished(TurnSummary {
             ending,
@@ -350,7 +353,7 @@ fn any_agent_event() -> impl Strategy<Value = AgentEvent> {
         1 => any_text().prop_map(|text| AgentEvent::Session(SessionEvent::Notice(text))),
         1 => any_text().prop_map(|text| AgentEvent::Session(SessionEvent::TakenBack(vec![vec![Block::text(text)]]))),
         1 => (any_text(), any_text()).prop_map(|(rule, from)| {
-            let list = RuleList::Deny;
+            let (list, from) = (RuleList::Deny, Source::file("/f", from));
             AgentEvent::Session(SessionEvent::Rules(vec![KnownRule { list, rule, from }]))
         }),
     ]

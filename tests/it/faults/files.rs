@@ -209,7 +209,7 @@ fn f2_what_is_missing_of_a_resumed_session_is_said() {
         (
             |log| {
                 let text = String::from_utf8_lossy(&log);
-                text.replacen("\"version\":1", "\"version\":7", 1)
+                text.replacen("\"version\":2", "\"version\":7", 1)
                     .into_bytes()
             },
             "written by a newer version",
