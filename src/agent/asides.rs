@@ -105,6 +105,7 @@ impl Asides {
         let (cancel, background) = (self.session.child_token(), CancellationToken::new());
         let line = Line {
             context: self.context.clone(),
+            offered: self.context.tools.snapshot(),
             authority: by,
             cancel: cancel.clone(),
             background: background.clone(),
@@ -255,7 +256,8 @@ impl Asides {
     }
 
     fn say(&mut self, call: &ToolCall, result: &ToolResult, moved: Option<&ContextChange>) {
-        let tool = self.context.registry.find(&call.name);
+        let offered = self.context.tools.snapshot();
+        let tool = offered.find(&call.name);
         let subject = tool.and_then(|tool| tool.facts(&call.input).subject);
         let label = format!("{}({})", call.name, subject.unwrap_or_default());
         let text = result.as_text();

@@ -18,18 +18,20 @@ use crate::hooks;
 use crate::protocol::event::SessionOpened;
 use crate::protocol::{
     AgentEvent, AgentId, Block, CallEvent, CallNumbers, CallRef, Command, Ending, HookInfo,
-    Leaving, Message, Origin, SessionEvent, ToolDefinition, TurnEvent,
+    Leaving, Message, Origin, SessionEvent, TurnEvent,
 };
 use crate::provider::{
     Batch, Provider, ProviderError, Request, ResponseStream, StreamEvent, retry,
 };
 use crate::session::Record;
 use crate::tools::bash::jobs::Status;
+use crate::tools::offered::Changes;
 
 pub struct Agent {
     provider: Arc<dyn Provider>,
     pub(super) request: Request,
-    tools: Arc<Vec<ToolDefinition>>,
+    /// What is offered, as far as it has not been told.
+    tools: Changes,
     pub(super) context: Arc<Context>,
     policy: Policy,
     limits: super::limits::Limits,
@@ -73,6 +75,8 @@ enum Came {
     Batch(Batch),
     TimeToTry,
     TimeToTell,
+    /// Other tools are offered from the next request on.
+    OtherTools,
     BackgroundEnded(CallRef, Status),
     /// Hooks have looked at a prompt.
     Looked(Vec<Block>, hooks::Answer),
@@ -101,7 +105,8 @@ impl Agent {
         outbox: mpsc::Sender<AgentEvent>,
         session: CancellationToken,
     ) -> Self {
-        let tools = Arc::new(setup.tools);
+        let tools = setup.context.tools.watch();
+        let offered = setup.context.tools.snapshot();
         let asides = Asides::new(setup.context.clone(), session.clone(), &setup.history);
         let last_call = setup.history.last_call();
         let messages = setup.history.messages().to_vec();
@@ -116,7 +121,7 @@ impl Agent {
             context_window: setup.context_window,
             price: setup.price,
             hooks: hooks_of(&setup.context),
-            tools: tools.iter().map(|tool| tool.name.clone()).collect(),
+            tools: offered.infos(),
             history: messages,
         }));
         if !is_kept {
@@ -130,7 +135,7 @@ impl Agent {
             model: setup.model,
             system: setup.system,
             messages: Arc::new(Vec::new()),
-            tools: tools.clone(),
+            tools: offered.definitions().clone(),
             max_tokens: setup.max_output_tokens,
             session: setup.session.0,
         };
@@ -203,6 +208,7 @@ impl Agent {
                 (call, status) = self.context.env.groups.jobs.next_end() => {
                     self.background_ended(call, status);
                 }
+                () = self.tools.wait() => self.tell_tools(),
                 () = &mut idle, if !is_told => {
                     is_told = true;
                     self.notify_idle();
@@ -225,7 +231,7 @@ impl Agent {
         };
         let mut exchange = Exchange {
             turn: Turn::new(origin, limits, self.retry, self.numbers, fastrand::u64(..)),
-            executor: Executor::new(self.context.clone(), self.policy, &token),
+            executor: self.executor(&token),
             token,
             waiting: Waiting::Results,
             attempt: 0,
@@ -344,7 +350,7 @@ impl Agent {
 
     /// Sends the conversation, with what the person has written meanwhile.
     pub(super) fn ask(&mut self, exchange: &mut Exchange) {
-        exchange.executor = Executor::new(self.context.clone(), self.policy, &exchange.token);
+        exchange.executor = self.executor(&exchange.token);
         while let Some(more) = self.queued.pop_front() {
             if self.looks_at_prompts() {
                 self.look_at(exchange, more);
@@ -361,6 +367,21 @@ impl Agent {
         self.open(exchange);
     }
 
+    /// For the response to the next request, with the tools that are offered now.
+    fn executor(&mut self, turn: &CancellationToken) -> Executor {
+        // Nobody is to hear of a call before its tool.
+        self.tell_tools();
+        let offered = self.context.tools.snapshot();
+        Executor::new(self.context.clone(), self.policy, turn, offered)
+    }
+
+    fn tell_tools(&mut self) {
+        if let Some(offered) = self.tools.news() {
+            let tools = SessionEvent::Tools(offered.infos());
+            self.journal.tell_session(tools);
+        }
+    }
+
     fn open(&mut self, exchange: &mut Exchange) {
         let attempt = exchange.attempt;
         self.journal.append(Record::Request {
@@ -371,7 +392,7 @@ impl Agent {
         let provider = self.provider.clone();
         let request = Request {
             messages: self.journal.history().messages().clone(),
-            tools: self.tools.clone(),
+            tools: exchange.executor.offered().definitions().clone(),
             ..self.request.clone()
         };
         exchange.waiting = Waiting::Open(Box::pin(async move { provider.open(&request).await }));
@@ -385,12 +406,17 @@ impl Agent {
             report = self.asides.next() => Came::Aside(report),
             command = self.inbox.recv(), if !self.deserted => Came::Command(command),
             () = at(self.journal.deltas_due()) => Came::TimeToTell,
+            () = self.tools.wait() => Came::OtherTools,
             (call, status) = self.context.env.groups.jobs.next_end() => {
                 Came::BackgroundEnded(call, status)
             }
         };
         match came {
             Came::TimeToTell => Vec::new(),
+            Came::OtherTools => {
+                self.tell_tools();
+                Vec::new()
+            }
             Came::BackgroundEnded(call, status) => {
                 self.background_ended(call, status);
                 Vec::new()

@@ -38,7 +38,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::executor::{Context, Policy};
-use crate::protocol::{AgentEvent, Command, Price, SessionId, ToolDefinition};
+use crate::protocol::{AgentEvent, Command, Price, SessionId};
 use crate::provider::{Provider, retry};
 use crate::session::{History, Log};
 use crate::tools::bash::groups::Groups;
@@ -51,7 +51,6 @@ pub struct Setup {
     pub provider: Arc<dyn Provider>,
     pub model: String,
     pub system: Vec<String>,
-    pub tools: Vec<ToolDefinition>,
     pub context: Arc<Context>,
     pub policy: Policy,
     pub limits: limits::Limits,

@@ -1,6 +1,6 @@
 //! What the status line knows of the conversation.
 
-use crate::protocol::{HookInfo, Mode, Price, SessionId, SessionOpened, Usage};
+use crate::protocol::{HookInfo, Mode, Price, SessionId, SessionOpened, ToolInfo, Usage};
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SessionInfo {
@@ -9,7 +9,8 @@ pub struct SessionInfo {
     pub provider: String,
     pub model: String,
     pub mode: Mode,
-    pub tools: Vec<String>,
+    /// What the model is offered.
+    pub tools: Vec<ToolInfo>,
     pub hooks: Vec<HookInfo>,
     pub branch: Option<String>,
     pub context_window: Option<u64>,

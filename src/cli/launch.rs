@@ -34,6 +34,8 @@ use crate::session::Record;
 use crate::settings::{Price, Settings};
 use crate::tools::bash::groups::Groups;
 use crate::tools::files::{Checkpoints, Ledger, Locks};
+use crate::tools::offered::Tools;
+use crate::tools::registry::{Offer, Registry};
 use crate::tools::{DescribeCx, Environment};
 
 /// Longer than anybody works without a pause.
@@ -124,18 +126,21 @@ pub(super) async fn setup(
         provider: provider.name().to_owned(),
         model: model.clone(),
     };
-    let registry = place.registry(args);
     let about = DescribeCx {
         workspace: place.workspace.clone(),
         model: model.clone(),
     };
-    let tools = registry.definitions(&about);
-    let preparing = registry.clone();
+    let offer = Offer {
+        about,
+        ..place.offer(args)
+    };
+    let tools = Tools::new(Registry::built_in(), offer);
+    let preparing = tools.snapshot();
     tokio::task::spawn_blocking(move || preparing.prepare());
     let hooks = place.hooks(&session.id, session.log.path(), &programs);
     let env = Arc::new(environment(args, &place, results_dir, programs));
     let (rules, mode) = (place.settings.rules.clone(), place.mode(args));
-    let mut context = Context::new(registry, rules, mode, asking, place.places(args), env);
+    let mut context = Context::new(tools, rules, mode, asking, place.places(args), env);
     context.interrupt_overrides = place
         .settings
         .interrupt_behavior
@@ -188,7 +193,6 @@ pub(super) async fn setup(
         max_output_tokens: settings.max_output_tokens.unwrap_or(MAX_OUTPUT_TOKENS),
         provider,
         model,
-        tools,
         context: Arc::new(context),
         session: session.id,
         log,

@@ -218,18 +218,15 @@ impl Place {
 
     /// The tools that this run offers.
     pub fn registry(&self, args: &Args) -> Registry {
-        let all = Registry::built_in();
-        let rules = &self.settings.rules;
-        let denied = all
-            .names()
-            .into_iter()
-            .filter(|tool| rules.denies_whole(tool))
-            .collect();
-        all.offered(&Offer {
+        Registry::built_in().offered(&self.offer(args))
+    }
+
+    pub fn offer(&self, args: &Args) -> Offer {
+        Offer {
             simple: args.simple,
-            denied,
+            rules: self.settings.rules.clone(),
             about: self.describe(args),
-        })
+        }
     }
 
     /// The programs of the machine, none of which is in the workspace.

@@ -17,11 +17,12 @@ use crate::process::sandbox::Unasked;
 use crate::protocol::{InterruptBehavior, KnownRule, Mode};
 use crate::settings::files::Files;
 use crate::tools::Environment;
-use crate::tools::registry::Registry;
+use crate::tools::offered::Tools;
 
 /// Shared by all calls; changed only between them, by the session's owner.
 pub struct Context {
-    pub registry: Registry,
+    /// What the model can use; changes while the session runs.
+    pub tools: Tools,
     pub asking: Asking,
     pub places: Places,
     pub env: Arc<Environment>,
@@ -90,7 +91,7 @@ pub struct Places {
 
 impl Context {
     pub fn new(
-        registry: Registry,
+        tools: impl Into<Tools>,
         rules: Rules,
         mode: Mode,
         asking: Asking,
@@ -99,7 +100,7 @@ impl Context {
     ) -> Self {
         let cwd = RwLock::new(places.workspace.clone());
         Self {
-            registry,
+            tools: tools.into(),
             asking,
             places,
             env,
@@ -184,7 +185,8 @@ impl Context {
 
     /// What would be decided about a call; `None` if there is no such tool.
     pub async fn judge(&self, tool: &str, input: &Value) -> Option<Verdict> {
-        let found = self.registry.find(tool)?;
+        let offered = self.tools.snapshot();
+        let found = offered.find(tool)?;
         let asked = Asked {
             tool,
             input,

@@ -24,6 +24,7 @@ use crate::protocol::{
 use crate::tools::any::AnyTool;
 use crate::tools::files::FileChange;
 use crate::tools::off_limits::OffLimits;
+use crate::tools::offered::Offered;
 use crate::tools::{
     ContextChange, ForScreen, Journal, NotLogged, Progress, ToolCx, ToolError, ToolErrorKind,
     ToolOutput, Validated, guard,
@@ -73,6 +74,8 @@ pub(super) struct Failure {
 
 pub struct Line {
     pub context: Arc<Context>,
+    /// The tools that can be called.
+    pub offered: Offered,
     pub authority: Authority,
     pub cancel: CancellationToken,
     /// Cancelled when the call is to go on without being waited for.
@@ -240,9 +243,9 @@ impl Line {
     }
 
     fn find(&self, call: &ToolCall) -> Result<Arc<dyn AnyTool>, Failure> {
-        let registry = &self.context.registry;
-        registry.find(&call.name).cloned().ok_or_else(|| {
-            let near = registry
+        self.offered.find(&call.name).cloned().ok_or_else(|| {
+            let near = self
+                .offered
                 .nearest(&call.name)
                 .map(|name| format!(". Did you mean {name}?"));
             let text = format!(

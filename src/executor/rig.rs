@@ -103,17 +103,20 @@ struct Scripted<const BLOCKS: bool>(Called);
 
 impl<const BLOCKS: bool> Tool for Scripted<BLOCKS> {
     type Input = Work;
-    const SPEC: ToolSpec = ToolSpec {
-        name: if BLOCKS { "Blocks" } else { "Cancels" },
-        description: "",
-        level: Level::Confirm,
-        interrupt: if BLOCKS {
-            InterruptBehavior::Block
-        } else {
-            InterruptBehavior::Cancel
-        },
-        max_result_chars: 1000,
-    };
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: if BLOCKS { "Blocks" } else { "Cancels" }.into(),
+            description: "".into(),
+            level: Level::Confirm,
+            interrupt: if BLOCKS {
+                InterruptBehavior::Block
+            } else {
+                InterruptBehavior::Cancel
+            },
+            max_result_chars: 1000,
+        }
+    }
 
     fn is_concurrency_safe(&self, input: &Work) -> bool {
         assert!(input.end != End::PanicWhenLookedAt, "on purpose");

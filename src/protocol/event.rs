@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::id::{CallId, CallRef, SessionId, TurnId};
 use super::message::{Block, Message, StopReason, ToolResult, Usage};
-use super::tool::{Mode, Phase, RuleList};
+use super::tool::{Mode, Phase, RuleList, ToolInfo};
 
 /// By what it is about: the session, a turn, or a call.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +37,8 @@ pub enum SessionEvent {
     TakenBack(Vec<Vec<Block>>),
     /// The answer to something that the person wanted to know, or to be done.
     Reply(String),
+    /// What the model is offered from the next request on.
+    Tools(Vec<ToolInfo>),
     /// The permission rules in force.
     Rules(Vec<KnownRule>),
 }
@@ -47,7 +49,8 @@ pub struct SessionOpened {
     pub provider: String,
     pub model: String,
     pub mode: Mode,
-    pub tools: Vec<String>,
+    /// What the model is offered.
+    pub tools: Vec<ToolInfo>,
     /// The branch that the workspace's repository is on.
     pub branch: Option<String>,
     /// How many tokens the model can take in, where that is known.

@@ -23,4 +23,5 @@ pub use message::{
 };
 pub use tool::{
     InterruptBehavior, Level, Mode, OnBashError, Phase, RuleList, ToolCall, ToolDefinition,
+    ToolInfo,
 };

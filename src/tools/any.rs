@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use futures_util::future::{BoxFuture, FutureExt};
 use jsonschema::Validator;
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::{DescribeCx, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated, input_schema};
@@ -20,7 +21,7 @@ pub struct CallFacts {
 }
 
 pub trait AnyTool: Send + Sync {
-    fn spec(&self) -> ToolSpec;
+    fn spec(&self) -> &ToolSpec;
     fn definition(&self, about: &DescribeCx) -> ToolDefinition;
     fn is_enabled(&self, about: &DescribeCx) -> bool;
     /// Never panics and never refuses: an input that does not fit has the careful facts.
@@ -49,6 +50,7 @@ pub trait AnyTool: Send + Sync {
 /// Makes an [`AnyTool`] of a [`Tool`]; holds its schema, compiled on first use.
 pub struct Erased<T> {
     tool: T,
+    spec: ToolSpec,
     schema: OnceLock<Value>,
     validator: OnceLock<Option<Validator>>,
 }
@@ -56,6 +58,7 @@ pub struct Erased<T> {
 impl<T: Tool> Erased<T> {
     pub fn new(tool: T) -> Self {
         Self {
+            spec: tool.spec(),
             tool,
             schema: OnceLock::new(),
             validator: OnceLock::new(),
@@ -71,24 +74,22 @@ impl<T: Tool> Erased<T> {
         self.validator.get_or_init(compile).as_ref()
     }
 
-    fn parse(input: &Value) -> Result<T::Input, ToolError> {
-        serde_json::from_value(input.clone()).map_err(|error| {
-            ToolError::new(format!(
-                "The input of {} does not fit: {error}",
-                T::SPEC.name
-            ))
+    fn parse(&self, input: &Value) -> Result<T::Input, ToolError> {
+        T::Input::deserialize(input).map_err(|error| {
+            let name = &self.spec.name;
+            ToolError::new(format!("The input of {name} does not fit: {error}"))
         })
     }
 }
 
 impl<T: Tool> AnyTool for Erased<T> {
-    fn spec(&self) -> ToolSpec {
-        T::SPEC
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
     }
 
     fn definition(&self, about: &DescribeCx) -> ToolDefinition {
         ToolDefinition {
-            name: T::SPEC.name.to_owned(),
+            name: self.spec.name.to_string(),
             description: self.tool.description(about),
             input_schema: self.schema().clone(),
             strict: self.tool.is_strict(),
@@ -102,7 +103,7 @@ impl<T: Tool> AnyTool for Erased<T> {
 
     fn facts(&self, input: &Value) -> CallFacts {
         let ask = || {
-            let input = Self::parse(input).ok()?;
+            let input = self.parse(input).ok()?;
             Some(CallFacts {
                 safe: self.tool.is_concurrency_safe(&input),
                 read_only: self.tool.is_read_only(&input),
@@ -125,9 +126,9 @@ impl<T: Tool> AnyTool for Erased<T> {
 
     fn violations(&self, input: &Value) -> Vec<String> {
         let Some(validator) = self.validator() else {
+            let name = &self.spec.name;
             return vec![format!(
-                "the schema of {} does not compile; please report this",
-                T::SPEC.name
+                "the schema of {name} does not compile; please report this"
             )];
         };
         validator
@@ -149,7 +150,7 @@ impl<T: Tool> AnyTool for Erased<T> {
         cx: &'a ToolCx,
     ) -> BoxFuture<'a, Result<Validated, ToolError>> {
         async move {
-            let input = Self::parse(input)?;
+            let input = self.parse(input)?;
             self.tool.validate(&input, cx).await
         }
         .boxed()
@@ -157,7 +158,7 @@ impl<T: Tool> AnyTool for Erased<T> {
 
     fn preview<'a>(&'a self, input: &'a Value, cx: &'a ToolCx) -> BoxFuture<'a, Option<FileDiff>> {
         async move {
-            let input = Self::parse(input).ok()?;
+            let input = self.parse(input).ok()?;
             self.tool.preview(&input, cx).await
         }
         .boxed()
@@ -171,7 +172,7 @@ impl<T: Tool> AnyTool for Erased<T> {
         cx: ToolCx,
     ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         async move {
-            let input = Self::parse(&input)?;
+            let input = self.parse(&input)?;
             match part {
                 None => self.tool.call(input, grant, cx).await,
                 Some(after) => self.tool.call_in_part(input, after, grant, cx).await,

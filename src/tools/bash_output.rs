@@ -27,13 +27,16 @@ pub struct Input {
 
 impl Tool for BashOutput {
     type Input = Input;
-    const SPEC: ToolSpec = ToolSpec {
-        name: "BashOutput",
-        description: include_str!("../../assets/tools/bash_output.md"),
-        level: Level::Safe,
-        interrupt: InterruptBehavior::Cancel,
-        max_result_chars: MAX_RESULT_CHARS,
-    };
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "BashOutput".into(),
+            description: include_str!("../../assets/tools/bash_output.md").into(),
+            level: Level::Safe,
+            interrupt: InterruptBehavior::Cancel,
+            max_result_chars: MAX_RESULT_CHARS,
+        }
+    }
 
     fn is_concurrency_safe(&self, _input: &Input) -> bool {
         true

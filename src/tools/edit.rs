@@ -89,13 +89,16 @@ fn is_notebook(path: &Path, text: &str) -> bool {
 
 impl Tool for Edit {
     type Input = Input;
-    const SPEC: ToolSpec = ToolSpec {
-        name: "Edit",
-        description: include_str!("../../assets/tools/edit.md"),
-        level: Level::Confirm,
-        interrupt: InterruptBehavior::Block,
-        max_result_chars: super::MAX_RESULT_CHARS,
-    };
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "Edit".into(),
+            description: include_str!("../../assets/tools/edit.md").into(),
+            level: Level::Confirm,
+            interrupt: InterruptBehavior::Block,
+            max_result_chars: super::MAX_RESULT_CHARS,
+        }
+    }
 
     fn subject(&self, input: &Input) -> String {
         input.file_path.clone()

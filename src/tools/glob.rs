@@ -36,13 +36,16 @@ pub struct Input {
 
 impl Tool for Glob {
     type Input = Input;
-    const SPEC: ToolSpec = ToolSpec {
-        name: "Glob",
-        description: include_str!("../../assets/tools/glob.md"),
-        level: Level::Safe,
-        interrupt: InterruptBehavior::Cancel,
-        max_result_chars: MAX_RESULT_CHARS,
-    };
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "Glob".into(),
+            description: include_str!("../../assets/tools/glob.md").into(),
+            level: Level::Safe,
+            interrupt: InterruptBehavior::Cancel,
+            max_result_chars: MAX_RESULT_CHARS,
+        }
+    }
 
     fn is_concurrency_safe(&self, _input: &Input) -> bool {
         true

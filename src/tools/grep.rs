@@ -81,13 +81,16 @@ pub enum OutputMode {
 
 impl Tool for Grep {
     type Input = Input;
-    const SPEC: ToolSpec = ToolSpec {
-        name: "Grep",
-        description: include_str!("../../assets/tools/grep.md"),
-        level: Level::Safe,
-        interrupt: InterruptBehavior::Cancel,
-        max_result_chars: MAX_RESULT_CHARS,
-    };
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "Grep".into(),
+            description: include_str!("../../assets/tools/grep.md").into(),
+            level: Level::Safe,
+            interrupt: InterruptBehavior::Cancel,
+            max_result_chars: MAX_RESULT_CHARS,
+        }
+    }
 
     fn is_concurrency_safe(&self, _input: &Input) -> bool {
         true

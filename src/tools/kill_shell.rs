@@ -18,14 +18,17 @@ pub struct Input {
 
 impl Tool for KillShell {
     type Input = Input;
-    const SPEC: ToolSpec = ToolSpec {
-        name: "KillShell",
-        description: include_str!("../../assets/tools/kill_shell.md"),
-        // It ends only what the model has started itself.
-        level: Level::Safe,
-        interrupt: InterruptBehavior::Block,
-        max_result_chars: MAX_RESULT_CHARS,
-    };
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "KillShell".into(),
+            description: include_str!("../../assets/tools/kill_shell.md").into(),
+            // It ends only what the model has started itself.
+            level: Level::Safe,
+            interrupt: InterruptBehavior::Block,
+            max_result_chars: MAX_RESULT_CHARS,
+        }
+    }
 
     fn subject(&self, input: &Input) -> String {
         input.shell_id.clone()

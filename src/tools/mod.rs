@@ -14,6 +14,7 @@ pub mod grep;
 pub mod guard;
 pub mod kill_shell;
 pub mod off_limits;
+pub mod offered;
 pub mod read;
 pub mod registry;
 pub mod tree;
@@ -33,18 +34,27 @@ use crate::git::Git;
 use crate::permissions::Grant;
 use crate::process::sandbox::Unasked;
 use crate::process::{Programs, Variables, sandbox};
-use crate::protocol::{CallRef, FileDiff, InterruptBehavior, Level, ResultBlock};
+use crate::protocol::{CallRef, FileDiff, InterruptBehavior, Level, ResultBlock, ToolInfo};
 
 /// What is fixed about a tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolSpec {
-    pub name: &'static str,
+    pub name: Arc<str>,
     /// What the model reads about it; `assets/tools/*.md`.
-    pub description: &'static str,
+    pub description: Arc<str>,
     pub level: Level,
     pub interrupt: InterruptBehavior,
     /// A larger result goes to a file, and the model gets its head and tail.
     pub max_result_chars: usize,
+}
+
+impl ToolSpec {
+    /// The tool as the screen knows it.
+    pub fn info(&self) -> ToolInfo {
+        ToolInfo {
+            name: self.name.clone(),
+        }
+    }
 }
 
 /// The default of [`ToolSpec::max_result_chars`].
@@ -52,11 +62,13 @@ pub const MAX_RESULT_CHARS: usize = 30_000;
 
 pub trait Tool: Send + Sync + 'static {
     type Input: DeserializeOwned + JsonSchema + Send + Sync + 'static;
-    const SPEC: ToolSpec;
+
+    /// Asked for once, when the tool is added.
+    fn spec(&self) -> ToolSpec;
 
     /// What the model reads about the tool in this request.
     fn description(&self, _about: &DescribeCx) -> String {
-        Self::SPEC.description.to_owned()
+        self.spec().description.to_string()
     }
 
     fn is_enabled(&self, _about: &DescribeCx) -> bool {

@@ -47,14 +47,17 @@ impl Input {
 
 impl Tool for Read {
     type Input = Input;
-    const SPEC: ToolSpec = ToolSpec {
-        name: "Read",
-        description: include_str!("../../assets/tools/read.md"),
-        level: Level::Safe,
-        interrupt: InterruptBehavior::Cancel,
-        // A page ends by itself before this; putting it into a file to be read would lead in a circle.
-        max_result_chars: 200_000,
-    };
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "Read".into(),
+            description: include_str!("../../assets/tools/read.md").into(),
+            level: Level::Safe,
+            interrupt: InterruptBehavior::Cancel,
+            // A page ends by itself before this; putting it into a file to be read would lead in a circle.
+            max_result_chars: 200_000,
+        }
+    }
 
     fn is_concurrency_safe(&self, _input: &Input) -> bool {
         true

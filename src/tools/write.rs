@@ -25,13 +25,16 @@ pub struct Input {
 
 impl Tool for Write {
     type Input = Input;
-    const SPEC: ToolSpec = ToolSpec {
-        name: "Write",
-        description: include_str!("../../assets/tools/write.md"),
-        level: Level::Confirm,
-        interrupt: InterruptBehavior::Block,
-        max_result_chars: super::MAX_RESULT_CHARS,
-    };
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "Write".into(),
+            description: include_str!("../../assets/tools/write.md").into(),
+            level: Level::Confirm,
+            interrupt: InterruptBehavior::Block,
+            max_result_chars: super::MAX_RESULT_CHARS,
+        }
+    }
 
     fn subject(&self, input: &Input) -> String {
         input.file_path.clone()

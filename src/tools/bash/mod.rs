@@ -59,13 +59,16 @@ pub struct Input {
 
 impl Tool for Bash {
     type Input = Input;
-    const SPEC: ToolSpec = ToolSpec {
-        name: "Bash",
-        description: include_str!("../../../assets/tools/bash.md"),
-        level: Level::Dangerous,
-        interrupt: InterruptBehavior::Cancel,
-        max_result_chars: MAX_RESULT_CHARS,
-    };
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "Bash".into(),
+            description: include_str!("../../../assets/tools/bash.md").into(),
+            level: Level::Dangerous,
+            interrupt: InterruptBehavior::Cancel,
+            max_result_chars: MAX_RESULT_CHARS,
+        }
+    }
 
     fn is_concurrency_safe(&self, input: &Input) -> bool {
         !input.run_in_background.unwrap_or(false) && reader::is_concurrency_safe(&input.command)
@@ -114,7 +117,7 @@ impl Tool for Bash {
         }
         let left = shell.hand_over(&cx.env.groups, &input.command);
         let picture = capture.data_url().as_deref().and_then(image);
-        let text = capture.finish(Self::SPEC.max_result_chars);
+        let text = capture.finish(MAX_RESULT_CHARS);
         let changes: Vec<ContextChange> = shell
             .directory_afterwards()
             .into_iter()
@@ -250,10 +253,7 @@ fn leave_running(shell: Shell, mut capture: Capture, input: &Input, cx: &ToolCx)
         ),
         Some(problem) => format!("Its output cannot be kept: {problem}."),
     };
-    let (printed, known) = (
-        capture.so_far(Bash::SPEC.max_result_chars / 2),
-        capture.total(),
-    );
+    let (printed, known) = (capture.so_far(MAX_RESULT_CHARS / 2), capture.total());
     let groups = &cx.env.groups;
     let id = groups.adopt(cx.call, shell, capture, &input.command);
     groups.jobs.skip(&id, known);
