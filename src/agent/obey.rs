@@ -71,9 +71,15 @@ impl Agent {
                 self.journal.tell_session(SessionEvent::TakenBack(queued));
             }
             SessionCommand::Run(command) => {
-                let input = serde_json::json!({ "command": command });
+                let offered = self.context.tools.snapshot();
+                let Some((tool, field)) = offered.shell() else {
+                    let notice = "no tool is offered that runs commands".to_owned();
+                    self.journal.notice(notice);
+                    return;
+                };
+                let input = serde_json::json!({ field: command });
                 self.asides
-                    .start("Bash", input, Authority::Typed, &mut self.journal);
+                    .start(&tool.name, input, Authority::Typed, &mut self.journal);
             }
         }
     }

@@ -11,6 +11,8 @@ pub struct SessionInfo {
     pub mode: Mode,
     /// What the model is offered.
     pub tools: Vec<ToolInfo>,
+    /// What it was offered before.
+    pub gone_tools: Vec<ToolInfo>,
     pub hooks: Vec<HookInfo>,
     pub branch: Option<String>,
     pub context_window: Option<u64>,
@@ -37,6 +39,7 @@ impl SessionInfo {
             Default::default()
         };
         let (used, context, cost) = counts;
+        let (tools, gone_tools) = (before.tools, before.gone_tools);
         *self = Self {
             id: Some(opened.session.clone()),
             counted: Some(opened.session),
@@ -46,7 +49,8 @@ impl SessionInfo {
             provider: opened.provider,
             model: opened.model,
             mode: opened.mode,
-            tools: opened.tools,
+            tools,
+            gone_tools,
             hooks: opened.hooks,
             branch: opened.branch,
             context_window: opened.context_window,
@@ -54,6 +58,23 @@ impl SessionInfo {
             workspace: before.workspace,
             unsaved: None,
         };
+        self.offer(opened.tools);
+    }
+
+    /// Other tools are offered from now on. What a tool was that is gone has to be known as long as its calls are shown.
+    pub fn offer(&mut self, tools: Vec<ToolInfo>) {
+        let gone = std::mem::replace(&mut self.tools, tools);
+        for tool in gone {
+            self.gone_tools.retain(|other| other.name != tool.name);
+            self.gone_tools.push(tool);
+        }
+    }
+
+    /// The tool of this name, as far as it is known.
+    pub fn tool(&self, name: &str) -> ToolInfo {
+        let mut known = self.tools.iter().chain(&self.gone_tools);
+        let found = known.find(|tool| *tool.name == *name).cloned();
+        found.unwrap_or_else(|| ToolInfo::unknown(name))
     }
 
     /// The mode in force; `None` while no conversation has been open yet.

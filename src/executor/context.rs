@@ -190,6 +190,7 @@ impl Context {
         let asked = Asked {
             tool,
             input,
+            touches: found.touches(input),
             level: found.spec().level,
             read_only: found.facts(input).read_only,
         };

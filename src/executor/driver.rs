@@ -182,7 +182,7 @@ impl Executor {
         let call = self.calls.get(&id).filter(|_| self.machine.is_running(id));
         let can = |call: &&Tracked| {
             let tool = self.offered.find(&call.call.name);
-            tool.is_some_and(|tool| tool.can_background())
+            tool.is_some_and(|tool| tool.spec().can_background)
         };
         match call.filter(can) {
             Some(call) => call.background.cancel(),

@@ -16,9 +16,9 @@ use super::context::{Context, Stance};
 use super::hooked::Case;
 use super::machine::{End, Outcome};
 use super::permission::{Authority, Permit};
-use crate::permissions::{Asked, Cause, Decision, Remembered, Verdict, decide};
+use crate::permissions::{Cause, Decision, Remembered, Verdict, decide_reading};
 use crate::protocol::{
-    Answer, CallId, CallRef, FileDiff, Level, PermissionRequest, Phase, ToolCall, ToolResult,
+    Answer, CallId, CallRef, FileDiff, PermissionRequest, Phase, ToolCall, ToolResult,
     said_by_hooks,
 };
 use crate::tools::any::AnyTool;
@@ -165,7 +165,8 @@ impl Line {
             let permit = self.permission_to_go_on(&case, error).await?;
             output = self.work(call, tool.as_ref(), permit, &cx).await;
         }
-        self.hear_hooks_afterwards(call, &output, told).await;
+        self.hear_hooks_afterwards(call, tool.as_ref(), &output, told)
+            .await;
         match output {
             Ok(output) => {
                 let content = guard::fit(output.for_model, limit, results_dir, call.call);
@@ -349,14 +350,8 @@ fn off_limits(context: &Arc<Context>) -> OffLimits {
     }
     let context = context.clone();
     OffLimits::new(move |path| {
-        let input = serde_json::json!({ "file_path": path });
-        let asked = Asked {
-            tool: "Read",
-            input: &input,
-            level: Level::Safe,
-            read_only: true,
-        };
-        let verdict = decide(&asked, &rules, mode, &context.world());
+        let path = path.to_string_lossy().into_owned();
+        let verdict = decide_reading(path, &rules, mode, &context.world());
         verdict.decision != Decision::Allow && matches!(verdict.cause, Cause::Rule(_))
     })
 }

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::about::ToolInfo;
 use super::id::{CallId, CallRef, SessionId, TurnId};
 use super::message::{Block, Message, StopReason, ToolResult, Usage};
-use super::tool::{Mode, Phase, RuleList, ToolInfo};
+use super::tool::{Mode, Phase, RuleList};
 
 /// By what it is about: the session, a turn, or a call.
 #[derive(Debug, Clone, PartialEq)]

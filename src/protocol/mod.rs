@@ -3,12 +3,15 @@
 //! Plain data that depends on nothing else in the crate. The serde derives here are the vocabulary of the session
 //! log and of `--output-format stream-json`: changing a name changes both.
 
+pub mod about;
 pub mod command;
 pub mod event;
 pub mod id;
 pub mod message;
 pub mod tool;
+pub mod touches;
 
+pub use about::{PreviewFields, SubjectFields, ToolInfo};
 pub use command::{
     Answer, CallCommand, Command, Leaving, RulesCommand, SessionCommand, TurnCommand,
 };
@@ -23,5 +26,5 @@ pub use message::{
 };
 pub use tool::{
     InterruptBehavior, Level, Mode, OnBashError, Phase, RuleList, ToolCall, ToolDefinition,
-    ToolInfo,
 };
+pub use touches::{Lacks, Paths, Touches};

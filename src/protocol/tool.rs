@@ -1,7 +1,5 @@
 //! What a tool call is, to everyone who handles one.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -28,12 +26,6 @@ pub struct ToolDefinition {
     pub strict: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub input_examples: Vec<Value>,
-}
-
-/// A tool as the screen knows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolInfo {
-    pub name: Arc<str>,
 }
 
 /// How much harm a tool can do, before any rule is looked at.

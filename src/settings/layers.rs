@@ -9,6 +9,7 @@ use super::{BROKEN, Settings, SettingsError, Sourced, Trust};
 use crate::config::document::cut;
 use crate::config::json::{Inside, Wrong, place};
 use crate::hooks::HooksFile;
+use crate::permissions::names::meant;
 use crate::permissions::{RuleList, Source};
 use crate::process::sandbox::Unasked;
 use crate::protocol::Mode;
@@ -393,17 +394,6 @@ fn may_forbid(unknown: &Unknown, owner: Owner) -> bool {
         // The whole group is misspelt, or its list stands outside of it.
         ([key], _) => unknown.meant == Some("permissions") || is_list(&key.to_lowercase()),
         _ => false,
-    }
-}
-
-/// The tools that a rule was about which is not understood; all of them, in doubt.
-fn meant(rule: &str) -> &str {
-    let tool = rule.trim().split('(').next().unwrap_or_default();
-    // A rule about paths is about every tool that reads or writes.
-    if tool == "Bash" || tool == "WebFetch" || tool.starts_with("mcp__") {
-        tool
-    } else {
-        "*"
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{DescribeCx, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated, input_schema};
 use crate::permissions::Grant;
-use crate::protocol::{FileDiff, ToolDefinition};
+use crate::protocol::{FileDiff, ToolDefinition, Touches};
 
 /// What is known of a call from its input alone. The defaults are the careful ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,7 +26,10 @@ pub trait AnyTool: Send + Sync {
     fn is_enabled(&self, about: &DescribeCx) -> bool;
     /// Never panics and never refuses: an input that does not fit has the careful facts.
     fn facts(&self, input: &Value) -> CallFacts;
-    fn can_background(&self) -> bool;
+    /// What a call touches; the input may be any JSON.
+    fn touches(&self, input: &Value) -> Touches;
+    /// An input as it might come.
+    fn sample(&self) -> Value;
     /// Compiles what the first call would have to wait for.
     fn prepare(&self);
     /// Every violation of the schema, in words for the model.
@@ -103,11 +106,12 @@ impl<T: Tool> AnyTool for Erased<T> {
 
     fn facts(&self, input: &Value) -> CallFacts {
         let ask = || {
+            let subject = self.spec.subject.of(input);
             let input = self.parse(input).ok()?;
             Some(CallFacts {
                 safe: self.tool.is_concurrency_safe(&input),
                 read_only: self.tool.is_read_only(&input),
-                subject: Some(self.tool.subject(&input)),
+                subject,
             })
         };
         catch_unwind(AssertUnwindSafe(ask))
@@ -116,8 +120,12 @@ impl<T: Tool> AnyTool for Erased<T> {
             .unwrap_or_default()
     }
 
-    fn can_background(&self) -> bool {
-        self.tool.can_background()
+    fn touches(&self, input: &Value) -> Touches {
+        self.tool.touches(input)
+    }
+
+    fn sample(&self) -> Value {
+        self.tool.sample()
     }
 
     fn prepare(&self) {

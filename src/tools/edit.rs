@@ -9,6 +9,7 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::files::document::{Document, Need, Replaced};
 use super::files::matching::Scope;
@@ -16,7 +17,7 @@ use super::files::numbered::{line_numbers, snippet};
 use super::files::{self, FileError, notebook, path};
 use super::{Environment, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::{Grant, Places};
-use crate::protocol::{FileDiff, InterruptBehavior, Level};
+use crate::protocol::{FileDiff, InterruptBehavior, Level, PreviewFields, Touches};
 
 pub struct Edit;
 
@@ -92,16 +93,29 @@ impl Tool for Edit {
 
     fn spec(&self) -> ToolSpec {
         ToolSpec {
-            name: "Edit".into(),
-            description: include_str!("../../assets/tools/edit.md").into(),
-            level: Level::Confirm,
+            doing: "changing a file".into(),
             interrupt: InterruptBehavior::Block,
-            max_result_chars: super::MAX_RESULT_CHARS,
+            preview: PreviewFields::Edit {
+                path: "file_path".into(),
+                old: "old_string".into(),
+                new: "new_string".into(),
+            },
+            is_essential: true,
+            ..ToolSpec::new(
+                "Edit",
+                include_str!("../../assets/tools/edit.md"),
+                Level::Confirm,
+                "file_path",
+            )
         }
     }
 
-    fn subject(&self, input: &Input) -> String {
-        input.file_path.clone()
+    fn touches(&self, input: &Value) -> Touches {
+        Touches::writing(input, "file_path")
+    }
+
+    fn sample(&self) -> Value {
+        json!({ "file_path": "notes.txt", "old_string": "helo", "new_string": "hello" })
     }
 
     async fn validate(&self, input: &Input, cx: &ToolCx) -> Result<Validated, ToolError> {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
+use super::ToolSpec;
 use super::any::AnyTool;
 use super::registry::{NameTaken, Offer, Origin, Registry};
 use crate::protocol::{ToolDefinition, ToolInfo};
@@ -59,6 +60,11 @@ impl Offered {
     /// The tools as the screen knows them.
     pub fn infos(&self) -> Vec<ToolInfo> {
         self.registry.infos()
+    }
+
+    /// The tool that runs commands, and the field of its input that takes one.
+    pub fn shell(&self) -> Option<(&ToolSpec, &str)> {
+        self.registry.shell()
     }
 
     /// Gets everything ready that the first call of a tool would have to wait for.

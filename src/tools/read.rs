@@ -10,11 +10,12 @@ mod tests;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::files::{self, View, open, path};
 use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::{Grant, Places};
-use crate::protocol::{InterruptBehavior, Level};
+use crate::protocol::{Level, Touches};
 
 /// What is shown unless the call asks for other lines.
 const DEFAULT_VIEW: View = View {
@@ -50,12 +51,16 @@ impl Tool for Read {
 
     fn spec(&self) -> ToolSpec {
         ToolSpec {
-            name: "Read".into(),
-            description: include_str!("../../assets/tools/read.md").into(),
-            level: Level::Safe,
-            interrupt: InterruptBehavior::Cancel,
+            doing: "reading a file".into(),
             // A page ends by itself before this; putting it into a file to be read would lead in a circle.
             max_result_chars: 200_000,
+            is_essential: true,
+            ..ToolSpec::new(
+                "Read",
+                include_str!("../../assets/tools/read.md"),
+                Level::Safe,
+                "file_path",
+            )
         }
     }
 
@@ -67,8 +72,12 @@ impl Tool for Read {
         true
     }
 
-    fn subject(&self, input: &Input) -> String {
-        input.file_path.clone()
+    fn touches(&self, input: &Value) -> Touches {
+        Touches::reading(input, "file_path")
+    }
+
+    fn sample(&self) -> Value {
+        json!({ "file_path": "README.md" })
     }
 
     async fn validate(&self, input: &Input, cx: &ToolCx) -> Result<Validated, ToolError> {

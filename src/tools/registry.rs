@@ -3,10 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::any::{AnyTool, Erased};
-use super::{DescribeCx, Tool};
+use super::{DescribeCx, Tool, ToolSpec};
 use crate::permissions::Rules;
-use crate::protocol::{ToolDefinition, ToolInfo};
+use crate::permissions::names::touched_by_absent;
+use crate::protocol::{PreviewFields, ToolDefinition, ToolInfo, Touches};
 
 /// Who brings a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -149,15 +152,38 @@ impl Registry {
     /// The registry as this run offers it.
     #[must_use]
     pub fn offered(&self, offer: &Offer) -> Self {
-        let tools = self.tools.iter().filter(|known| {
-            let name = known.name();
-            (!offer.simple || SIMPLE.contains(&name))
-                && !offer.rules.denies_whole(name)
-                && !(NEED_BASH.contains(&name) && offer.rules.denies_whole("Bash"))
+        let offers = |known: &&Known| {
+            let spec = known.tool.spec();
+            (!offer.simple || spec.is_essential)
+                && !offer.rules.denies_whole(&spec.name)
                 && known.tool.is_enabled(&offer.about)
-        });
+        };
+        let offered: Vec<&Known> = self.tools.iter().filter(offers).collect();
+        let has = |name: &str| offered.iter().any(|known| known.name() == name);
+        let is_of_use = |known: &&&Known| known.tool.spec().needs.as_deref().is_none_or(has);
         Self {
-            tools: tools.cloned().collect(),
+            tools: offered.iter().filter(is_of_use).copied().cloned().collect(),
+        }
+    }
+
+    /// The tool that runs commands, and the field of its input that takes one.
+    pub fn shell(&self) -> Option<(&ToolSpec, &str)> {
+        self.tools.iter().find_map(|known| {
+            let spec = known.tool.spec();
+            match &spec.preview {
+                PreviewFields::Command { command } => Some((spec, &**command)),
+                PreviewFields::Nothing
+                | PreviewFields::Edit { .. }
+                | PreviewFields::Write { .. } => None,
+            }
+        })
+    }
+
+    /// What a call touches, also one of a tool that is not there.
+    pub fn touches(&self, tool: &str, input: &Value) -> Touches {
+        match self.find(tool) {
+            Some(tool) => tool.touches(input),
+            None => touched_by_absent(tool, input),
         }
     }
 
@@ -177,8 +203,3 @@ impl Registry {
         self.tools.iter().map(Known::name)
     }
 }
-
-/// The tools of `--simple`.
-const SIMPLE: [&str; 3] = ["Bash", "Edit", "Read"];
-/// Tools that are of no use without Bash.
-const NEED_BASH: [&str; 2] = ["BashOutput", "KillShell"];

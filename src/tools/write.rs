@@ -5,12 +5,13 @@ mod tests;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::files::document::{Document, Need};
 use super::files::{self, path};
 use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::{Grant, Places};
-use crate::protocol::{FileDiff, InterruptBehavior, Level};
+use crate::protocol::{FileDiff, InterruptBehavior, Level, PreviewFields, Touches};
 
 pub struct Write;
 
@@ -28,16 +29,27 @@ impl Tool for Write {
 
     fn spec(&self) -> ToolSpec {
         ToolSpec {
-            name: "Write".into(),
-            description: include_str!("../../assets/tools/write.md").into(),
-            level: Level::Confirm,
+            doing: "writing a file".into(),
             interrupt: InterruptBehavior::Block,
-            max_result_chars: super::MAX_RESULT_CHARS,
+            preview: PreviewFields::Write {
+                path: "file_path".into(),
+                content: "content".into(),
+            },
+            ..ToolSpec::new(
+                "Write",
+                include_str!("../../assets/tools/write.md"),
+                Level::Confirm,
+                "file_path",
+            )
         }
     }
 
-    fn subject(&self, input: &Input) -> String {
-        input.file_path.clone()
+    fn touches(&self, input: &Value) -> Touches {
+        Touches::writing(input, "file_path")
+    }
+
+    fn sample(&self) -> Value {
+        json!({ "file_path": "notes.txt", "content": "hello\n" })
     }
 
     async fn validate(&self, input: &Input, cx: &ToolCx) -> Result<Validated, ToolError> {

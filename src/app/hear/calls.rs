@@ -7,7 +7,7 @@ use crate::app::preview::Partial;
 use crate::app::transcript::{Cell, NoticeKind, Progress};
 use crate::app::{AppState, Effect};
 use crate::protocol::{
-    AgentId, CallEvent, CallOutcome, CallRef, PermissionRequest, Phase, ToolResult,
+    AgentId, CallEvent, CallOutcome, CallRef, PermissionRequest, Phase, ToolInfo, ToolResult,
 };
 
 impl AppState {
@@ -43,7 +43,7 @@ impl AppState {
         let (CallEvent::Arriving { tool } | CallEvent::Queued { tool, .. }) = event else {
             return None;
         };
-        let tool = tool.clone();
+        let tool = self.session.tool(tool);
         if call.agent == AgentId::PERSON {
             return Some(self.add_aside(call, tool));
         }
@@ -52,14 +52,14 @@ impl AppState {
         Some(self.add_call(call, tool))
     }
 
-    pub(super) fn add_call(&mut self, call: CallRef, tool: String) -> CallKey {
+    pub(super) fn add_call(&mut self, call: CallRef, tool: ToolInfo) -> CallKey {
         let key = self.calls.add(call, tool, Author::Model, self.now);
         self.show(Cell::Call(key));
         self.panel.add(key);
         key
     }
 
-    fn add_aside(&mut self, call: CallRef, tool: String) -> CallKey {
+    fn add_aside(&mut self, call: CallRef, tool: ToolInfo) -> CallKey {
         let key = self.calls.add(call, tool, Author::Person, self.now);
         let cell = self.transcript.push(Cell::Call(key));
         // Whoever runs a command wants to see what it says.

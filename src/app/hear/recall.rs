@@ -54,7 +54,9 @@ impl AppState {
                     known.next -= 1;
                     let call = CallRef::main(known.next);
                     known.names.insert(id, call);
-                    let key = self.calls.add(call, name, Author::Model, self.now);
+                    let key =
+                        self.calls
+                            .add(call, self.session.tool(&name), Author::Model, self.now);
                     self.calls.change(key, |call| {
                         call.input = input;
                         call.state = State::Queued;

@@ -22,6 +22,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use self::capture::Capture;
 use self::held::Held;
@@ -34,10 +35,13 @@ use super::{
 use crate::permissions::{Grant, bash as reader};
 use crate::process::child::Ended;
 use crate::process::sandbox::Tried;
-use crate::protocol::{Image, InterruptBehavior, Level, ResultBlock};
+use crate::protocol::{Image, Level, PreviewFields, ResultBlock, Touches};
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Others are of no use without it.
+pub const NAME: &str = "Bash";
 
 pub struct Bash;
 
@@ -62,11 +66,17 @@ impl Tool for Bash {
 
     fn spec(&self) -> ToolSpec {
         ToolSpec {
-            name: "Bash".into(),
-            description: include_str!("../../../assets/tools/bash.md").into(),
-            level: Level::Dangerous,
-            interrupt: InterruptBehavior::Cancel,
-            max_result_chars: MAX_RESULT_CHARS,
+            preview: PreviewFields::Command {
+                command: "command".into(),
+            },
+            can_background: true,
+            is_essential: true,
+            ..ToolSpec::new(
+                NAME,
+                include_str!("../../../assets/tools/bash.md"),
+                Level::Dangerous,
+                "command",
+            )
         }
     }
 
@@ -78,12 +88,12 @@ impl Tool for Bash {
         reader::classify(&input.command).read_only
     }
 
-    fn can_background(&self) -> bool {
-        true
+    fn touches(&self, input: &Value) -> Touches {
+        Touches::command(input, "command")
     }
 
-    fn subject(&self, input: &Input) -> String {
-        input.command.clone()
+    fn sample(&self) -> Value {
+        json!({ "command": "echo hello", "description": "Say hello" })
     }
 
     async fn validate(&self, input: &Input, _cx: &ToolCx) -> Result<Validated, ToolError> {
