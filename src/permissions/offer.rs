@@ -277,6 +277,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::permissions::tests::touched;
     use crate::permissions::{NoLinks, RealLinks};
     use crate::protocol::Level;
 
@@ -297,6 +298,7 @@ mod tests {
         let asked = Asked {
             tool,
             input,
+            touches: touched(tool, input),
             level: Level::Dangerous,
             read_only: false,
         };
@@ -449,6 +451,7 @@ mod tests {
             let asked = Asked {
                 tool,
                 input,
+                touches: touched(tool, input),
                 level: Level::Dangerous,
                 read_only: false,
             };
@@ -483,6 +486,7 @@ mod tests {
         let asked = Asked {
             tool: "Bash",
             input: &input,
+            touches: touched("Bash", &input),
             level: Level::Dangerous,
             read_only: false,
         };
@@ -513,7 +517,7 @@ mod tests {
                 ("Edit", file(&path)),
                 ("Read", file(&path)),
             ] {
-                let asked = Asked { tool, input: &input, level: Level::Dangerous, read_only: false };
+                let asked = Asked { tool, input: &input, touches: touched(tool, &input), level: Level::Dangerous, read_only: false };
                 if let Some(rule) = offer(&asked, &Rules::default(), Mode::Default, &world()) {
                     let mut rules = Rules::default();
                     prop_assert_eq!(check_rule(&rule), Ok(()));
