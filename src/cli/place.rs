@@ -8,7 +8,7 @@ use super::args::Args;
 use crate::config::Dirs;
 use crate::executor::Places;
 use crate::hooks::{Runner, scripts};
-use crate::permissions::{RuleList, Source, Store};
+use crate::permissions::{RuleList, Source, Store, names};
 use crate::process::Programs;
 use crate::protocol::{Mode, SessionId};
 use crate::settings::files::{Files, Owner};
@@ -171,9 +171,8 @@ impl Place {
             // A place that cannot be made has no results to read.
             return Ok(());
         }
-        let added = self
-            .settings
-            .add_rule(RuleList::Allow, &format!("Read(/{pattern}/**)"), &own);
+        let rule = names::rule(names::READ, &format!("/{pattern}/**"));
+        let added = self.settings.add_rule(RuleList::Allow, &rule, &own);
         added.map_err(|error| UsageError::new(error.to_string()))
     }
 

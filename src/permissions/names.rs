@@ -65,7 +65,7 @@ pub(super) fn family(tool: &str) -> Family {
 }
 
 /// A rule for some calls of a tool.
-pub(super) fn rule(tool: &str, specifier: &str) -> String {
+pub fn rule(tool: &str, specifier: &str) -> String {
     format!("{tool}({specifier})")
 }
 
@@ -110,5 +110,18 @@ pub fn meant(rule: &str) -> &str {
         tool
     } else {
         "*"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TOOLS;
+    use crate::tools::registry::Registry;
+
+    #[test]
+    fn rules_know_every_tool_by_its_name() {
+        for tool in Registry::built_in().names() {
+            assert!(TOOLS.contains(&tool), "{tool}");
+        }
     }
 }
