@@ -78,7 +78,7 @@ async fn a_command_of_the_person_runs_unasked_and_the_model_hears_of_it_with_the
 #[tokio::test]
 async fn what_never_runs_does_not_run_for_the_person_either() {
     let mut rig = Rig::new([]);
-    rig.context.set_mode(Mode::Plan);
+    rig.context.shared.set_mode(Mode::Plan);
     rig.send(run("rm -rf /"));
     let (_, text, outcome) = rig.aside_over().await;
     assert_eq!(outcome, CallOutcome::Denied);
@@ -225,7 +225,7 @@ async fn a_command_of_the_person_can_go_on_in_the_background() {
     progress_of_aside(&mut rig).await;
     rig.send(Command::Call("person_1".into(), CallCommand::Background));
     assert_eq!(rig.aside_over().await.2, CallOutcome::Backgrounded);
-    assert_eq!(rig.context.env.groups.running(), [waiting("go")]);
+    assert_eq!(rig.context.shared.env.groups.running(), [waiting("go")]);
     rig.resumed().await;
 }
 
@@ -310,7 +310,7 @@ async fn every_choice_of_a_mode_is_answered_with_the_mode_in_force() {
         _ => None,
     });
     assert_eq!(told.await, Mode::Plan);
-    assert_eq!(rig.context.mode(), Mode::Plan);
+    assert_eq!(rig.context.shared.mode(), Mode::Plan);
 }
 
 #[tokio::test]

@@ -1,19 +1,14 @@
-//! The agent: one conversation with a model, its log, and the loop that answers the person's messages.
+//! The person's agent: a conversation with a model, and what goes on beside it.
 //!
-//! [`turn`] is pure. [`driver`] is the task around them: it awaits the stream, the running calls and the
-//! person's commands ([`obey`]), asks hooks, writes a record of everything first and tells the screen second. [`asides`] are what the
-//! person runs beside the turns.
+//! [`driver`] is its task: it runs the conversation and waits for the person's [`commands`], for [`asides`], which the person
+//! runs beside the turns, and for commands in the background. The hooks of the session's begin and end are its business, too.
 
 pub mod asides;
-pub mod context;
+mod commands;
 pub mod driver;
-mod hooking;
-pub mod journal;
-pub mod limits;
-mod obey;
 mod rules;
-pub mod turn;
-mod words;
+mod session_hooks;
+pub mod system_prompt;
 
 #[cfg(test)]
 mod beside_tests;
@@ -25,18 +20,13 @@ mod resume_tests;
 mod rig;
 #[cfg(test)]
 mod rules_tests;
-#[cfg(test)]
-mod turn_endings_tests;
-#[cfg(test)]
-mod turn_random_tests;
-#[cfg(test)]
-mod turn_tests;
 
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::conversation::Limits;
 use crate::executor::{Context, Policy};
 use crate::protocol::{AgentEvent, Command, Price, SessionId};
 use crate::provider::{Provider, retry};
@@ -53,7 +43,7 @@ pub struct Setup {
     pub system: Vec<String>,
     pub context: Arc<Context>,
     pub policy: Policy,
-    pub limits: limits::Limits,
+    pub limits: Limits,
     pub retry: retry::Policy,
     pub max_output_tokens: u32,
     pub session: SessionId,
@@ -84,7 +74,7 @@ pub fn spawn(setup: Setup) -> AgentHandle {
     let (commands, inbox) = mpsc::unbounded_channel();
     let (outbox, events) = mpsc::channel(EVENTS);
     let session = CancellationToken::new();
-    let groups = setup.context.env.groups.clone();
+    let groups = setup.context.shared.env.groups.clone();
     let agent = driver::Agent::new(setup, inbox, outbox, session.clone());
     tokio::spawn(agent.run());
     AgentHandle {

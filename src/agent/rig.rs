@@ -117,11 +117,11 @@ impl Rig {
             places,
             scratch.cx.env.clone(),
         );
-        context.store = Some(Store::new(
+        context.shared.store = Some(Store::new(
             &scratch.root.with_file_name("data"),
             &scratch.root,
         ));
-        context.hooks = hooks;
+        context.shared.hooks = hooks;
         let context = Arc::new(context);
         let path = scratch.root.with_file_name("log.jsonl");
         let (log, records) = match Log::open(&path) {

@@ -15,8 +15,8 @@ impl Agent {
     pub(super) fn obey_rules(&mut self, command: RulesCommand) {
         match command {
             RulesCommand::List => {
-                let rules = self.context.known_rules();
-                self.journal.tell_session(SessionEvent::Rules(rules));
+                let rules = self.shared().known_rules();
+                self.journal().tell_session(SessionEvent::Rules(rules));
             }
             RulesCommand::Add { list, rule } => self.add_rule(list, rule.trim()),
             RulesCommand::Remove(rule) => self.remove_rule(&rule),
@@ -26,7 +26,7 @@ impl Agent {
 
     /// Says what would be decided about a call. Meanwhile the agent goes on: git may have to be asked.
     fn test(&self, tool: String, input: Value) {
-        let (context, outbox) = (self.context.clone(), self.outbox.clone());
+        let (context, outbox) = (self.conversation.context().clone(), self.outbox.clone());
         tokio::spawn(async move {
             let told = match context.judge(&tool, &input).await {
                 Some(verdict) => format!("{tool}: {}", verdict.in_short()),
@@ -40,10 +40,10 @@ impl Agent {
     }
 
     fn add_rule(&mut self, list: RuleList, rule: &str) {
-        let source = self.context.rules_source();
-        let told = match self.context.add_rule(list, rule, &source) {
+        let source = self.shared().rules_source();
+        let told = match self.shared().add_rule(list, rule, &source) {
             Err(problem) => {
-                self.journal.notice(problem);
+                self.journal().notice(problem);
                 return;
             }
             Ok(Some(warning)) => format!("{}; it is kept in {}", warning.0, source.0),
@@ -54,8 +54,8 @@ impl Agent {
     }
 
     fn remove_rule(&mut self, rule: &KnownRule) {
-        if !self.context.remove_rule(rule) {
-            self.journal
+        if !self.shared().remove_rule(rule) {
+            self.journal()
                 .notice(format!("there is no such rule any more: {}", rule.rule));
             return;
         }
@@ -67,7 +67,7 @@ impl Agent {
         );
         let Some(file) = self.file_of(&rule.from) else {
             let told = format!("{told}, until the program ends");
-            self.journal.tell_session(SessionEvent::Reply(told));
+            self.journal().tell_session(SessionEvent::Reply(told));
             return;
         };
         let (list, rule) = (rule.list, rule.rule.clone());
@@ -76,7 +76,7 @@ impl Agent {
 
     /// The settings file that a rule is said to be from; `None` for flags and the session.
     fn file_of(&self, from: &str) -> Option<PathBuf> {
-        let file = self.context.places.workspace.join(from);
+        let file = self.shared().places.workspace.join(from);
         file.is_file().then_some(file)
     }
 
@@ -85,8 +85,8 @@ impl Agent {
         told: String,
         write: impl FnOnce(&Store) -> Result<(), SaveError> + Send + 'static,
     ) {
-        let Some(store) = self.context.store.clone() else {
-            self.journal.notice(format!(
+        let Some(store) = self.shared().store.clone() else {
+            self.journal().notice(format!(
                 "{told}, until the program ends: rules are not saved in this run"
             ));
             return;

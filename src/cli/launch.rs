@@ -13,10 +13,11 @@ use super::args::Args;
 use super::place::{Audience, Place};
 use super::reload;
 use super::{UsageError, prompt, session};
-use crate::agent::context::{Surroundings, system_prompt};
-use crate::agent::{self, limits};
+use crate::agent;
+use crate::agent::system_prompt::{Surroundings, system_prompt};
 use crate::config::dirs::create_private_dir;
-use crate::executor::{self, Asking, Context};
+use crate::conversation::limits;
+use crate::executor::{self, Asking, Context, Shared};
 use crate::git::{self, Git};
 use crate::headless;
 use crate::headless::output::Output;
@@ -33,7 +34,7 @@ use crate::runtime::FoundTerminal;
 use crate::session::Record;
 use crate::settings::{Price, Settings};
 use crate::tools::bash::groups::Groups;
-use crate::tools::files::{Checkpoints, Ledger, Locks};
+use crate::tools::files::{Checkpoints, Locks};
 use crate::tools::offered::Tools;
 use crate::tools::registry::{Offer, Registry};
 use crate::tools::{DescribeCx, Environment};
@@ -140,16 +141,17 @@ pub(super) async fn setup(
     let hooks = place.hooks(&session.id, session.log.path(), &programs);
     let env = Arc::new(environment(args, &place, results_dir, programs));
     let (rules, mode) = (place.settings.rules.clone(), place.mode(args));
-    let mut context = Context::new(tools, rules, mode, asking, place.places(args), env);
-    context.interrupt_overrides = place
+    let mut shared = Shared::new(rules, mode, asking, place.places(args), env);
+    shared.interrupt_overrides = place
         .settings
         .interrupt_behavior
         .clone()
         .into_iter()
         .collect();
-    context.store = Some(Store::new(&place.dirs.data, &place.workspace));
-    context.hooks = hooks;
-    context.live = Some(reload::live(args, &place));
+    shared.store = Some(Store::new(&place.dirs.data, &place.workspace));
+    shared.hooks = hooks;
+    shared.live = Some(reload::live(args, &place));
+    let context = Context::new(Arc::new(shared), tools);
     if let Some(cwd) = session.cwd {
         context.set_cwd(cwd);
     }
@@ -257,7 +259,6 @@ fn environment(
             .filter_map(|directory| directory.canonicalize().ok())
             .collect(),
         results_dir,
-        ledger: Ledger::default(),
         checkpoints: Checkpoints::new(place.dirs.checkpoints()),
         locks: Locks::new(place.dirs.locks()),
         groups: Groups::default(),
@@ -276,6 +277,7 @@ fn environment(
 fn policy(settings: &Settings) -> executor::Policy {
     let standard = executor::Policy::default();
     executor::Policy {
+        order: executor::Order::Scheduled,
         limit: settings.max_tool_concurrency.unwrap_or(standard.limit),
         while_streaming: settings
             .streaming_execution
@@ -288,6 +290,7 @@ fn limits(args: &Args, settings: &Settings, model: &str, asking: Asking) -> limi
     let price = settings.prices.get(model).copied();
     limits::Limits {
         // Whoever asks knows.
+        looks_at_prompts: false,
         asks_to_stop: false,
         pauses: asking == Asking::Person,
         calls_wait: settings.streaming_execution == Some(false),

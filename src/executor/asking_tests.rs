@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::context::Asking;
 use super::driver::Happened;
 use super::rig::{Rig, Setting, Tools, safe, secs, unsafe_};
+use super::shared::Asking;
 use crate::permissions::{Cause, Decision, RuleList, Rules, Source, Verdict};
 use crate::protocol::{Answer, Mode, PermissionRequest, Phase};
 
@@ -162,7 +162,7 @@ async fn the_mode_of_the_moment_decides() {
     let mut rig = Rig::asking();
     rig.add_all([unsafe_("a"), unsafe_("b")]);
     rig.pass(secs(1)).await;
-    rig.context.set_mode(Mode::BypassPermissions);
+    rig.context.shared.set_mode(Mode::BypassPermissions);
     rig.tell(|executor, _| executor.answer(&"a".into(), Answer::Allow));
     rig.stream_ended();
     assert_eq!(rig.deliver().await.results, ["a", "b"]);

@@ -1,186 +1,36 @@
-//! What the calls of a session run with.
+//! What the calls of one conversation run with.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use serde_json::Value;
-use tokio::sync::watch;
 
-use crate::hooks::{Runner, Scene};
-use crate::permissions::{
-    Asked, Cause, Decision, Links, RealLinks, Remembered, Rule, RuleList, Rules, Source, Store,
-    Verdict, Warning, World, decide,
-};
-use crate::process::sandbox;
-use crate::process::sandbox::Unasked;
-use crate::protocol::{InterruptBehavior, KnownRule, Mode};
-use crate::settings::files::Files;
-use crate::tools::Environment;
+use super::shared::{Shared, Stance};
+use crate::hooks::Scene;
+use crate::permissions::{Asked, Links, RealLinks, Remembered, Verdict, World, decide};
+use crate::tools::files::Ledger;
 use crate::tools::offered::Tools;
 
-/// Shared by all calls; changed only between them, by the session's owner.
+/// What belongs to a conversation: where its shell is, what its model has read, which tools it has.
 pub struct Context {
-    /// What the model can use; changes while the session runs.
+    pub shared: Arc<Shared>,
+    /// What its model can use; changes while it goes on.
     pub tools: Tools,
-    pub asking: Asking,
-    pub places: Places,
-    pub env: Arc<Environment>,
-    /// `interruptBehavior` of the settings, per tool.
-    pub interrupt_overrides: HashMap<String, InterruptBehavior>,
-    /// Where rules go that the person wants to keep.
-    pub store: Option<Store>,
-    /// `None` where no hook is configured: then nothing is done for them.
-    pub hooks: Option<Runner>,
-    /// The settings files, which may change while the program runs.
-    pub live: Option<Live>,
-    stance: watch::Sender<Stance>,
+    /// What was read, and may therefore be changed.
+    pub ledger: Arc<Ledger>,
     cwd: RwLock<PathBuf>,
 }
 
-/// What decides about calls, and can change while some of them wait for a decision.
-#[derive(Debug, Clone)]
-pub struct Stance {
-    pub mode: Mode,
-    pub rules: Arc<Rules>,
-}
-
-/// Settings files that are looked at before every decision.
-pub struct Live {
-    files: Mutex<Files>,
-    load: Load,
-}
-
-/// Takes the files before and now, and the rules in force.
-pub type Load = Box<dyn Fn(&Files, Files, &Rules) -> Reloaded + Send + Sync>;
-
-/// What changed files mean.
-pub struct Reloaded {
-    /// The files whose content counts now.
-    pub files: Files,
-    pub rules: Rules,
-    pub notices: Vec<String>,
-}
-
-impl Live {
-    pub fn new(files: Files, load: Load) -> Self {
-        let files = Mutex::new(files);
-        Self { files, load }
-    }
-}
-
-/// Who answers when a call needs a person's word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asking {
-    Person,
-    /// Nobody is there: what would have to be asked is denied.
-    Nobody,
-}
-
-/// The directories that a permission decision knows.
-#[derive(Debug, Clone, Default)]
-pub struct Places {
-    pub workspace: PathBuf,
-    pub home: PathBuf,
-    pub additional: Vec<PathBuf>,
-    pub config_dir: Option<PathBuf>,
-    pub data_dir: Option<PathBuf>,
-    /// Settings files, and what hooks run.
-    pub protected_files: Vec<PathBuf>,
-}
-
 impl Context {
-    pub fn new(
-        tools: impl Into<Tools>,
-        rules: Rules,
-        mode: Mode,
-        asking: Asking,
-        places: Places,
-        env: Arc<Environment>,
-    ) -> Self {
-        let cwd = RwLock::new(places.workspace.clone());
+    /// A conversation that begins in the workspace, with nothing read.
+    pub fn new(shared: Arc<Shared>, tools: impl Into<Tools>) -> Self {
+        let cwd = RwLock::new(shared.places.workspace.clone());
         Self {
+            shared,
             tools: tools.into(),
-            asking,
-            places,
-            env,
-            interrupt_overrides: HashMap::new(),
-            store: None,
-            hooks: None,
-            live: None,
-            stance: watch::Sender::new(Stance {
-                mode,
-                rules: Arc::new(rules),
-            }),
+            ledger: Arc::default(),
             cwd,
         }
-    }
-
-    pub fn stance(&self) -> Stance {
-        self.stance.borrow().clone()
-    }
-
-    /// Tells when the stance changes from now on.
-    pub fn watch(&self) -> watch::Receiver<Stance> {
-        self.stance.subscribe()
-    }
-
-    pub fn mode(&self) -> Mode {
-        self.stance.borrow().mode
-    }
-
-    pub fn set_mode(&self, mode: Mode) {
-        self.stance.send_modify(|stance| stance.mode = mode);
-    }
-
-    /// Allows what the rule covers, from now on. The error says what is wrong with the rule.
-    pub fn allow(&self, rule: &str, source: &Source) -> Result<(), String> {
-        crate::permissions::check_rule(rule)?;
-        self.add_rule(RuleList::Allow, rule, source).map(drop)
-    }
-
-    /// Adds a rule that counts from now on; returns what will surprise its author. The error says what is wrong with it.
-    pub fn add_rule(
-        &self,
-        list: RuleList,
-        rule: &str,
-        source: &Source,
-    ) -> Result<Option<Warning>, String> {
-        let mut rules = self.stance().rules;
-        let known = |other: &Rule| other.text == rule.trim();
-        if rules.list(list).iter().any(known) {
-            return Ok(None);
-        }
-        let warning = Arc::make_mut(&mut rules).add(list, rule, source)?;
-        self.stance.send_modify(|stance| stance.rules = rules);
-        Ok(warning)
-    }
-
-    /// Takes a rule away; says whether it was there.
-    pub fn remove_rule(&self, rule: &KnownRule) -> bool {
-        self.stance.send_if_modified(|stance| {
-            let is_it = |other: &Rule| other.text == rule.rule && other.source.0 == rule.from;
-            let there = stance.rules.list(rule.list).iter().any(is_it);
-            if there {
-                let rules = Arc::make_mut(&mut stance.rules);
-                rules.list_mut(rule.list).retain(|other| !is_it(other));
-            }
-            there
-        })
-    }
-
-    /// The rules in force, as people know them.
-    pub fn known_rules(&self) -> Vec<KnownRule> {
-        let rules = self.stance().rules;
-        let known = |list: RuleList| {
-            let rules = rules.list(list).iter();
-            rules.map(move |rule| KnownRule {
-                list,
-                rule: rule.text.clone(),
-                from: rule.source.0.clone(),
-            })
-        };
-        RuleList::ALL.into_iter().flat_map(known).collect()
     }
 
     /// What would be decided about a call; `None` if there is no such tool.
@@ -194,68 +44,13 @@ impl Context {
             level: found.spec().level,
             read_only: found.facts(input).read_only,
         };
-        let Stance { mode, rules } = self.stance();
+        let Stance { mode, rules } = self.shared.stance();
         let links = Remembered::default();
         let deciding = || decide(&asked, &rules, mode, &self.world_with(&links));
-        Some(self.unless_unheld(self.env.git.deciding(&links, deciding).await))
-    }
-
-    /// What no person was to be asked about is asked about where the kernel should hold it, and cannot.
-    pub fn unless_unheld(&self, verdict: Verdict) -> Verdict {
-        match self.env.unasked {
-            Unasked::Require => unless_unheld(verdict, sandbox::state()),
-            Unasked::Auto | Unasked::Off => verdict,
-        }
-    }
-
-    /// The file that rules of the person go to, as it is called in the workspace.
-    pub fn rules_source(&self) -> Source {
-        let file = self.rules_file();
-        let name = file.strip_prefix(&self.places.workspace).unwrap_or(&file);
-        Source(name.display().to_string())
-    }
-
-    /// Looks whether the settings files have changed; if so, their rules count from now on. Returns what to say about it.
-    /// Costs a few looks at the disk.
-    pub fn refresh(&self) -> Vec<String> {
-        let Some(live) = &self.live else {
-            return Vec::new();
-        };
-        let mut files = live.files.lock().unwrap_or_else(PoisonError::into_inner);
-        if !files.changed() {
-            return Vec::new();
-        }
-        let now = files.again();
-        loop {
-            let before = self.stance().rules;
-            let Reloaded {
-                files: used,
-                rules,
-                notices,
-            } = (live.load)(&files, now.clone(), &before);
-            let (mut late, rules) = (false, Arc::new(rules));
-            self.stance.send_if_modified(|stance| {
-                // The person may have given another rule meanwhile, which must not be lost.
-                late = !Arc::ptr_eq(&stance.rules, &before);
-                let changed = !late && stance.rules != rules;
-                if changed {
-                    stance.rules = rules;
-                }
-                changed
-            });
-            if !late {
-                *files = used;
-                return notices;
-            }
-        }
-    }
-
-    /// The file that rules of the person go to.
-    pub fn rules_file(&self) -> PathBuf {
-        match &self.store {
-            Some(store) => store.file(),
-            None => Store::new(&self.places.workspace, &self.places.workspace).file(),
-        }
+        Some(
+            self.shared
+                .unless_unheld(self.shared.env.git.deciding(&links, deciding).await),
+        )
     }
 
     /// Where relative paths start from; falls back to the workspace when the directory is gone.
@@ -268,7 +63,7 @@ impl Context {
         if rustix::fs::access(&cwd, rustix::fs::Access::EXEC_OK).is_ok() && cwd.is_dir() {
             cwd
         } else {
-            self.places.workspace.clone()
+            self.shared.places.workspace.clone()
         }
     }
 
@@ -280,7 +75,7 @@ impl Context {
     pub fn scene(&self) -> Scene {
         Scene {
             cwd: self.cwd(),
-            mode: self.mode(),
+            mode: self.shared.mode(),
         }
     }
 
@@ -291,52 +86,14 @@ impl Context {
     /// The world of a call whose links are asked about once.
     pub fn world_with<'l>(&self, links: &'l dyn Links) -> World<'l> {
         World {
-            cwd: self.places.workspace.clone(),
-            home: self.places.home.clone(),
+            cwd: self.shared.places.workspace.clone(),
+            home: self.shared.places.home.clone(),
             shell_dir: Some(self.cwd()),
-            additional_directories: self.places.additional.clone(),
-            config_dir: self.places.config_dir.clone(),
-            data_dir: self.places.data_dir.clone(),
-            protected_files: self.places.protected_files.clone(),
+            additional_directories: self.shared.places.additional.clone(),
+            config_dir: self.shared.places.config_dir.clone(),
+            data_dir: self.shared.places.data_dir.clone(),
+            protected_files: self.shared.places.protected_files.clone(),
             links,
-        }
-    }
-}
-
-fn unless_unheld(verdict: Verdict, state: &sandbox::State) -> Verdict {
-    match (state, verdict.decision, &verdict.cause) {
-        (sandbox::State::Nothing(why), Decision::Allow, Cause::Classifier) => Verdict {
-            decision: Decision::Ask,
-            reason: format!("`sandbox.unasked` is `require`, and nothing can hold it: {why}"),
-            cause: Cause::Default,
-        },
-        _ => verdict,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Cause, Decision, Verdict, sandbox, unless_unheld};
-
-    #[test]
-    fn where_nothing_can_hold_a_command_that_nobody_was_asked_about_it_is_asked_about() {
-        let nothing = sandbox::State::Nothing("the kernel has no Landlock".to_owned());
-        for (cause, state, decision) in [
-            (Cause::Classifier, &nothing, Decision::Ask),
-            (
-                Cause::Classifier,
-                &sandbox::State::Landlock(1),
-                Decision::Allow,
-            ),
-            (Cause::Person, &nothing, Decision::Allow),
-        ] {
-            let allowed = Verdict {
-                decision: Decision::Allow,
-                reason: String::new(),
-                cause: cause.clone(),
-            };
-            let found = unless_unheld(allowed, state).decision;
-            assert_eq!(found, decision, "{cause:?} {state:?}");
         }
     }
 }

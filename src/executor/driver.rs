@@ -80,6 +80,7 @@ pub struct Executor {
 
 struct Tracked {
     call: ToolCall,
+    authority: Authority,
     safe: bool,
     cancel: CancellationToken,
     background: CancellationToken,
@@ -87,6 +88,8 @@ struct Tracked {
     /// It runs, or has run.
     works: bool,
     reply: Option<oneshot::Sender<Answer>>,
+    /// It waits to be alone.
+    go_on: Option<oneshot::Sender<()>>,
     shown: Option<FileDiff>,
     permit: Option<Permit>,
 }
@@ -124,6 +127,11 @@ impl Executor {
 
     /// A call's block has ended.
     pub fn add(&mut self, call: ToolCall, witness: &mut dyn Witness) {
+        self.add_for(Authority::Model, call, witness);
+    }
+
+    /// A call on somebody else's word than the model's.
+    pub fn add_for(&mut self, authority: Authority, call: ToolCall, witness: &mut dyn Witness) {
         let traits = self.traits(&call);
         witness.see(Happened::Queued(call.clone()));
         let (id, safe) = (call.call, traits.safe);
@@ -132,12 +140,14 @@ impl Executor {
             id,
             Tracked {
                 call,
+                authority,
                 safe,
                 cancel,
                 background: CancellationToken::new(),
                 begun: None,
                 works: false,
                 reply: None,
+                go_on: None,
                 shown: None,
                 permit: None,
             },
@@ -177,6 +187,25 @@ impl Executor {
         self.calls.get(&id).map(|tracked| &tracked.call)
     }
 
+    /// Whether a call was permitted, and whole.
+    pub fn is_permitted(&self, id: CallRef) -> bool {
+        let permit = self.calls.get(&id).and_then(|call| call.permit.as_ref());
+        permit.is_some_and(|permit| permit.part.is_none())
+    }
+
+    /// The calls that have no result yet.
+    pub fn open_calls(&self) -> Vec<CallRef> {
+        self.machine
+            .calls()
+            .filter(|call| self.machine.is_open(*call))
+            .collect()
+    }
+
+    /// Where something that belongs to these calls is reported.
+    pub fn reporter(&self) -> mpsc::Sender<Report> {
+        self.reporter.clone()
+    }
+
     /// Lets a running command go on without being waited for.
     pub fn background(&mut self, id: CallRef, witness: &mut dyn Witness) {
         let call = self.calls.get(&id).filter(|_| self.machine.is_running(id));
@@ -205,9 +234,9 @@ impl Executor {
         self.feed(Input::Discarded, witness);
     }
 
-    /// The tools that the request offers.
-    pub fn offered(&self) -> &Offered {
-        &self.offered
+    /// The calls from now on find these tools.
+    pub fn offer(&mut self, offered: Offered) {
+        self.offered = offered;
     }
 
     /// The results, once they are all there.
@@ -254,7 +283,7 @@ impl Executor {
                 }
             }
             Report::Decided(call, verdict) => {
-                let asks_person = self.context.asking == super::context::Asking::Person;
+                let asks_person = self.context.shared.asking == super::shared::Asking::Person;
                 witness.see(Happened::Decided {
                     call,
                     verdict,
@@ -268,6 +297,14 @@ impl Executor {
             }
             Report::Notice(text) => witness.see(Happened::Notice(text)),
             Report::Rewritten(id, input, by) => witness.see(Happened::Rewritten(id, input, by)),
+            Report::MustBeAlone(call, go_on) => {
+                let traits = self.traits(&call);
+                if let Some(tracked) = self.calls.get_mut(&call.call) {
+                    tracked.go_on = Some(go_on);
+                    tracked.safe = traits.safe;
+                }
+                self.feed(Input::Reclassified(call.call, traits), witness);
+            }
             // That is the turn's business.
             Report::Halted(_) => {}
             Report::Changing(id, change, written) => {
@@ -295,6 +332,7 @@ impl Executor {
         });
         let interrupt = self
             .context
+            .shared
             .interrupt_overrides
             .get(&call.name)
             .copied()
@@ -320,6 +358,13 @@ impl Executor {
             Step::Begin(id) => {
                 witness.see(Happened::Begun(id));
                 self.begin(id);
+            }
+            Step::GoOn(id) => {
+                let waiting = self.calls.get_mut(&id).and_then(|call| call.go_on.take());
+                if let Some(go_on) = waiting {
+                    // One that was stopped meanwhile does not listen any more.
+                    let _ = go_on.send(());
+                }
             }
             Step::Stop(id) => {
                 if let Some(call) = self.calls.get(&id) {
@@ -374,7 +419,7 @@ impl Executor {
         tracked.begun = Some(Instant::now());
         let authority = match &tracked.permit {
             Some(permit) => Authority::Permitted(Box::new(permit.clone())),
-            None => Authority::Model,
+            None => tracked.authority.clone(),
         };
         let line = Line {
             context: self.context.clone(),

@@ -1,9 +1,9 @@
 //! A command that ran without a question and was kept from something by the kernel: it is offered with a question.
 
-use super::context::Asking;
 use super::hooked::Case;
 use super::permission::Permit;
 use super::pipeline::{Failure, Line, Report, denied};
+use super::shared::Asking;
 use crate::permissions::{Cause, Decision, Verdict, conclude};
 use crate::protocol::{Mode, PermissionRequest, Phase};
 use crate::tools::ToolError;
@@ -17,7 +17,7 @@ impl Line {
     ) -> Result<Permit, Failure> {
         let call = case.call;
         let what = held.message.lines().next().unwrap_or_default();
-        let mode = self.context.mode();
+        let mode = self.context.shared.mode();
         let verdict = Verdict {
             decision: match mode {
                 Mode::Plan => Decision::Deny,
@@ -36,7 +36,7 @@ impl Line {
                 held.message
             )
         };
-        match (verdict.decision, self.context.asking) {
+        match (verdict.decision, self.context.shared.asking) {
             (Decision::Deny | Decision::Allow, _) => {
                 let why = format!("the mode {} does not ask for more", mode.name());
                 Err(denied(call, told(&why)))

@@ -1,7 +1,7 @@
 //! Commands that the kernel kept from something.
 
-use super::context::Asking;
 use super::rig::{End, Rig, Setting, safe};
+use super::shared::Asking;
 use crate::permissions::{RuleList, Rules, Source};
 use crate::protocol::{Answer, Mode};
 

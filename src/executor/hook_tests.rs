@@ -360,7 +360,7 @@ async fn a_change_of_mode_does_not_overrule_a_hook_that_asks() {
     let mut rig = asking(vec![deciding("ask")]);
     rig.call("b", "Bash", json!({"command": "echo hello"}));
     rig.request("b").await;
-    rig.context.set_mode(Mode::BypassPermissions);
+    rig.context.shared.set_mode(Mode::BypassPermissions);
     rig.answer("b", Answer::Deny { reason: None });
     assert!(result(&mut rig).await.contains("did not allow this call"));
 }

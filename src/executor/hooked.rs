@@ -5,11 +5,11 @@
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
+use tokio::sync::oneshot;
 
-use super::context::Stance;
 use super::permission::{Authority, Permit, granted};
 use super::pipeline::{Failure, Line, Report, denied, denied_text};
-use crate::hooks::runner::Pass;
+use super::shared::Stance;
 use crate::hooks::said::shortened;
 use crate::hooks::{Answer, Event, Occasion};
 use crate::permissions::{Cause, Decision, HookWord, Verdict};
@@ -98,7 +98,7 @@ impl Line {
             return Ok(Heard::default());
         };
         self.reach(call, Phase::InHooks).await;
-        let stance = self.context.stance();
+        let stance = self.context.shared.stance();
         let both = async {
             // The hooks are polled first, and so run while the rules are looked at.
             let (answer, verdict) = tokio::join!(biased; asking, self.judge(call, tool, &stance));
@@ -152,7 +152,7 @@ impl Line {
         output: &Result<ToolOutput, ToolError>,
         told: &mut Vec<String>,
     ) {
-        if self.context.hooks.is_none() || matches!(self.authority, Authority::Typed) {
+        if self.context.shared.hooks.is_none() || matches!(self.authority, Authority::Typed) {
             return;
         }
         let asking = match output {
@@ -278,31 +278,24 @@ impl Line {
         Ok(permit)
     }
 
-    /// Waits until the call may run: beside others, as it was queued; alone, if hooks have made something of it that must not
-    /// run beside others.
-    pub(super) async fn pass(
+    /// A call that was queued to run beside others, and of which hooks have made something that must not, waits until it is
+    /// alone.
+    pub(super) async fn wait_to_be_alone(
         &self,
         queued: &ToolCall,
         call: &ToolCall,
         tool: &dyn AnyTool,
-    ) -> Result<Option<Pass<'_>>, Failure> {
-        let Some(hooks) = &self.context.hooks else {
-            return Ok(None);
-        };
-        if matches!(self.authority, Authority::Typed) {
-            return Ok(None);
+    ) -> Result<(), Failure> {
+        let is_alone = queued.input == call.input
+            || !tool.facts(&queued.input).safe
+            || tool.facts(&call.input).safe;
+        if is_alone {
+            return Ok(());
         }
-        let alone = queued.input != call.input
-            && tool.facts(&queued.input).safe
-            && !tool.facts(&call.input).safe;
-        let pass = async {
-            Ok(Some(if alone {
-                hooks.pass_alone().await
-            } else {
-                hooks.pass_shared().await
-            }))
-        };
-        self.unless_cancelled(call, pass).await
+        let (go_on, alone) = oneshot::channel();
+        self.report(Report::MustBeAlone(call.clone(), go_on)).await;
+        let alone = async { alone.await.map_err(|_| ToolError::cancelled()) };
+        self.unless_cancelled(call, alone).await
     }
 
     fn fire(
@@ -311,7 +304,7 @@ impl Line {
         call: &ToolCall,
         occasion: impl FnOnce() -> Occasion,
     ) -> Option<BoxFuture<'_, Answer>> {
-        let hooks = self.context.hooks.as_ref()?;
+        let hooks = self.context.shared.hooks.as_ref()?;
         if !hooks.wants(event, &call.name) {
             return None;
         }

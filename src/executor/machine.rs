@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use super::schedule::{Slot, SlotState, startable};
+use super::stopped::{Failed, Why, synthetic};
 use crate::protocol::{CallId, CallOutcome, CallRef, InterruptBehavior, OnBashError, ToolResult};
 
 /// Facts about the calls of a response.
@@ -13,6 +14,8 @@ use crate::protocol::{CallId, CallOutcome, CallRef, InterruptBehavior, OnBashErr
 pub enum Input {
     /// A call's block has ended.
     Added(CallRef, Traits),
+    /// A hook has made something else of a call that executes: it must run alone, and waits for that.
+    Reclassified(CallRef, Traits),
     /// A call has been allowed, and its tool runs.
     Running(CallRef),
     /// A call's work is over.
@@ -36,6 +39,8 @@ pub enum Input {
 pub enum Step {
     /// Start the call.
     Begin(CallRef),
+    /// Nothing else executes: the call that waited for that goes on.
+    GoOn(CallRef),
     /// Stop the running call; its `Finished` still comes.
     Stop(CallRef),
     /// Show that the call is allowed to finish.
@@ -84,11 +89,22 @@ pub enum End {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
+    pub order: Order,
     /// How many safe calls may run at once.
     pub limit: usize,
     pub on_bash_error: OnBashError,
     /// False: calls wait for the end of the stream.
     pub while_streaming: bool,
+}
+
+/// Which calls may run beside each other.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Only safe ones, and nothing overtakes one that is not.
+    #[default]
+    Scheduled,
+    /// All of them: a person who starts a second command means it.
+    AtOnce,
 }
 
 /// The tool calls of one response.
@@ -114,13 +130,20 @@ struct Tracked {
 #[derive(Debug, Clone, PartialEq)]
 enum Call {
     Queued,
-    /// `running` once its tool has begun: before that, stopping it leaves nothing half done.
-    Executing {
-        running: bool,
-        stopping: Stopping,
-    },
+    Executing { stage: Stage, stopping: Stopping },
     Completed(ToolResult),
     Yielded,
+}
+
+/// How far an executing call has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// It is looked at, or asked about: stopping it leaves nothing half done.
+    Checking,
+    /// It may run, but only alone, and others still execute.
+    WaitingToBeAlone,
+    /// Its tool has begun.
+    Running,
 }
 
 /// What an executing call was told.
@@ -130,23 +153,6 @@ enum Stopping {
     /// To stop, so that it can start anew.
     ToRunAgain,
     Because(Why),
-}
-
-/// Why a call does not run to its end.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Why {
-    SiblingFailed(Failed),
-    Interrupted,
-    CancelledByPerson,
-    Discarded,
-}
-
-/// A failed command, as others speak of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Failed {
-    label: String,
-    /// `cargo test` failed.
-    in_short: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,6 +176,7 @@ enum Interrupts {
 impl Default for Policy {
     fn default() -> Self {
         Self {
+            order: Order::default(),
             limit: 10,
             on_bash_error: OnBashError::default(),
             while_streaming: true,
@@ -193,6 +200,7 @@ impl Machine {
         let mut steps = Vec::new();
         match input {
             Input::Added(call, traits) => self.add(call, traits, &mut steps),
+            Input::Reclassified(call, traits) => self.reclassify(call, traits),
             Input::Running(call) => self.runs(call),
             Input::Finished(call, outcome) => self.finish(call, outcome, &mut steps),
             Input::StreamEnded => {
@@ -209,6 +217,7 @@ impl Machine {
                 self.stop_where(|_, _| true, &Why::Discarded, &mut steps);
             }
         }
+        self.let_one_go_on(&mut steps);
         self.start_what_may(&mut steps);
         self.deliver_when_complete(&mut steps);
         steps
@@ -237,8 +246,15 @@ impl Machine {
 
     /// Whether the call's tool is at work.
     pub fn is_running(&self, call: CallRef) -> bool {
-        self.position(call)
-            .is_some_and(|at| matches!(self.calls[at].state, Call::Executing { running: true, .. }))
+        self.position(call).is_some_and(|at| {
+            matches!(
+                self.calls[at].state,
+                Call::Executing {
+                    stage: Stage::Running,
+                    ..
+                }
+            )
+        })
     }
 
     fn add(&mut self, call: CallRef, traits: Traits, steps: &mut Vec<Step>) {
@@ -281,9 +297,10 @@ impl Machine {
         let Some(at) = self.position(call) else {
             return;
         };
-        let Call::Executing { running, stopping } = &self.calls[at].state else {
+        let Call::Executing { stage, stopping } = &self.calls[at].state else {
             return;
         };
+        let running = *stage == Stage::Running;
         let (result, how) = match (stopping, outcome.end) {
             (Stopping::ToRunAgain, End::Stopped) => {
                 self.begin(at, steps);
@@ -291,7 +308,10 @@ impl Machine {
             }
             (Stopping::Because(why), End::Stopped) => {
                 let seen = running.then_some(&outcome.result);
-                (synthetic(&self.calls[at], why, seen), why.outcome(*running))
+                (
+                    synthetic(&self.calls[at].traits, why, seen),
+                    why.outcome(running),
+                )
             }
             (Stopping::No, End::Stopped) => (
                 ToolResult::error(
@@ -324,8 +344,39 @@ impl Machine {
         let Some(at) = self.position(call) else {
             return;
         };
-        if let Call::Executing { running, .. } = &mut self.calls[at].state {
-            *running = true;
+        if let Call::Executing { stage, .. } = &mut self.calls[at].state {
+            *stage = Stage::Running;
+        }
+    }
+
+    fn reclassify(&mut self, call: CallRef, traits: Traits) {
+        let Some(at) = self.position(call) else {
+            return;
+        };
+        let tracked = &mut self.calls[at];
+        if let Call::Executing { stage, .. } = &mut tracked.state {
+            *stage = Stage::WaitingToBeAlone;
+            tracked.traits = traits;
+        }
+    }
+
+    /// Of the calls that wait to be alone, the first goes on once nothing else executes.
+    fn let_one_go_on(&mut self, steps: &mut Vec<Step>) {
+        let waits = |call: &Tracked| {
+            call.state
+                == Call::Executing {
+                    stage: Stage::WaitingToBeAlone,
+                    stopping: Stopping::No,
+                }
+        };
+        let executes = |call: &Tracked| matches!(call.state, Call::Executing { .. });
+        if self.calls.iter().any(|call| executes(call) && !waits(call)) {
+            return;
+        }
+        if let Some(at) = self.calls.iter().position(waits) {
+            let call = self.calls[at].call;
+            self.runs(call);
+            steps.push(Step::GoOn(call));
         }
     }
 
@@ -352,7 +403,7 @@ impl Machine {
             return;
         };
         if let Call::Executing {
-            running: true,
+            stage: Stage::Running,
             stopping: stopping @ Stopping::No,
         } = &mut self.calls[at].state
         {
@@ -363,7 +414,7 @@ impl Machine {
 
     fn begin(&mut self, at: usize, steps: &mut Vec<Step>) {
         self.calls[at].state = Call::Executing {
-            running: false,
+            stage: Stage::Checking,
             stopping: Stopping::No,
         };
         steps.push(Step::Begin(self.calls[at].call));
@@ -400,7 +451,7 @@ impl Machine {
         };
         match &mut self.calls[at].state {
             Call::Queued => {
-                let result = synthetic(&self.calls[at], &why, None);
+                let result = synthetic(&self.calls[at].traits, &why, None);
                 self.complete(at, result, why.outcome(false), steps);
             }
             Call::Executing { stopping, .. } if *stopping == Stopping::No => {
@@ -425,7 +476,11 @@ impl Machine {
         let call = &mut self.calls[at];
         match call.state {
             Call::Queued | Call::Executing { .. } => {
-                call.state = Call::Completed(result.clone());
+                call.state = match self.policy.order {
+                    Order::Scheduled => Call::Completed(result.clone()),
+                    // Nobody waits for the others.
+                    Order::AtOnce => Call::Yielded,
+                };
                 steps.push(Step::Complete(call.call, result, outcome));
             }
             Call::Completed(_) | Call::Yielded => {}
@@ -434,6 +489,14 @@ impl Machine {
 
     fn start_what_may(&mut self, steps: &mut Vec<Step>) {
         if self.intake == Intake::Open && !self.policy.while_streaming {
+            return;
+        }
+        if self.policy.order == Order::AtOnce {
+            let queued = |at: &usize| self.calls[*at].state == Call::Queued;
+            let queued: Vec<usize> = (0..self.calls.len()).filter(queued).collect();
+            for at in queued {
+                self.begin(at, steps);
+            }
             return;
         }
         let slots: Vec<Slot> = self
@@ -487,84 +550,9 @@ impl Tracked {
         matches!(
             self.state,
             Call::Executing {
-                running: true,
+                stage: Stage::Running,
                 stopping: Stopping::No
             }
         ) && self.traits.interrupt == InterruptBehavior::Block
     }
-}
-
-impl Traits {
-    /// The call in words: `Bash(npm test)`.
-    fn label(&self) -> String {
-        match &self.subject {
-            Some(subject) => format!("{}({subject})", self.tool),
-            None => self.tool.clone(),
-        }
-    }
-}
-
-impl Failed {
-    fn of(traits: &Traits) -> Self {
-        let command = traits.subject.as_ref().unwrap_or(&traits.tool);
-        Self {
-            label: traits.label(),
-            in_short: format!("`{command}` failed"),
-        }
-    }
-}
-
-impl Why {
-    /// How a call that stops for this reason counts; a call that did not even run was skipped, whoever is to blame.
-    fn outcome(&self, running: bool) -> CallOutcome {
-        let skipped = |why: &str| CallOutcome::Skipped {
-            why: why.to_owned(),
-        };
-        match self {
-            Why::SiblingFailed(failed) => skipped(&failed.in_short),
-            Why::Discarded => skipped("the answer was thrown away"),
-            Why::Interrupted if !running => skipped("interrupted"),
-            Why::Interrupted | Why::CancelledByPerson => CallOutcome::Cancelled,
-        }
-    }
-}
-
-/// The result of a call that did not run to its end: what happened to it, and who is to blame. `seen` is what it had
-/// produced until then.
-fn synthetic(call: &Tracked, why: &Why, seen: Option<&ToolResult>) -> ToolResult {
-    let label = call.traits.label();
-    let started = seen.is_some();
-    let text = match (why, started) {
-        (Why::SiblingFailed(Failed { label: failed, .. }), false) => {
-            format!("Skipped: {failed} failed, so {label} was not started")
-        }
-        (Why::SiblingFailed(Failed { label: failed, .. }), true) => {
-            format!("Skipped: {failed} failed, so {label} was cancelled while it ran")
-        }
-        (Why::Interrupted, false) => format!("Interrupted by the user: {label} was not started"),
-        (Why::Interrupted, true) => {
-            format!(
-                "Interrupted by the user: {label} was stopped while it ran, so it may have had effects"
-            )
-        }
-        (Why::CancelledByPerson, false) => {
-            format!("Cancelled by the user: {label} was not started")
-        }
-        (Why::CancelledByPerson, true) => {
-            format!(
-                "Cancelled by the user: {label} was stopped while it ran, so it may have had effects"
-            )
-        }
-        (Why::Discarded, _) => {
-            format!("Discarded: the response that asked for {label} was thrown away")
-        }
-    };
-    let output = seen.map(ToolResult::as_text).unwrap_or_default();
-    if output.is_empty() {
-        return ToolResult::error(call.traits.wire.clone(), text);
-    }
-    ToolResult::error(
-        call.traits.wire.clone(),
-        format!("{text}. Its output until then:\n{output}"),
-    )
 }

@@ -15,6 +15,8 @@ pub mod machine;
 pub mod permission;
 pub mod pipeline;
 pub mod schedule;
+pub mod shared;
+mod stopped;
 
 #[cfg(test)]
 mod asking_tests;
@@ -35,6 +37,7 @@ mod rule_tests;
 #[cfg(test)]
 mod stopping_tests;
 
-pub use context::{Asking, Context, Live, Places, Reloaded};
+pub use context::Context;
 pub use driver::{Executor, Happened, Witness};
-pub use machine::{Input, Machine, Policy, Step};
+pub use machine::{Input, Machine, Order, Policy, Step};
+pub use shared::{Asking, Live, Places, Reloaded, Shared};

@@ -4,9 +4,9 @@
 use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 
-use super::context::{Asking, Stance};
 use super::hooked::{Case, Heard, answer_of};
 use super::pipeline::{Failure, Line, Report, denied, denied_text};
+use super::shared::{Asking, Stance};
 use crate::hooks;
 use crate::permissions::{
     Asked, Cause, Decision, Grant, RuleList, Rules, Source, Verdict, World, conclude, decide,
@@ -86,7 +86,7 @@ impl Line {
         heard: &Heard,
     ) -> Result<Permit, Failure> {
         // Listened to from before the decision on: a rule that comes meanwhile is not missed.
-        let mut changes = Some(self.context.watch());
+        let mut changes = Some(self.context.shared.watch());
         let mut verdict = self.decision(call, tool, heard).await;
         let case = Case {
             call,
@@ -108,7 +108,7 @@ impl Line {
             }
             Validated::Fine | Validated::Ask(_) => rule = self.rule_to_offer(call, tool, &verdict),
         }
-        if (verdict.decision, self.context.asking) == (Decision::Ask, Asking::Nobody)
+        if (verdict.decision, self.context.shared.asking) == (Decision::Ask, Asking::Nobody)
             && let Some(asking) = self.ask_hooks(call)
         {
             let asked = async { Ok(asking.await) };
@@ -118,7 +118,7 @@ impl Line {
             }
         }
         self.decided(call, verdict.clone()).await;
-        match (verdict.decision, self.context.asking) {
+        match (verdict.decision, self.context.shared.asking) {
             (Decision::Allow, _) => Ok(granted(&verdict)),
             (Decision::Deny, _) => Err(denied(call, denied_text(call, &verdict.reason))),
             (Decision::Ask, Asking::Nobody) => {
@@ -151,7 +151,7 @@ impl Line {
         let world = self.world();
         let places = places(&tool.touches(&call.input), &world);
         permit.grant = permit.grant.at(places);
-        let Stance { mode, rules } = self.context.stance();
+        let Stance { mode, rules } = self.context.shared.stance();
         // Without rules it is known: no place outside, and all of it unasked.
         if !rules.allow.is_empty() {
             let reach = reach(&asked(call, tool), &rules, mode, &world);
@@ -172,10 +172,10 @@ impl Line {
         heard: &Heard,
     ) -> Verdict {
         // The person, or a command, may have changed the rules meanwhile.
-        for notice in self.context.refresh() {
+        for notice in self.context.shared.refresh() {
             self.notice(notice).await;
         }
-        let stance = self.context.stance();
+        let stance = self.context.shared.stance();
         let judged = match &heard.judged {
             Some(judged) if judged.still_holds(&stance) => judged.verdict.clone(),
             Some(_) | None => self.judge(call, tool, &stance).await,
@@ -193,8 +193,14 @@ impl Line {
     ) -> Verdict {
         let asked = asked(call, tool);
         let judging = || judge(&asked, &stance.rules, stance.mode, &self.world());
-        let judged = self.context.env.git.deciding(&self.links, judging).await;
-        self.context.unless_unheld(judged)
+        let judged = self
+            .context
+            .shared
+            .env
+            .git
+            .deciding(&self.links, judging)
+            .await;
+        self.context.shared.unless_unheld(judged)
     }
 
     /// Whether the call may know what the disk has to say against it, before it is decided about.
@@ -204,7 +210,7 @@ impl Line {
             // The person wants it, or has seen it before.
             Authority::Permitted(_) | Authority::Person | Authority::Typed => return true,
         }
-        let Stance { mode, rules } = self.context.stance();
+        let Stance { mode, rules } = self.context.shared.stance();
         may_tell(&asked(call, tool), &rules, mode, &self.world())
     }
 
@@ -217,24 +223,24 @@ impl Line {
         let context = &self.context;
         // No rule keeps a hook from asking again.
         let by_hook = matches!(verdict.cause, Cause::Hook(_));
-        if verdict.decision != Decision::Ask || context.asking == Asking::Nobody || by_hook {
+        if verdict.decision != Decision::Ask || context.shared.asking == Asking::Nobody || by_hook {
             return None;
         }
-        let Stance { mode, rules } = context.stance();
+        let Stance { mode, rules } = context.shared.stance();
         let rule = offer(&asked(call, tool), &rules, mode, &self.world())?;
         Some(RuleOffer {
             rule,
-            file: context.rules_file(),
+            file: context.shared.rules_file(),
         })
     }
 
     /// The rule that would let a command run freely which the kernel held back.
     pub(super) fn rule_that_frees(&self, call: &ToolCall, tool: &dyn AnyTool) -> Option<RuleOffer> {
-        let Stance { mode, rules } = self.context.stance();
+        let Stance { mode, rules } = self.context.shared.stance();
         let rule = offer_for_held(&asked(call, tool), &rules, mode, &self.world())?;
         Some(RuleOffer {
             rule,
-            file: self.context.rules_file(),
+            file: self.context.shared.rules_file(),
         })
     }
 
@@ -283,7 +289,7 @@ impl Line {
             Answer::Allow | Answer::AllowPart { .. } | Answer::Deny { .. } => None,
         };
         let permit = self.answered(case.call, answer).await?;
-        let counts = |rule: String| self.context.stance().rules.allows(&rule);
+        let counts = |rule: String| self.context.shared.stance().rules.allows(&rule);
         if rule.is_some_and(counts) && !case.insists {
             let verdict = self.decision(case.call, case.tool, case.heard).await;
             if verdict.decision != Decision::Allow {
@@ -328,7 +334,11 @@ impl Line {
 
     /// Adds the rule for the rest of the session; returns who decided, in words.
     async fn allow_for_session(&self, rule: &str) -> String {
-        match self.context.allow(rule, &Source("this session".into())) {
+        match self
+            .context
+            .shared
+            .allow(rule, &Source("this session".into()))
+        {
             Ok(()) => format!("you, for this session: {rule}"),
             Err(problem) => {
                 self.notice(format!("{problem}; the call is allowed once"))
@@ -339,8 +349,8 @@ impl Line {
     }
 
     async fn allow_always(&self, rule: &str) -> String {
-        let source = self.context.rules_source();
-        if let Err(problem) = self.context.allow(rule, &source) {
+        let source = self.context.shared.rules_source();
+        if let Err(problem) = self.context.shared.allow(rule, &source) {
             self.notice(format!("{problem}; the call is allowed once"))
                 .await;
             return "you, once".to_owned();
@@ -358,7 +368,7 @@ impl Line {
     }
 
     async fn save(&self, rule: &str) -> Result<(), String> {
-        let Some(store) = self.context.store.clone() else {
+        let Some(store) = self.context.shared.store.clone() else {
             return Err("rules are not saved in this run".to_owned());
         };
         let rule = rule.trim().to_owned();

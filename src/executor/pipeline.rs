@@ -12,10 +12,11 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::context::{Context, Stance};
+use super::context::Context;
 use super::hooked::Case;
 use super::machine::{End, Outcome};
 use super::permission::{Authority, Permit};
+use super::shared::Stance;
 use crate::permissions::{Cause, Decision, Remembered, Verdict, decide_reading};
 use crate::protocol::{
     Answer, CallId, CallRef, FileDiff, PermissionRequest, Phase, ToolCall, ToolResult,
@@ -49,6 +50,8 @@ pub enum Report {
     Notice(String),
     /// A hook has made another input of it: the call is this one now, by that hook.
     Rewritten(CallRef, Value, String),
+    /// Hooks have made something of the call that must not run beside others; the sender waits until it is alone.
+    MustBeAlone(ToolCall, oneshot::Sender<()>),
     /// A hook wants the turn to end; in words.
     Halted(String),
     /// A file is about to change; the sender waits until that is in the log.
@@ -142,7 +145,7 @@ impl Line {
         }
         let call = &*call;
         let permit = self.bound(call, tool.as_ref(), permit);
-        let _pass = self.pass(original, call, tool.as_ref()).await?;
+        self.wait_to_be_alone(original, call, tool.as_ref()).await?;
         // A tool that does not look at its token must not begin once the call was stopped.
         self.unless_cancelled(call, std::future::ready(Ok(())))
             .await?;
@@ -150,7 +153,7 @@ impl Line {
             .await;
         self.reach(call, Phase::Running).await;
         let limit = tool.spec().max_result_chars;
-        let results_dir = &self.context.env.results_dir;
+        let results_dir = &self.context.shared.env.results_dir;
         let mut output = self.work(call, tool.as_ref(), permit, &cx).await;
         if let Err(error) = &output
             && error.kind == ToolErrorKind::HeldBack
@@ -283,7 +286,8 @@ impl Line {
             progress,
             journal,
             off_limits: off_limits(&self.context),
-            env: self.context.env.clone(),
+            ledger: self.context.ledger.clone(),
+            env: self.context.shared.env.clone(),
         }
     }
 
@@ -294,7 +298,7 @@ impl Line {
             ToolErrorKind::Cancelled => End::Stopped,
         };
         let text = vec![crate::protocol::ResultBlock::text(error.message)];
-        let fitted = guard::fit(text, limit, &self.context.env.results_dir, call.call);
+        let fitted = guard::fit(text, limit, &self.context.shared.env.results_dir, call.call);
         let fitted = ToolResult {
             tool_use_id: call.id.clone(),
             content: fitted,
@@ -344,7 +348,7 @@ impl Line {
 
 /// Asks the rules about each file, if there are any that could forbid reading one.
 fn off_limits(context: &Arc<Context>) -> OffLimits {
-    let Stance { mode, rules } = context.stance();
+    let Stance { mode, rules } = context.shared.stance();
     if !rules.restrict_reading() {
         return OffLimits::default();
     }

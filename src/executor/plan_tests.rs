@@ -4,8 +4,8 @@ use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 
-use super::context::Asking;
 use super::rig::{Rig, Setting, Tools};
+use super::shared::Asking;
 use crate::permissions::Source;
 use crate::protocol::{Answer, Mode};
 
@@ -19,7 +19,7 @@ fn planning() -> Rig {
     rig.scratch.put("a", "one\n");
     for rule in ["Bash", "Edit(**)", "Write", "Edit", "KillShell"] {
         let source = Source("a test".into());
-        rig.context.allow(rule, &source).expect("a rule");
+        rig.context.shared.allow(rule, &source).expect("a rule");
     }
     rig
 }

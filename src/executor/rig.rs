@@ -276,7 +276,7 @@ impl Rig {
         };
         let env = scratch.cx.env.clone();
         let mut context = Context::new(registry, rules, setting.mode, setting.asking, places, env);
-        context.store = Some(Store::new(
+        context.shared.store = Some(Store::new(
             &scratch.root.with_file_name("data"),
             &scratch.root,
         ));
@@ -285,10 +285,10 @@ impl Rig {
             let log = Path::new("/log.jsonl");
             let programs = scratch.cx.env.programs.clone();
             let runner = Runner::new(setting.hooks, &scratch.root, session, log, programs);
-            context.hooks = Some(runner);
+            context.shared.hooks = Some(runner);
         }
         let overrides = setting.overrides.into_iter();
-        context.interrupt_overrides = overrides
+        context.shared.interrupt_overrides = overrides
             .map(|(name, behavior)| (name.to_owned(), behavior))
             .collect();
         let context = Arc::new(context);

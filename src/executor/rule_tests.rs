@@ -53,7 +53,7 @@ async fn a_rule_that_is_wrong_allows_the_call_once_and_says_so() {
         rig.notices(),
         ["the rule `Cancels(` has a `(` without a `)` at its end; the call is allowed once"]
     );
-    assert!(!rig.context.rules_file().exists());
+    assert!(!rig.context.shared.rules_file().exists());
     let asked = Happened::Asked(rig.request("b").await);
     assert!(rig.seen.0.contains(&asked));
 }
@@ -80,7 +80,7 @@ async fn a_rule_for_ever_is_in_the_projects_settings() {
     let mut rig = Rig::asking();
     rig.add(unsafe_("a"));
     let request = rig.request("a").await;
-    let file = rig.context.rules_file();
+    let file = rig.context.shared.rules_file();
     assert_eq!(
         request.rule,
         Some(RuleOffer {
@@ -102,7 +102,7 @@ async fn a_rule_that_cannot_be_saved_counts_for_the_session_and_the_person_is_to
     let mut rig = Rig::asking();
     rig.add_all([unsafe_("a"), unsafe_("b")]);
     rig.request("a").await;
-    let file = rig.context.rules_file();
+    let file = rig.context.shared.rules_file();
     std::fs::create_dir(file.parent().expect("in a folder")).expect("mkdir");
     std::fs::write(&file, "{ oops").expect("write");
     rig.answer("a", always("Cancels"));
@@ -152,7 +152,14 @@ async fn a_command_that_runs_can_go_on_in_the_background_and_others_cannot() {
     std::fs::write(go, "").expect("write");
     let mut printed = Vec::new();
     loop {
-        let news = rig.context.env.groups.jobs.look("bash_1").expect("known");
+        let news = rig
+            .context
+            .shared
+            .env
+            .groups
+            .jobs
+            .look("bash_1")
+            .expect("known");
         printed.extend(news.output);
         if news.status != Status::Running {
             assert_eq!(news.status, Status::Exited(0));

@@ -265,7 +265,7 @@ async fn a_call_answered_by_hand_is_stopped_and_changes_nothing_any_more() {
         );
     assert_eq!(completed.count(), 1, "its own end is not heard");
     let cwd = rig.context.cwd();
-    assert_eq!(cwd, rig.context.places.workspace);
+    assert_eq!(cwd, rig.context.shared.places.workspace);
 }
 
 #[tokio::test(start_paused = true)]

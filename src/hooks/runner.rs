@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
-use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio_util::sync::CancellationToken;
 
 use super::answer::Answer;
@@ -34,9 +33,6 @@ pub struct Runner {
     /// What no hook may read.
     keys: Vec<String>,
     pub idle_after: Duration,
-    /// Held by every call that runs: by those that may run side by side together, by one that a hook has made into
-    /// something else alone.
-    gate: RwLock<()>,
 }
 
 /// What every hook is told about the moment.
@@ -52,12 +48,6 @@ pub struct Told<'h> {
     pub hook: &'h Hook,
     pub ran: Ran,
     pub said: Said,
-}
-
-/// That a call runs, among others or alone.
-pub enum Pass<'g> {
-    Shared(RwLockReadGuard<'g, ()>),
-    Alone(RwLockWriteGuard<'g, ()>),
 }
 
 impl Runner {
@@ -76,7 +66,6 @@ impl Runner {
             transcript: transcript.to_owned(),
             keys: crate::config::keys(),
             idle_after: IDLE_AFTER,
-            gate: RwLock::new(()),
         }
     }
 
@@ -146,13 +135,5 @@ impl Runner {
             Told { hook, ran, said }
         });
         join_all(runs).await
-    }
-
-    pub async fn pass_shared(&self) -> Pass<'_> {
-        Pass::Shared(self.gate.read().await)
-    }
-
-    pub async fn pass_alone(&self) -> Pass<'_> {
-        Pass::Alone(self.gate.write().await)
     }
 }

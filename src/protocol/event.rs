@@ -239,6 +239,31 @@ pub enum Ending {
     },
 }
 
+impl TurnSummary {
+    /// An exchange of which nothing is known but its end.
+    pub fn of(ending: Ending, took: Duration) -> Self {
+        Self {
+            ending,
+            text: String::new(),
+            responses: 0,
+            usage: Usage::default(),
+            took,
+            denials: Vec::new(),
+        }
+    }
+}
+
+impl Ending {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Ending::Done => "success",
+            Ending::MaxTurns => "error_max_turns",
+            Ending::Interrupted => "interrupted",
+            Ending::Failed { .. } => "error_during_execution",
+        }
+    }
+}
+
 /// A call that was not allowed to run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Denial {

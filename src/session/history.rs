@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 use super::record::Record;
 use super::repair;
-use crate::protocol::{Block, CallId, CallRef, Message, Origin, ToolCall, ToolResult, ToolUse};
+use crate::protocol::{
+    AgentId, Block, CallId, CallRef, Message, Origin, ToolCall, ToolResult, ToolUse,
+};
 
 #[derive(Debug, Default, Clone, PartialEq)]
 pub struct History {
@@ -121,6 +123,10 @@ impl History {
             }
             Record::Text { text } => self.add_text(text),
             Record::Block { block } => self.add(block.clone()),
+            Record::Call { call } if call.call.agent == AgentId::PERSON => {
+                self.last_aside = self.last_aside.max(call.call.number);
+                self.calls.insert(call.call, call.clone());
+            }
             Record::Call { call } => {
                 self.last_call = self.last_call.max(call.call.number);
                 self.calls.insert(call.call, call.clone());
@@ -135,6 +141,11 @@ impl History {
             }
             Record::Begun { call } => {
                 self.begun.insert(*call);
+            }
+            Record::Result { call, result } if call.agent == AgentId::PERSON => {
+                if let Some(made) = self.calls.get(call) {
+                    self.asides.push((made.clone(), result.clone()));
+                }
             }
             Record::Result { call, result } => {
                 self.results.insert(*call, result.clone());

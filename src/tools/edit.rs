@@ -15,7 +15,7 @@ use super::files::document::{Document, Need, Replaced};
 use super::files::matching::Scope;
 use super::files::numbered::{line_numbers, snippet};
 use super::files::{self, FileError, notebook, path};
-use super::{Environment, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
+use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::{Grant, Places};
 use crate::protocol::{FileDiff, InterruptBehavior, Level, PreviewFields, Touches};
 
@@ -59,12 +59,12 @@ impl Input {
     }
 
     /// Makes the edit in memory. All that can be wrong with the call is found here, before anything is written.
-    fn make(&self, path: &Path, env: &Environment, places: &Places) -> Result<Edited, FileError> {
+    fn make(&self, path: &Path, cx: &ToolCx, places: &Places) -> Result<Edited, FileError> {
         let creates = self.old_string.is_empty();
         let mut document = if creates {
-            Document::open_or_new(path, Need::Parts, env, places)?
+            Document::open_or_new(path, Need::Parts, cx, places)?
         } else {
-            Document::open(path, Need::Parts, env, places)?
+            Document::open(path, Need::Parts, cx, places)?
         };
         if is_notebook(path, document.text()) {
             return Err(FileError::BadContent(format!(
@@ -120,19 +120,19 @@ impl Tool for Edit {
 
     async fn validate(&self, input: &Input, cx: &ToolCx) -> Result<Validated, ToolError> {
         let path = path::resolve_file(&input.file_path, &cx.cwd)?;
-        let (input, env) = (input.clone(), cx.env.clone());
-        files::blocking(move || input.make(&path, &env, &Places::default()).map(drop)).await?;
+        let (input, cx) = (input.clone(), cx.clone());
+        files::blocking(move || input.make(&path, &cx, &Places::default()).map(drop)).await?;
         Ok(Validated::Fine)
     }
 
     async fn preview(&self, input: &Input, cx: &ToolCx) -> Option<FileDiff> {
         let path = path::resolve_file(&input.file_path, &cx.cwd).ok()?;
-        let (input, env) = (input.clone(), cx.env.clone());
+        let (input, cx) = (input.clone(), cx.clone());
         let planned = files::blocking(move || {
             Ok(input
-                .make(&path, &env, &Places::default())?
+                .make(&path, &cx, &Places::default())?
                 .document()
-                .diff(&env.workspace))
+                .diff(&cx.env.workspace))
         });
         planned.await.ok().flatten()
     }
@@ -148,11 +148,11 @@ impl Tool for Edit {
         files::blocking(move || {
             // Let go of before the file is opened again: a document keeps others away from its file.
             let planned = input
-                .make(&path, &cx.env, grant.places())?
+                .make(&path, &cx, grant.places())?
                 .document()
                 .text()
                 .to_owned();
-            let mut document = Document::open_or_new(&path, Need::Parts, &cx.env, grant.places())?;
+            let mut document = Document::open_or_new(&path, Need::Parts, &cx, grant.places())?;
             if document.text().is_empty() {
                 document.set_text(&after);
             } else {
@@ -169,7 +169,7 @@ impl Tool for Edit {
     async fn call(&self, input: Input, grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
         let path = path::resolve_file(&input.file_path, &cx.cwd)?;
         files::blocking(move || {
-            let (document, text) = match input.make(&path, &cx.env, grant.places())? {
+            let (document, text) = match input.make(&path, &cx, grant.places())? {
                 Edited::Created(document) => {
                     let text = format!("File created successfully at: {}", path::shown(&path));
                     (document, text)

@@ -213,6 +213,8 @@ pub struct ToolCx {
     pub journal: Journal,
     /// What a search must leave out.
     pub off_limits: OffLimits,
+    /// What the conversation has read, and may therefore change.
+    pub ledger: Arc<files::Ledger>,
     pub env: Arc<Environment>,
 }
 
@@ -235,8 +237,6 @@ pub struct Environment {
     pub additional: Vec<PathBuf>,
     /// Whole results that were too large for the model; Read may read them.
     pub results_dir: PathBuf,
-    /// What was read, and may therefore be changed.
-    pub ledger: files::Ledger,
     pub checkpoints: files::Checkpoints,
     /// Against other processes that replace a file at the same time.
     pub locks: files::Locks,

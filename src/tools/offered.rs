@@ -19,9 +19,10 @@ pub struct Offered {
     definitions: Arc<Vec<ToolDefinition>>,
 }
 
-/// All tools of a session, and those of them that are offered from now on.
+/// All tools of a session, and those of them that are offered from now on. A clone stands for the same tools.
+#[derive(Clone)]
 pub struct Tools {
-    offer: Offer,
+    offer: Arc<Offer>,
     state: watch::Sender<State>,
 }
 
@@ -77,7 +78,10 @@ impl Tools {
     pub fn new(all: Registry, offer: Offer) -> Self {
         let offered = Offered::new(&all, &offer);
         let state = watch::Sender::new(State { all, offered });
-        Self { offer, state }
+        Self {
+            offer: Arc::new(offer),
+            state,
+        }
     }
 
     /// What is offered now.

@@ -102,7 +102,7 @@ impl Tool for Read {
             // The thread that reads finds out by itself; nobody waits for it.
             () = cx.cancel.cancelled() => Err(ToolError::cancelled()),
             shown = reading => Ok(ToolOutput {
-                for_model: shown?.into_blocks(&cx.env.ledger),
+                for_model: shown?.into_blocks(&cx.ledger),
                 ..ToolOutput::default()
             }),
         }

@@ -54,9 +54,9 @@ impl Tool for Write {
 
     async fn validate(&self, input: &Input, cx: &ToolCx) -> Result<Validated, ToolError> {
         let path = path::resolve_file(&input.file_path, &cx.cwd)?;
-        let env = cx.env.clone();
+        let cx = cx.clone();
         files::blocking(move || {
-            Document::open_or_new(&path, Need::Whole, &env, &Places::default()).map(drop)
+            Document::open_or_new(&path, Need::Whole, &cx, &Places::default()).map(drop)
         })
         .await?;
         Ok(Validated::Fine)
@@ -64,11 +64,11 @@ impl Tool for Write {
 
     async fn preview(&self, input: &Input, cx: &ToolCx) -> Option<FileDiff> {
         let path = path::resolve_file(&input.file_path, &cx.cwd).ok()?;
-        let (content, env) = (input.content.clone(), cx.env.clone());
+        let (content, cx) = (input.content.clone(), cx.clone());
         let planned = files::blocking(move || {
-            let mut document = Document::open_or_new(&path, Need::Whole, &env, &Places::default())?;
+            let mut document = Document::open_or_new(&path, Need::Whole, &cx, &Places::default())?;
             document.set_text(&content);
-            Ok(document.diff(&env.workspace))
+            Ok(document.diff(&cx.env.workspace))
         });
         planned.await.ok().flatten()
     }
@@ -82,7 +82,7 @@ impl Tool for Write {
     ) -> Result<ToolOutput, ToolError> {
         let path = path::resolve_file(&input.file_path, &cx.cwd)?;
         files::blocking(move || {
-            let mut document = Document::open_or_new(&path, Need::Whole, &cx.env, grant.places())?;
+            let mut document = Document::open_or_new(&path, Need::Whole, &cx, grant.places())?;
             document.set_text(&input.content);
             let planned = document.text().to_owned();
             document.set_text(&after);
@@ -97,7 +97,7 @@ impl Tool for Write {
     async fn call(&self, input: Input, grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
         let path = path::resolve_file(&input.file_path, &cx.cwd)?;
         files::blocking(move || {
-            let mut document = Document::open_or_new(&path, Need::Whole, &cx.env, grant.places())?;
+            let mut document = Document::open_or_new(&path, Need::Whole, &cx, grant.places())?;
             document.set_text(&input.content);
             if !document.is_changed() {
                 return Ok(ToolOutput::text(format!(

@@ -85,15 +85,10 @@ pub struct FileChange {
 
 impl Document {
     /// Opens the file at `path`, which must exist and be as it was read.
-    pub fn open(
-        path: &Path,
-        need: Need,
-        env: &Environment,
-        places: &Places,
-    ) -> Result<Self, FileError> {
+    pub fn open(path: &Path, need: Need, cx: &ToolCx, places: &Places) -> Result<Self, FileError> {
         match decided(path, places)? {
-            Located::Existing(real) => Self::existing(path, &real, need, env),
-            Located::Missing { .. } => Err(missing(path, &env.workspace)),
+            Located::Existing(real) => Self::existing(path, &real, need, cx),
+            Located::Missing { .. } => Err(missing(path, &cx.env.workspace)),
         }
     }
 
@@ -101,12 +96,12 @@ impl Document {
     pub fn open_or_new(
         path: &Path,
         need: Need,
-        env: &Environment,
+        cx: &ToolCx,
         places: &Places,
     ) -> Result<Self, FileError> {
         match decided(path, places)? {
-            Located::Existing(real) => Self::existing(path, &real, need, env),
-            Located::Missing { directory, missing } => Self::new(path, directory, missing, env),
+            Located::Existing(real) => Self::existing(path, &real, need, cx),
+            Located::Missing { directory, missing } => Self::new(path, directory, missing, &cx.env),
         }
     }
 
@@ -138,21 +133,16 @@ impl Document {
         })
     }
 
-    fn existing(
-        path: &Path,
-        real: &Path,
-        need: Need,
-        env: &Environment,
-    ) -> Result<Self, FileError> {
+    fn existing(path: &Path, real: &Path, need: Need, cx: &ToolCx) -> Result<Self, FileError> {
         let lock = PathLock::acquire(real);
         let failed = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::NotFound => missing(path, &env.workspace),
+            std::io::ErrorKind::NotFound => missing(path, &cx.env.workspace),
             _ => FileError::io("read", path, &error),
         };
         let metadata = real.metadata().map_err(failed)?;
         check_type(path, metadata.file_type())?;
         // Before anything of the content is looked at: nothing of a file that was not read may show in an error.
-        if metadata.len() > 0 && !env.ledger.was_read(real) {
+        if metadata.len() > 0 && !cx.ledger.was_read(real) {
             return Err(FileError::not_read(path));
         }
         let place = Place::of(real).map_err(failed)?;
@@ -178,7 +168,7 @@ impl Document {
         if bytes.len() as u64 > MAX_SIZE {
             return Err(too_large(bytes.len() as u64));
         }
-        let seen = match env.ledger.check_unchanged(real, stamp, &bytes) {
+        let seen = match cx.ledger.check_unchanged(real, stamp, &bytes) {
             Ok(seen) => seen,
             // There is nothing in it that could have been overlooked. One that had content when it was read has
             // changed like any other.
@@ -354,7 +344,7 @@ impl Document {
         let seen = self
             .seen
             .map(|position| self.text.position_in_file(position));
-        env.ledger
+        cx.ledger
             .record_write(&change.path, written.stamp, &bytes, &seen);
         Ok(Saved {
             name: shown_from(&self.path, &env.workspace),

@@ -50,7 +50,6 @@ impl Scratch {
             workspace: root.clone(),
             additional: Vec::new(),
             results_dir: home.join("results"),
-            ledger: Ledger::default(),
             checkpoints: Checkpoints::new(home.join("checkpoints")),
             locks: Locks::new(home.join("locks")),
             groups: Groups::default(),

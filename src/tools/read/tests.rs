@@ -91,7 +91,7 @@ async fn an_unchanged_file_is_not_shown_twice() {
     );
     scratch.put("a", "one\ntwo\n");
     assert_eq!(scratch.read("a").await, Ok(first.clone()));
-    scratch.cx.env.ledger.forget_shown();
+    scratch.cx.ledger.forget_shown();
     assert_eq!(scratch.read("a").await, Ok(first));
 }
 

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use crate::config::plain;
 use crate::executor::{Happened, Witness};
+use crate::hooks;
 use crate::permissions::{Decision, Verdict};
 use crate::protocol::event::Denial;
 use crate::protocol::{
@@ -97,6 +98,14 @@ impl Journal {
 
     pub fn notice(&mut self, text: String) {
         self.tell_session(SessionEvent::Notice(text));
+    }
+
+    /// Tells the person what hooks have to say.
+    pub fn note(&mut self, mut answer: hooks::Answer) -> hooks::Answer {
+        for notice in answer.notices.drain(..) {
+            self.notice(notice);
+        }
+        answer
     }
 
     pub fn tell_session(&mut self, event: SessionEvent) {

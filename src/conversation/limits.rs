@@ -24,6 +24,8 @@ pub struct Limits {
     pub calls_wait: bool,
     /// Somebody is there to say whether it goes on all the same.
     pub pauses: bool,
+    /// Hooks look at each message before it goes out.
+    pub looks_at_prompts: bool,
     /// Hooks are asked before it ends.
     pub asks_to_stop: bool,
     pub max_turns: Option<u32>,

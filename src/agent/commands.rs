@@ -1,0 +1,125 @@
+//! What the person's commands do, while a turn runs and while none does.
+
+use super::asides::again;
+use super::driver::Agent;
+use crate::executor::permission::Authority;
+use crate::protocol::{
+    AgentId, Block, CallCommand, CallRef, Command, SessionCommand, SessionEvent, ToolCall,
+    TurnCommand,
+};
+
+impl Agent {
+    /// What a command means while no turn runs: perhaps a message to send.
+    pub(super) fn obey_idle(&mut self, command: Command) -> Option<Vec<Block>> {
+        match command {
+            Command::Session(command) => {
+                let is_message = matches!(command, SessionCommand::Submit(_));
+                self.obey_session(command);
+                // What waits since an interrupt was written before it.
+                is_message.then(|| self.conversation.queue().pop_front())?
+            }
+            Command::Turn(TurnCommand::SendQueue) => self.conversation.queue().pop_front(),
+            Command::Turn(TurnCommand::Interrupt) => {
+                self.asides.cancel_all(&mut self.conversation.journal);
+                None
+            }
+            // There is no turn that these could concern.
+            Command::Turn(TurnCommand::GoOn | TurnCommand::RetryNow) => None,
+            Command::Call(call, command) => {
+                self.obey_call(call, command);
+                None
+            }
+        }
+    }
+
+    /// What a command means while a turn runs.
+    pub(super) fn obey(&mut self, command: Command) {
+        match command {
+            Command::Session(command) => self.obey_session(command),
+            Command::Turn(command) => self.obey_turn(command),
+            Command::Call(call, command) => self.obey_call(call, command),
+        }
+    }
+
+    fn obey_session(&mut self, command: SessionCommand) {
+        match command {
+            SessionCommand::Submit(prompt) => self.conversation.submit(prompt),
+            SessionCommand::SetMode(mode) => {
+                self.shared().set_mode(mode);
+                self.journal().tell_session(SessionEvent::ModeIs(mode));
+            }
+            SessionCommand::Rules(command) => self.obey_rules(command),
+            SessionCommand::Leave(why) => self.leaving = Some(why),
+            SessionCommand::TakeBack => {
+                let waiting = self.conversation.queue().drain(..).collect();
+                self.journal()
+                    .tell_session(SessionEvent::TakenBack(waiting));
+            }
+            SessionCommand::Run(command) => {
+                let offered = self.conversation.context().tools.snapshot();
+                let journal = &mut self.conversation.journal;
+                let Some((tool, field)) = offered.shell() else {
+                    journal.notice("no tool is offered that runs commands".to_owned());
+                    return;
+                };
+                let input = serde_json::json!({ field: command });
+                self.asides
+                    .start(&tool.name, input, Authority::Typed, journal);
+            }
+        }
+    }
+
+    fn obey_turn(&mut self, command: TurnCommand) {
+        match command {
+            // It has gone out with a request meanwhile, or was taken back.
+            TurnCommand::SendQueue if self.conversation.queue().is_empty() => {}
+            TurnCommand::SendQueue => self.conversation.interrupt(),
+            TurnCommand::Interrupt => self.interrupt(),
+            TurnCommand::GoOn => self.conversation.go_on(),
+            TurnCommand::RetryNow => self.conversation.retry_now(),
+        }
+    }
+
+    fn obey_call(&mut self, call: CallRef, command: CallCommand) {
+        if command == CallCommand::Cancel && self.kill_in_background(call) {
+            return;
+        }
+        if call.agent == AgentId::PERSON {
+            let journal = &mut self.conversation.journal;
+            self.asides.obey(call, command, journal);
+        } else if command == CallCommand::RunAgain && !self.conversation.is_open(call) {
+            self.run_again(call);
+        } else {
+            self.conversation.obey(call, command);
+        }
+    }
+
+    /// Ends the command that a call has left in the background, if it has left one.
+    fn kill_in_background(&self, call: CallRef) -> bool {
+        let groups = self.shared().env.groups.clone();
+        let Some(job) = groups.jobs.running(call) else {
+            return false;
+        };
+        // It has its time to end; how it ended is told when it has.
+        tokio::spawn(async move { groups.kill(&job).await });
+        true
+    }
+
+    pub(super) fn interrupt(&mut self) {
+        self.send_queue = false;
+        self.asides.cancel_all(&mut self.conversation.journal);
+        self.conversation.interrupt();
+    }
+
+    /// Makes a call of the model once more that has its result already, on the person's behalf.
+    fn run_again(&mut self, call: CallRef) {
+        let Some((call, permitted)) = self.conversation.past_call(call) else {
+            self.journal()
+                .notice("there is no such call to run again".into());
+            return;
+        };
+        let ToolCall { name, input, .. } = call;
+        let journal = &mut self.conversation.journal;
+        self.asides.start(&name, input, again(permitted), journal);
+    }
+}

@@ -1,0 +1,93 @@
+//! What hooks have to say to a session: to its begin, to its end, and while nothing happens.
+
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use tokio_util::sync::CancellationToken;
+
+use super::driver::Agent;
+use crate::executor::pipeline::Report;
+use crate::hooks::occasion::Notification;
+use crate::hooks::{Event, Occasion};
+use crate::protocol::Leaving;
+
+/// More than the hooks of a session's end may take, with being killed.
+const LAST_WORDS: Duration = Duration::from_millis(1100);
+
+impl Agent {
+    /// Starts the hooks of the session's begin. The first message waits for them; the person does not.
+    pub(super) fn begin_session(&mut self) {
+        let occasion = Occasion::session_start(self.beginning, self.conversation.model());
+        let hooks = self.conversation.hooks();
+        let Some(asking) = hooks.fire(occasion, self.session.child_token()) else {
+            return;
+        };
+        let reporter = self.asides.reporter();
+        let task = tokio::spawn(async move {
+            let mut answer = asking.await;
+            answer
+                .notices
+                .extend(answer.halt.map(|halt| halt.to_string()));
+            for notice in answer.notices {
+                // Who is gone needs no notice.
+                let _ = reporter.send(Report::Notice(notice)).await;
+            }
+            answer.context
+        });
+        let context = async move { task.await.unwrap_or_default() };
+        self.conversation.wait_for(context.boxed().shared());
+    }
+
+    /// The hooks of the session's end have their last words. They do not keep the program from ending.
+    pub(super) async fn end_session(&mut self) {
+        // Whatever still starts the session has come too late.
+        self.session.cancel();
+        let reason = match self.leaving {
+            Some(Leaving::ForNew) => "clear",
+            Some(Leaving::ForOther) => "resume",
+            Some(Leaving::Quit) => "prompt_input_exit",
+            None => "other",
+        };
+        let occasion = Occasion::session_end(reason);
+        let hooks = self.conversation.hooks();
+        if let Some(asking) = hooks.fire(occasion, CancellationToken::new())
+            && let Ok(answer) = tokio::time::timeout(LAST_WORDS, asking).await
+        {
+            self.journal().note(answer);
+        }
+    }
+
+    /// Comes once nothing has happened for a while, if anybody wants to know.
+    pub(super) fn idle(&self) -> impl Future<Output = ()> + use<> {
+        let hooks = self.shared().hooks.as_ref();
+        let wanted = hooks.filter(|hooks| hooks.wants(Event::Notification, "idle_prompt"));
+        let after = wanted.map(|hooks| hooks.idle_after);
+        async move {
+            match after {
+                Some(after) => tokio::time::sleep(after).await,
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    pub(super) fn notify_idle(&self) {
+        self.notify(
+            Notification::IdlePrompt,
+            "agent-tui is waiting for your input",
+        );
+    }
+
+    /// Tells hooks that a call of the person waits for an answer.
+    pub(super) fn notify_asked(&self, report: &Report) {
+        if let Report::Asked(request, _) = report {
+            let message = format!("agent-tui needs your permission to use {}", request.tool);
+            self.notify(Notification::PermissionPrompt, &message);
+        }
+    }
+
+    fn notify(&self, kind: Notification, message: &str) {
+        let (token, reporter) = (self.session.child_token(), self.asides.reporter());
+        let hooks = self.conversation.hooks();
+        hooks.notify(kind, message, token, reporter);
+    }
+}

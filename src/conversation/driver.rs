@@ -1,0 +1,584 @@
+//! Runs a conversation: waits for the stream, the running calls and the hooks, and does what [`Turn`] says.
+//!
+//! [`Conversation::next`] waits until one thing has happened, and can be dropped at any moment. So whoever runs a
+//! conversation waits beside it for whatever else concerns it, and one task sees everything in one order.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use super::hooking::{HookCaller, Starting};
+use super::journal::Journal;
+use super::limits::Limits;
+use super::turn::{Fact, Look, Next, Turn};
+use crate::executor::{Context, Executor, Policy, pipeline::Report};
+use crate::hooks::occasion::Notification;
+use crate::hooks::{self, Event, Occasion};
+use crate::protocol::{
+    AgentEvent, AgentId, Block, CallCommand, CallEvent, CallNumbers, CallRef, Ending, Message,
+    Origin, Role, ToolCall, TurnEvent, TurnSummary,
+};
+use crate::provider::{
+    Batch, Provider, ProviderError, Request, ResponseStream, StreamEvent, retry,
+};
+use crate::session::Record;
+
+/// What a conversation is made of.
+pub struct Parts {
+    pub agent: AgentId,
+    pub provider: Arc<dyn Provider>,
+    pub model: String,
+    pub system: Vec<String>,
+    pub context: Arc<Context>,
+    pub policy: Policy,
+    pub limits: Limits,
+    pub retry: retry::Policy,
+    pub max_output_tokens: u32,
+    /// The session's name, for providers that keep a cache by it.
+    pub session: String,
+    pub journal: Journal,
+    pub events: mpsc::Sender<AgentEvent>,
+    /// Ends all that it has running.
+    pub token: CancellationToken,
+}
+
+pub struct Conversation {
+    agent: AgentId,
+    provider: Arc<dyn Provider>,
+    request: Request,
+    context: Arc<Context>,
+    policy: Policy,
+    limits: Limits,
+    retry: retry::Policy,
+    hooks: HookCaller,
+    token: CancellationToken,
+    events: mpsc::Sender<AgentEvent>,
+    pub journal: Journal,
+    numbers: CallNumbers,
+    /// Messages that wait for the next request.
+    queue: VecDeque<Vec<Block>>,
+    /// What the model is told with the next message, though nobody has written it.
+    notes: Vec<Block>,
+    /// Calls that were permitted, and whole: they run once more unasked.
+    permitted: HashSet<CallRef>,
+    /// What hooks have to say to the begin of the session, until the model was told.
+    starting: Option<Starting>,
+    exchange: Option<Exchange>,
+}
+
+/// One exchange under way.
+struct Exchange {
+    turn: Turn,
+    token: CancellationToken,
+    executor: Executor,
+    waiting: Waiting,
+    ending: Option<Ending>,
+}
+
+/// What the exchange waits for, beside its calls.
+enum Waiting {
+    /// Only for calls, or for the person.
+    Nothing,
+    Open(BoxFuture<'static, Result<Box<dyn ResponseStream>, ProviderError>>),
+    Stream(Box<dyn ResponseStream>),
+    NextTry(Instant),
+    /// Hooks look at a message.
+    Look(BoxFuture<'static, hooks::Answer>),
+    /// Hooks are asked whether the turn may end.
+    MayStop(BoxFuture<'static, hooks::Answer>),
+}
+
+/// What came of waiting.
+enum Came {
+    Opened(Result<Box<dyn ResponseStream>, ProviderError>),
+    Batch(Batch),
+    TimeToTry,
+    TimeToTell,
+    Looked(hooks::Answer),
+    MayStop(hooks::Answer),
+    Report(Report),
+}
+
+impl Conversation {
+    pub fn new(parts: Parts) -> Self {
+        let request = Request {
+            model: parts.model,
+            system: parts.system,
+            messages: Arc::new(Vec::new()),
+            tools: Arc::default(),
+            max_tokens: parts.max_output_tokens,
+            session: parts.session,
+        };
+        let last = parts.journal.history().last_call();
+        Self {
+            agent: parts.agent,
+            numbers: CallNumbers::after(parts.agent, last),
+            hooks: HookCaller::new(parts.context.clone()),
+            provider: parts.provider,
+            request,
+            context: parts.context,
+            policy: parts.policy,
+            limits: parts.limits,
+            retry: parts.retry,
+            token: parts.token,
+            events: parts.events,
+            journal: parts.journal,
+            queue: VecDeque::new(),
+            notes: Vec::new(),
+            permitted: HashSet::new(),
+            starting: None,
+            exchange: None,
+        }
+    }
+
+    pub fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    pub fn hooks(&self) -> &HookCaller {
+        &self.hooks
+    }
+
+    pub fn model(&self) -> &str {
+        &self.request.model
+    }
+
+    /// The first message waits for the hooks of the session's begin.
+    pub fn wait_for(&mut self, starting: Starting) {
+        self.starting = Some(starting);
+    }
+
+    /// Tells the model something with the next message.
+    pub fn add_note(&mut self, note: Block) {
+        self.notes.push(note);
+    }
+
+    /// A message that goes out with the next request, or with the next exchange.
+    pub fn submit(&mut self, prompt: Vec<Block>) {
+        self.queue.push_back(prompt);
+    }
+
+    /// The messages that wait.
+    pub fn queue(&mut self) -> &mut VecDeque<Vec<Block>> {
+        &mut self.queue
+    }
+
+    /// A call that it has made, and whether that was permitted whole.
+    pub fn past_call(&self, call: CallRef) -> Option<(ToolCall, bool)> {
+        let made = self.journal.history().call(call)?;
+        Some((made.clone(), self.permitted.contains(&call)))
+    }
+
+    /// Runs one exchange to its end. Cancelling `stop` interrupts it.
+    pub async fn run(&mut self, prompt: Vec<Block>, stop: &CancellationToken) -> TurnSummary {
+        self.begin(prompt);
+        let mut is_told = false;
+        loop {
+            self.tell().await;
+            let ending = tokio::select! {
+                ending = self.next() => ending,
+                () = stop.cancelled(), if !is_told => {
+                    is_told = true;
+                    self.interrupt();
+                    None
+                }
+            };
+            if let Some(ending) = ending {
+                return self.finish(ending).await;
+            }
+        }
+    }
+
+    /// Begins an exchange; [`next`](Self::next) brings it to its end.
+    pub fn begin(&mut self, prompt: Vec<Block>) {
+        self.journal.begin_turn();
+        let origin = Origin {
+            provider: self.provider.name().to_owned(),
+            model: self.request.model.clone(),
+        };
+        let limits = Limits {
+            looks_at_prompts: self.starting.is_some() || self.asks_about_prompts(),
+            asks_to_stop: self.hooks.has(self.stop_event()),
+            ..self.limits
+        };
+        let offered = self.context.tools.snapshot();
+        let token = self.token.child_token();
+        let seed = fastrand::u64(..);
+        let mut turn = Turn::new(origin, limits, self.retry, self.numbers, seed);
+        let nexts = turn.handle(Fact::Prompted(prompt));
+        self.exchange = Some(Exchange {
+            turn,
+            executor: Executor::new(self.context.clone(), self.policy, &token, offered),
+            token,
+            waiting: Waiting::Nothing,
+            ending: None,
+        });
+        self.follow(nexts);
+    }
+
+    /// Waits until something has happened in the exchange, and does what follows from it. Returns how the exchange ended, once
+    /// it has: then [`finish`](Self::finish) is to be called. Cancel-safe; pends for ever while there is none.
+    pub async fn next(&mut self) -> Option<Ending> {
+        let Some(exchange) = &mut self.exchange else {
+            return std::future::pending().await;
+        };
+        if let Some(ending) = exchange.ending.take() {
+            return Some(ending);
+        }
+        let came = tokio::select! {
+            came = exchange.waiting.come() => came,
+            report = exchange.executor.next() => Came::Report(report),
+            () = at(self.journal.deltas_due()) => Came::TimeToTell,
+        };
+        let nexts = self.hear(came);
+        self.follow(nexts);
+        None
+    }
+
+    /// Closes the exchange: its end is in the log, and on the disk.
+    pub async fn finish(&mut self, ending: Ending) -> TurnSummary {
+        let took = self.journal.elapsed();
+        let mut summary = match self.exchange.take() {
+            Some(exchange) => {
+                exchange.token.cancel();
+                self.numbers = exchange.turn.numbers();
+                exchange.turn.summary(ending, took)
+            }
+            None => TurnSummary::of(ending, took),
+        };
+        summary.denials = self.journal.take_denials();
+        self.journal.append(Record::End {
+            ending: summary.ending.name().to_owned(),
+        });
+        self.journal.sync().await;
+        self.journal.tell(TurnEvent::Finished(summary.clone()));
+        self.tell().await;
+        summary
+    }
+
+    /// Tells all that there is to tell.
+    pub async fn tell(&mut self) {
+        while let Some(event) = self.journal.next_event() {
+            // A reader that is gone cannot be told; the log has it all.
+            let _ = self.events.send(event).await;
+        }
+    }
+
+    /// Stops the exchange: the stream at once, each call as its tool demands.
+    pub fn interrupt(&mut self) {
+        if let Some(exchange) = &mut self.exchange {
+            exchange.executor.interrupt(&mut self.journal);
+            self.turn(Fact::Interrupted);
+        }
+    }
+
+    pub fn go_on(&mut self) {
+        self.turn(Fact::GoneOn);
+    }
+
+    pub fn retry_now(&mut self) {
+        self.turn(Fact::TimeToTry);
+    }
+
+    /// What the person wants of one call. A call that has its result already is not run again here.
+    pub fn obey(&mut self, call: CallRef, command: CallCommand) {
+        let (Some(exchange), journal) = (&mut self.exchange, &mut self.journal) else {
+            return;
+        };
+        let executor = &mut exchange.executor;
+        match command {
+            CallCommand::Answer(answer) => executor.answer(call, answer),
+            CallCommand::Cancel => executor.cancel(call, journal),
+            CallCommand::AnswerByHand(text) => executor.answer_by_hand(call, text, journal),
+            CallCommand::RunAgain => executor.run_again(call, journal),
+            CallCommand::Background => executor.background(call, journal),
+        }
+        self.follow(Vec::new());
+    }
+
+    /// Whether a call of the exchange has no result yet.
+    pub fn is_open(&self, call: CallRef) -> bool {
+        let exchange = self.exchange.as_ref();
+        exchange.is_some_and(|exchange| exchange.executor.is_open(call))
+    }
+
+    fn turn(&mut self, fact: Fact) {
+        if let Some(exchange) = &mut self.exchange {
+            let nexts = exchange.turn.handle(fact);
+            self.follow(nexts);
+        }
+    }
+
+    /// Does what is to be done, until there is something to wait for.
+    fn follow(&mut self, nexts: Vec<Next>) {
+        let mut nexts = VecDeque::from(nexts);
+        loop {
+            while let Some(next) = nexts.pop_front() {
+                // What a fact leads to comes before what was still to be done.
+                for then in self.perform(next).into_iter().rev() {
+                    nexts.push_front(then);
+                }
+            }
+            let Some(exchange) = &mut self.exchange else {
+                return;
+            };
+            let Some(results) = exchange.executor.take_delivered() else {
+                return;
+            };
+            nexts.extend(exchange.turn.handle(Fact::Drained(results)));
+        }
+    }
+
+    /// Does one thing; what follows from it at once is to be done next.
+    fn perform(&mut self, next: Next) -> Vec<Next> {
+        let (Some(exchange), journal) = (&mut self.exchange, &mut self.journal) else {
+            return Vec::new();
+        };
+        match next {
+            Next::ShowText(text) => journal.text(&text),
+            Next::ShowThinking(text) => journal.thinking(&text),
+            Next::ShowInputStarted { call, name } => {
+                journal.tell_call(call, CallEvent::Arriving { tool: name });
+            }
+            Next::ShowInput { call, fragment } => {
+                journal.tell_call(call, CallEvent::Input(fragment));
+            }
+            Next::Keep(block) => journal.append(Record::Block { block }),
+            Next::Execute(call) => exchange.executor.add(call, journal),
+            Next::Drain => {
+                exchange.waiting = Waiting::Nothing;
+                journal.tell(TurnEvent::Streamed);
+                exchange.executor.stream_ended(journal);
+            }
+            Next::Discard => {
+                exchange.executor.discard(journal);
+                journal.append(Record::Discarded);
+            }
+            Next::Warn(text) => journal.notice(text),
+            Next::Settle { call, result } => journal.settle(call, result),
+            Next::Answer {
+                message,
+                stop_reason,
+                usage,
+            } => journal.append(Record::Assistant {
+                message,
+                stop_reason,
+                usage,
+            }),
+            Next::Deliver { calls, then } => {
+                journal.append(Record::Delivered { calls, then });
+                journal.tell(TurnEvent::Saved(exchange.executor.saved()));
+            }
+            Next::Tell(content) => {
+                let message = Message::from_user(content);
+                journal.append(Record::Told { message });
+            }
+            Next::Pause { why } => {
+                exchange.waiting = Waiting::Nothing;
+                journal.tell(TurnEvent::Paused { why });
+            }
+            Next::Finish(ending) => exchange.ending = Some(ending),
+            Next::Refuse => journal.tell(TurnEvent::Refused),
+            Next::Collect => {
+                let waiting = self.queue.pop_front();
+                return exchange.turn.handle(Fact::Collected(waiting));
+            }
+            Next::Wait {
+                problem,
+                wait,
+                attempt,
+            } => {
+                exchange.waiting = Waiting::NextTry(Instant::now() + wait);
+                journal.tell(TurnEvent::Retrying {
+                    problem,
+                    attempt,
+                    wait,
+                });
+            }
+            Next::LookAt(prompt) => self.look_at(&prompt),
+            Next::AskToStop { again } => self.ask_to_stop(again),
+            Next::Write(prompt) => self.write(prompt),
+            Next::Send { attempt } => self.send(attempt),
+        }
+        Vec::new()
+    }
+
+    /// A message goes into the history, behind what the model is to know besides.
+    fn write(&mut self, prompt: Vec<Block>) {
+        // Whatever the hooks of the session's begin had to say is in this message.
+        self.starting = None;
+        let mut content = std::mem::take(&mut self.notes);
+        content.extend(prompt);
+        let message = Message::from_user(content);
+        self.journal.append(Record::User { message });
+    }
+
+    /// Sends the history, once it is fit to be sent.
+    fn send(&mut self, attempt: u32) {
+        let what = self.journal.history().repairs();
+        if !what.is_empty() {
+            self.journal
+                .notice(format!("the history was repaired: {}", what.join("; ")));
+            self.journal.append(Record::Repaired { what });
+        }
+        self.journal.append(Record::Request {
+            provider: self.provider.name().to_owned(),
+            model: self.request.model.clone(),
+            attempt,
+        });
+        let provider = self.provider.clone();
+        let offered = self.context.tools.snapshot();
+        let request = Request {
+            messages: self.journal.history().messages().clone(),
+            tools: offered.definitions().clone(),
+            ..self.request.clone()
+        };
+        if let Some(exchange) = &mut self.exchange {
+            let context = self.context.clone();
+            exchange.executor = Executor::new(context, self.policy, &exchange.token, offered);
+            let opening = async move { provider.open(&request).await };
+            exchange.waiting = Waiting::Open(Box::pin(opening));
+        }
+    }
+
+    fn look_at(&mut self, prompt: &[Block]) {
+        if let Some(exchange) = &mut self.exchange {
+            let (starting, token) = (self.starting.clone(), exchange.token.child_token());
+            let looking = self.hooks.look_at(prompt, starting, token);
+            exchange.waiting = Waiting::Look(looking);
+        }
+    }
+
+    fn ask_to_stop(&mut self, again: bool) {
+        let mut messages = self.journal.history().messages().iter().rev();
+        let last = messages.find(|message| message.role == Role::Assistant);
+        let text = last.map(Message::text).unwrap_or_default();
+        let occasion = Occasion::stop(again, &text);
+        if let Some(exchange) = &mut self.exchange {
+            let asking = self.hooks.fire(occasion, exchange.token.child_token());
+            let nothing = || Box::pin(async { hooks::Answer::default() }) as BoxFuture<'_, _>;
+            exchange.waiting = Waiting::MayStop(asking.unwrap_or_else(nothing));
+        }
+    }
+
+    /// What follows from something that has come.
+    fn hear(&mut self, came: Came) -> Vec<Next> {
+        let Some(exchange) = &mut self.exchange else {
+            return Vec::new();
+        };
+        match came {
+            Came::TimeToTell => Vec::new(),
+            Came::Opened(Ok(stream)) => {
+                exchange.waiting = Waiting::Stream(stream);
+                Vec::new()
+            }
+            Came::Opened(Err(error)) => exchange.turn.handle(Fact::Failed(error)),
+            Came::Batch(Batch::Events(events)) => exchange.streamed(events),
+            Came::Batch(Batch::Over(events, response)) => {
+                let mut nexts = exchange.streamed(events);
+                nexts.extend(exchange.turn.handle(Fact::Over(response)));
+                nexts
+            }
+            Came::TimeToTry => exchange.turn.handle(Fact::TimeToTry),
+            Came::Looked(answer) => {
+                let look = Look::of(self.journal.note(answer));
+                exchange.turn.handle(Fact::Looked(look))
+            }
+            Came::MayStop(answer) => {
+                let fact = may_stop(&mut self.journal, answer);
+                exchange.turn.handle(fact)
+            }
+            Came::Report(Report::Halted(reason)) => exchange.turn.handle(Fact::Halted(reason)),
+            Came::Report(report) => {
+                self.hear_call(report);
+                Vec::new()
+            }
+        }
+    }
+
+    fn hear_call(&mut self, report: Report) {
+        let Some(exchange) = &mut self.exchange else {
+            return;
+        };
+        if let Report::Asked(request, _) = &report {
+            let message = format!("agent-tui needs your permission to use {}", request.tool);
+            let (token, reporter) = (self.token.child_token(), exchange.executor.reporter());
+            self.hooks
+                .notify(Notification::PermissionPrompt, &message, token, reporter);
+        }
+        if let Report::Permitted(call, permit) = &report
+            && permit.part.is_none()
+        {
+            self.permitted.insert(*call);
+        }
+        exchange.executor.handle(report, &mut self.journal);
+    }
+
+    /// Only what the person writes is shown to hooks before it goes out.
+    fn asks_about_prompts(&self) -> bool {
+        self.agent == AgentId::MAIN && self.hooks.has(Event::UserPromptSubmit)
+    }
+
+    fn stop_event(&self) -> Event {
+        if self.agent == AgentId::MAIN {
+            Event::Stop
+        } else {
+            Event::SubagentStop
+        }
+    }
+}
+
+impl Exchange {
+    fn streamed(&mut self, events: Vec<StreamEvent>) -> Vec<Next> {
+        let facts = events.into_iter().map(Fact::Streamed);
+        facts.flat_map(|fact| self.turn.handle(fact)).collect()
+    }
+}
+
+impl Waiting {
+    /// Cancel-safe: what has not come is waited for again.
+    async fn come(&mut self) -> Came {
+        let came = match self {
+            Waiting::Nothing => std::future::pending().await,
+            Waiting::Stream(stream) => return Came::Batch(stream.next().await),
+            Waiting::Open(opening) => Came::Opened(opening.await),
+            Waiting::NextTry(at) => {
+                sleep_until(*at).await;
+                Came::TimeToTry
+            }
+            Waiting::Look(asking) => Came::Looked(asking.await),
+            Waiting::MayStop(asking) => Came::MayStop(asking.await),
+        };
+        *self = Waiting::Nothing;
+        came
+    }
+}
+
+/// What hooks say to the end of the turn.
+fn may_stop(journal: &mut Journal, answer: hooks::Answer) -> Fact {
+    let answer = journal.note(answer);
+    if let Some(halt) = answer.halt {
+        journal.notice(halt.to_string());
+        return Fact::MayStop;
+    }
+    let Some(word) = answer.blocked() else {
+        return Fact::MayStop;
+    };
+    let notice = format!(
+        "the hook {} makes the model go on: {}",
+        word.by, word.reason
+    );
+    journal.notice(notice);
+    Fact::MustGoOn(word.reason.clone())
+}
+
+async fn at(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,128 @@
+//! Asks the hooks of a session about what is no tool call: prompts, the end of a turn, waiting.
+//!
+//! Without hooks nothing here waits, and no timer runs.
+
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::turn::Look;
+use crate::executor::Context;
+use crate::executor::pipeline::Report;
+use crate::hooks::occasion::Notification;
+use crate::hooks::{Answer, Event, Occasion};
+use crate::protocol::Block;
+
+/// What the hooks of the session's begin have for the model.
+pub type Starting = Shared<BoxFuture<'static, Vec<String>>>;
+
+/// Asks hooks on behalf of a conversation.
+#[derive(Clone)]
+pub struct HookCaller {
+    context: Arc<Context>,
+}
+
+impl HookCaller {
+    pub fn new(context: Arc<Context>) -> Self {
+        Self { context }
+    }
+
+    pub fn has(&self, event: Event) -> bool {
+        let hooks = self.context.shared.hooks.as_ref();
+        hooks.is_some_and(|hooks| hooks.has(event))
+    }
+
+    /// Runs the hooks of an event; `None` if there are none for it.
+    pub fn fire(
+        &self,
+        occasion: Occasion,
+        token: CancellationToken,
+    ) -> Option<BoxFuture<'static, Answer>> {
+        let hooks = self.context.shared.hooks.as_ref()?;
+        if !hooks.wants(occasion.event, occasion.subject()) {
+            return None;
+        }
+        let (context, scene) = (self.context.clone(), self.context.scene());
+        let asking = async move {
+            match &context.shared.hooks {
+                Some(hooks) => hooks.fire(&occasion, &scene, &token).await,
+                None => Answer::default(),
+            }
+        };
+        Some(asking.boxed())
+    }
+
+    /// Lets hooks look at a message, once those of the session's begin have said what they have to say.
+    pub fn look_at(
+        &self,
+        prompt: &[Block],
+        starting: Option<Starting>,
+        token: CancellationToken,
+    ) -> BoxFuture<'static, Answer> {
+        let looking = self.fire(Occasion::user_prompt_submit(&text_of(prompt)), token);
+        let asking = async move {
+            let mut context = match starting {
+                Some(starting) => starting.await,
+                None => Vec::new(),
+            };
+            let mut answer = match looking {
+                Some(looking) => looking.await,
+                None => Answer::default(),
+            };
+            context.append(&mut answer.context);
+            Answer { context, ..answer }
+        };
+        asking.boxed()
+    }
+
+    /// Tells hooks that the person is waited for. Nobody waits for them; what they have to say is reported.
+    pub fn notify(
+        &self,
+        kind: Notification,
+        message: &str,
+        token: CancellationToken,
+        reporter: mpsc::Sender<Report>,
+    ) {
+        let occasion = Occasion::notification(kind, message);
+        let Some(asking) = self.fire(occasion, token) else {
+            return;
+        };
+        tokio::spawn(async move {
+            for notice in asking.await.notices {
+                // Who is gone needs no notice.
+                let _ = reporter.send(Report::Notice(notice)).await;
+            }
+        });
+    }
+}
+
+impl Look {
+    /// What an answer of hooks means for the message that they looked at.
+    pub fn of(answer: Answer) -> Self {
+        let problem = match (&answer.halt, answer.blocked()) {
+            (Some(halt), _) => {
+                let problem = halt.to_string();
+                return Self::Halted { problem };
+            }
+            (None, Some(word)) => {
+                format!("the hook {} refuses the message: {}", word.by, word.reason)
+            }
+            (None, None) => {
+                let context = answer.context;
+                return Self::Fine { context };
+            }
+        };
+        Self::Refused { problem }
+    }
+}
+
+fn text_of(prompt: &[Block]) -> String {
+    let texts = prompt.iter().filter_map(|block| match block {
+        Block::Text { text, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}

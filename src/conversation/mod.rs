@@ -1,0 +1,24 @@
+//! A conversation with a model: one exchange after the other, its history, its running calls and its limits.
+//!
+//! Whoever needs one runs it: the person's agent, and each conversation beside it. A session may have any number of them at
+//! once; they share its rules, hooks, background commands and log, and nothing else. [`turn`] is pure and decides;
+//! [`driver`] awaits the stream, the calls and the hooks, and does what the turn says; [`journal`] writes a record of
+//! everything first and tells it second.
+
+pub mod driver;
+pub mod hooking;
+pub mod journal;
+pub mod limits;
+pub mod turn;
+mod words;
+
+#[cfg(test)]
+mod turn_endings_tests;
+#[cfg(test)]
+mod turn_random_tests;
+#[cfg(test)]
+mod turn_tests;
+
+pub use driver::{Conversation, Parts};
+pub use journal::Journal;
+pub use limits::Limits;

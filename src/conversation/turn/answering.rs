@@ -1,0 +1,269 @@
+//! What an answer of the model leads to, as it streams in and once it is whole.
+
+use std::collections::HashSet;
+
+use super::super::words::{NOTHING_SAID, cut_short, not_run, refusal, silent, stream_problem};
+use super::{After, Names, Next, Partial, Stage, Turn, Whole};
+use crate::protocol::{
+    Block, CallId, CallRef, Ending, Message, StopReason, ToolCall, ToolResult, ToolUse, Usage,
+};
+use crate::provider::{ProviderError, ProviderErrorKind, Response, StreamEvent};
+
+impl Turn {
+    pub(super) fn streamed(&mut self, event: StreamEvent) -> Vec<Next> {
+        match event {
+            StreamEvent::Text(text) => {
+                self.answer.open_text.push_str(&text);
+                vec![Next::ShowText(text)]
+            }
+            StreamEvent::Thinking(text) => vec![Next::ShowThinking(text)],
+            StreamEvent::ToolStarted { id, name } => {
+                let call = self.name(&id);
+                vec![Next::ShowInputStarted { call, name }]
+            }
+            StreamEvent::ToolInput { id, fragment } => {
+                let call = self.name(&id);
+                vec![Next::ShowInput { call, fragment }]
+            }
+            StreamEvent::BlockEnded(block) => self.block_ended(block),
+        }
+    }
+
+    /// What we call a call of the answer that is being given.
+    fn name(&mut self, id: &CallId) -> CallRef {
+        if let Some(call) = self.answer.calls.get(id) {
+            return *call;
+        }
+        let call = self.numbers.next();
+        self.answer.calls.insert(id.clone(), call);
+        call
+    }
+
+    fn block_ended(&mut self, block: Block) -> Vec<Next> {
+        let next = match &block {
+            Block::ToolUse(call) if call.input.is_object() => {
+                if self.repeated.is_too_often(call) {
+                    None
+                } else {
+                    self.answer.called = true;
+                    Some(Next::Execute(admitted(self.name(&call.id), call)))
+                }
+            }
+            Block::ToolUse(_) => None,
+            // Both were streamed as text, so the log has them.
+            Block::Text { .. } | Block::Refusal { .. } => {
+                self.answer.open_text.clear();
+                None
+            }
+            other => Some(Next::Keep(other.clone())),
+        };
+        self.answer.ended.push(block);
+        next.into_iter().collect()
+    }
+
+    pub(super) fn over(&mut self, response: Response) -> Vec<Next> {
+        let answer = std::mem::take(&mut self.answer);
+        let started = answer.called && !self.limits.calls_wait;
+        match (response.error, started) {
+            (Some(error), false) => {
+                let hint = None;
+                let kind = if error.retryable {
+                    ProviderErrorKind::Retry { after: None }
+                } else {
+                    ProviderErrorKind::Final
+                };
+                let mut nexts = vec![Next::Discard];
+                nexts.extend(self.failed(ProviderError {
+                    kind,
+                    message: stream_problem(&error),
+                    hint,
+                }));
+                nexts
+            }
+            (Some(error), true) => {
+                let after = if error.retryable {
+                    After::Broken(stream_problem(&error))
+                } else {
+                    After::End(Ending::Failed {
+                        problem: stream_problem(&error),
+                        hint: None,
+                    })
+                };
+                self.drain(answer.ended, answer.calls, None, response.usage, after)
+            }
+            (None, _) => {
+                self.failures = 0;
+                let refused = response.stop_reason == Some(StopReason::Refusal);
+                let after = if refused
+                    && !response
+                        .blocks
+                        .iter()
+                        .any(|block| matches!(block, Block::Refusal { .. }))
+                {
+                    After::End(refusal(response.stop_details.as_ref()))
+                } else {
+                    After::Loop
+                };
+                // What a refusal leaves half said is to be thrown away, but calls that ran stay.
+                let void = refused && !answer.called && after != After::Loop;
+                let blocks = if void {
+                    Vec::new()
+                } else {
+                    with_all_calls(response.blocks, answer.ended)
+                };
+                let mut nexts = Vec::from_iter(void.then_some(Next::Discard));
+                let (stop_reason, usage) = (response.stop_reason, response.usage);
+                nexts.extend(self.drain(blocks, answer.calls, stop_reason, usage, after));
+                nexts
+            }
+        }
+    }
+
+    pub(super) fn failed(&mut self, error: ProviderError) -> Vec<Next> {
+        self.answer = Partial::default();
+        self.repeated.begin_answer();
+        self.failures += 1;
+        let wait = match error.kind {
+            ProviderErrorKind::Retry { after } => {
+                self.retry.wait(self.failures, after, self.random.f64())
+            }
+            ProviderErrorKind::ContextFull | ProviderErrorKind::Final => None,
+        };
+        match wait {
+            Some(wait) => self.wait(error.message, wait, self.failures),
+            None => self.finish(Ending::Failed {
+                problem: error.message,
+                hint: error.hint,
+            }),
+        }
+    }
+
+    pub(super) fn interrupted(&mut self) -> Vec<Next> {
+        let answer = std::mem::take(&mut self.answer);
+        let mut blocks = answer.ended;
+        if !answer.open_text.trim().is_empty() {
+            blocks.push(Block::text(answer.open_text));
+        }
+        self.drain(
+            blocks,
+            answer.calls,
+            None,
+            Usage::default(),
+            After::End(Ending::Interrupted),
+        )
+    }
+
+    fn drain(
+        &mut self,
+        blocks: Vec<Block>,
+        calls: Names,
+        stop_reason: Option<StopReason>,
+        usage: Usage,
+        after: After,
+    ) -> Vec<Next> {
+        self.stage = Stage::Draining(Box::new(Whole {
+            blocks,
+            stop_reason,
+            usage,
+            after,
+            calls,
+        }));
+        vec![Next::Drain]
+    }
+
+    pub(super) fn drained(&mut self, results: Vec<ToolResult>, whole: Whole) -> Vec<Next> {
+        if !whole.blocks.is_empty() || whole.stop_reason.is_some() {
+            self.responses += 1;
+            self.spent.0 += 1;
+        }
+        self.usage.add(whole.usage);
+        self.spent.1.add(whole.usage);
+        let message = Message::from_assistant(whole.blocks, self.origin.clone());
+        let mut nexts = Vec::new();
+        let done: HashSet<CallId> = results
+            .into_iter()
+            .map(|result| result.tool_use_id)
+            .collect();
+        let mut calls = Vec::new();
+        for call in message.tool_uses() {
+            if !call.input.is_object() {
+                self.repeated.is_too_often(call);
+            }
+            // One of which nothing was seen before its answer was whole has no name yet.
+            let known = whole.calls.get(&call.id).copied();
+            let name = known.unwrap_or_else(|| self.numbers.next());
+            calls.push(name);
+            if !done.contains(&call.id) {
+                let result = not_run(call, whole.stop_reason.as_ref());
+                let call = admitted(name, call);
+                nexts.push(Next::Settle { call, result });
+            }
+        }
+        let text = message.text();
+        let blank = text.trim().is_empty();
+        if !blank {
+            self.last_text = text;
+        }
+        let said = !message.is_blank();
+        // A pause in which nothing was said would only be asked for again, word by word.
+        let paused = said && whole.stop_reason == Some(StopReason::PauseTurn);
+        self.pauses.count(paused && calls.is_empty());
+        let goes_on = !calls.is_empty() || paused;
+        let mut after = whole.after;
+        if calls.is_empty() {
+            let problem = cut_short(whole.stop_reason.as_ref());
+            let nothing = blank && !goes_on && after == After::Loop;
+            let problem = problem.or_else(|| nothing.then(|| NOTHING_SAID.to_owned()));
+            if nothing && self.is_silent() {
+                after = After::End(silent(problem));
+            } else {
+                nexts.extend(problem.map(Next::Warn));
+            }
+        }
+        if said {
+            nexts.push(Next::Answer {
+                message,
+                stop_reason: whole.stop_reason,
+                usage: whole.usage,
+            });
+        }
+        if !calls.is_empty() {
+            nexts.push(Next::Deliver {
+                calls,
+                then: self.repeated.note(),
+            });
+        }
+        nexts.extend(self.after(after, goes_on));
+        nexts
+    }
+
+    /// Whether the whole exchange has come to nothing, and nobody is there who could see that.
+    fn is_silent(&self) -> bool {
+        !self.limits.pauses && self.responses <= 1 && self.last_text.is_empty()
+    }
+}
+
+fn admitted(call: CallRef, block: &ToolUse) -> ToolCall {
+    ToolCall {
+        call,
+        id: block.id.clone(),
+        name: block.name.clone(),
+        input: block.input.clone(),
+    }
+}
+
+/// The blocks of an answer; a call that was run and is, against all rules, not among them, is added.
+fn with_all_calls(mut blocks: Vec<Block>, ended: Vec<Block>) -> Vec<Block> {
+    for block in ended {
+        let Block::ToolUse(call) = &block else {
+            continue;
+        };
+        let known = blocks
+            .iter()
+            .any(|other| matches!(other, Block::ToolUse(other) if other.id == call.id));
+        if !known {
+            blocks.push(block);
+        }
+    }
+    blocks
+}

@@ -1,0 +1,96 @@
+//! Calls that do not run to their end: why, how that counts, and what the model is told. Pure.
+
+use super::machine::Traits;
+use crate::protocol::{CallOutcome, ToolResult};
+
+/// Why a call does not run to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Why {
+    SiblingFailed(Failed),
+    Interrupted,
+    CancelledByPerson,
+    Discarded,
+}
+
+/// A failed command, as others speak of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Failed {
+    label: String,
+    /// `cargo test` failed.
+    in_short: String,
+}
+
+impl Traits {
+    /// The call in words: `Bash(npm test)`.
+    fn label(&self) -> String {
+        match &self.subject {
+            Some(subject) => format!("{}({subject})", self.tool),
+            None => self.tool.clone(),
+        }
+    }
+}
+
+impl Failed {
+    pub fn of(traits: &Traits) -> Self {
+        let command = traits.subject.as_ref().unwrap_or(&traits.tool);
+        Self {
+            label: traits.label(),
+            in_short: format!("`{command}` failed"),
+        }
+    }
+}
+
+impl Why {
+    /// How a call that stops for this reason counts; a call that did not even run was skipped, whoever is to blame.
+    pub fn outcome(&self, running: bool) -> CallOutcome {
+        let skipped = |why: &str| CallOutcome::Skipped {
+            why: why.to_owned(),
+        };
+        match self {
+            Why::SiblingFailed(failed) => skipped(&failed.in_short),
+            Why::Discarded => skipped("the answer was thrown away"),
+            Why::Interrupted if !running => skipped("interrupted"),
+            Why::Interrupted | Why::CancelledByPerson => CallOutcome::Cancelled,
+        }
+    }
+}
+
+/// The result of a call that did not run to its end: what happened to it, and who is to blame. `seen` is what it had
+/// produced until then.
+pub(super) fn synthetic(traits: &Traits, why: &Why, seen: Option<&ToolResult>) -> ToolResult {
+    let label = traits.label();
+    let started = seen.is_some();
+    let text = match (why, started) {
+        (Why::SiblingFailed(Failed { label: failed, .. }), false) => {
+            format!("Skipped: {failed} failed, so {label} was not started")
+        }
+        (Why::SiblingFailed(Failed { label: failed, .. }), true) => {
+            format!("Skipped: {failed} failed, so {label} was cancelled while it ran")
+        }
+        (Why::Interrupted, false) => format!("Interrupted by the user: {label} was not started"),
+        (Why::Interrupted, true) => {
+            format!(
+                "Interrupted by the user: {label} was stopped while it ran, so it may have had effects"
+            )
+        }
+        (Why::CancelledByPerson, false) => {
+            format!("Cancelled by the user: {label} was not started")
+        }
+        (Why::CancelledByPerson, true) => {
+            format!(
+                "Cancelled by the user: {label} was stopped while it ran, so it may have had effects"
+            )
+        }
+        (Why::Discarded, _) => {
+            format!("Discarded: the response that asked for {label} was thrown away")
+        }
+    };
+    let output = seen.map(ToolResult::as_text).unwrap_or_default();
+    if output.is_empty() {
+        return ToolResult::error(traits.wire.clone(), text);
+    }
+    ToolResult::error(
+        traits.wire.clone(),
+        format!("{text}. Its output until then:\n{output}"),
+    )
+}
