@@ -13,6 +13,8 @@ pub mod glob;
 pub mod grep;
 pub mod guard;
 pub mod kill_shell;
+#[cfg(test)]
+pub mod named;
 pub mod off_limits;
 pub mod offered;
 pub mod read;

@@ -3,6 +3,9 @@
 //! Each request takes a snapshot, [`Offered`], and the calls of its response find their tools there: a tool that was offered
 //! can be called, even if it was taken away meanwhile. What has come is offered with the next request.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use tokio::sync::watch;

@@ -69,22 +69,19 @@ impl Known {
 impl Registry {
     /// Everything compiled in.
     pub fn built_in() -> Self {
-        let tools: [Arc<dyn AnyTool>; 8] = [
-            Arc::new(Erased::new(super::bash::Bash)),
-            Arc::new(Erased::new(super::bash_output::BashOutput)),
-            Arc::new(Erased::new(super::edit::Edit)),
-            Arc::new(Erased::new(super::glob::Glob)),
-            Arc::new(Erased::new(super::grep::Grep)),
-            Arc::new(Erased::new(super::kill_shell::KillShell)),
-            Arc::new(Erased::new(super::read::Read)),
-            Arc::new(Erased::new(super::write::Write)),
-        ];
         let mut registry = Self::default();
-        for tool in tools {
-            registry
-                .insert(tool, Origin::BuiltIn)
-                .expect("built-in tools have names of their own");
-        }
+        let added = [
+            registry.add(super::bash::Bash),
+            registry.add(super::bash_output::BashOutput),
+            registry.add(super::edit::Edit),
+            registry.add(super::glob::Glob),
+            registry.add(super::grep::Grep),
+            registry.add(super::kill_shell::KillShell),
+            registry.add(super::read::Read),
+            registry.add(super::write::Write),
+        ];
+        let added: Result<(), NameTaken> = added.into_iter().collect();
+        added.expect("built-in tools have names of their own");
         registry
     }
 
