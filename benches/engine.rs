@@ -20,17 +20,20 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use agent_tui::agent::{self, limits::Limits};
-use agent_tui::executor::{Asking, Context, Places, Policy};
+use agent_tui::agent;
+use agent_tui::conversation::Limits;
+use agent_tui::executor::{Asking, Context, Places, Policy, Shared};
 use agent_tui::git::Git;
 use agent_tui::permissions::Rules;
 use agent_tui::process::Programs;
-use agent_tui::protocol::{AgentEvent, Block, Command as Ask, Mode, SessionId, TurnEvent};
+use agent_tui::protocol::{
+    AgentEvent, Block, Command as Ask, Mode, SessionCommand, SessionId, TurnEvent,
+};
 use agent_tui::provider::script::Script;
 use agent_tui::provider::{Decoder, anthropic, retry, sse};
-use agent_tui::session::Log;
+use agent_tui::session::{History, Log};
 use agent_tui::tools::bash::groups::Groups;
-use agent_tui::tools::files::{Checkpoints, Ledger, Locks};
+use agent_tui::tools::files::{Checkpoints, Locks};
 use agent_tui::tools::registry::Registry;
 use agent_tui::tools::{DescribeCx, Environment};
 use server::{Piece, Reply, Server};
@@ -191,7 +194,6 @@ async fn run_script(home: &Path, script: &Path) -> Duration {
         workspace: home.to_owned(),
         additional: Vec::new(),
         results_dir: home.join("results"),
-        ledger: Ledger::default(),
         checkpoints: Checkpoints::new(home.join("checkpoints")),
         locks: Locks::new(home.join("locks")),
         groups: Groups::default(),
@@ -208,14 +210,14 @@ async fn run_script(home: &Path, script: &Path) -> Duration {
         workspace: home.to_owned(),
         ..Places::default()
     };
-    let context = Context::new(
-        registry,
+    let shared = Shared::new(
         Rules::default(),
         Mode::BypassPermissions,
         Asking::Nobody,
         places,
         Arc::new(env),
     );
+    let context = Context::new(Arc::new(shared), registry);
     let mut agent = agent::spawn(agent::Setup {
         provider: Arc::new(Script::load(script).expect("a script")),
         model: "script".into(),
@@ -228,8 +230,7 @@ async fn run_script(home: &Path, script: &Path) -> Duration {
         max_output_tokens: 1000,
         session: SessionId("bench".into()),
         log: Log::create(&home.join("log.jsonl")).expect("a log"),
-        history: Vec::new(),
-        asides: Vec::new(),
+        history: History::default(),
         branch: None,
         context_window: None,
         price: None,
@@ -239,7 +240,9 @@ async fn run_script(home: &Path, script: &Path) -> Duration {
     let since = Instant::now();
     agent
         .commands
-        .send(Ask::Submit(vec![Block::text("go")]))
+        .send(Ask::Session(SessionCommand::Submit(vec![Block::text(
+            "go",
+        )])))
         .expect("it listens");
     while let Some(event) = agent.events.recv().await {
         if matches!(event, AgentEvent::Turn(_, TurnEvent::Finished(_))) {

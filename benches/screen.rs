@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use agent_tui::app::{AppState, DiffStyle, Msg, Settings, update};
 use agent_tui::keymap::Keymap;
 use agent_tui::protocol::{
-    AgentEvent, Block, CallOutcome, Message, Mode, Origin, SessionId, SessionOpened, ToolResult,
-    ToolState, TurnEvent, TurnId,
+    AgentEvent, AgentId, Block, CallEvent, CallOutcome, CallRef, Message, Mode, Origin,
+    SessionEvent, SessionId, SessionOpened, ToolResult, TurnEvent, TurnId,
 };
 use agent_tui::theme::{Depth, Theme};
 use agent_tui::ui::{self, Caches};
@@ -25,6 +25,10 @@ use ratatui::layout::Rect;
 const ROUNDS: usize = 41;
 const WIDTH: u16 = 120;
 const HEIGHT: u16 = 40;
+const FIRST_TURN: TurnId = TurnId {
+    agent: AgentId::MAIN,
+    number: 1,
+};
 
 fn main() -> ExitCode {
     let small = frame_after_key(10);
@@ -127,6 +131,7 @@ impl Screen {
             price: None,
             hooks: Vec::new(),
             history: (0..count).map(message).collect(),
+            calls: Vec::new(),
         })));
         screen.draw();
         screen
@@ -202,7 +207,7 @@ fn deltas() -> Duration {
     let delta = "a word of **weight** and `code` that the model writes, and then some more ";
     median(|| {
         let mut screen = Screen::new(WIDTH, HEIGHT);
-        let turn = TurnId(1);
+        let turn = FIRST_TURN;
         screen.hear(AgentEvent::Turn(
             turn,
             TurnEvent::Prompted(Message::user("go")),
@@ -237,26 +242,24 @@ fn rewrap(messages: usize) -> Duration {
 
 fn large_frame() -> Duration {
     let mut screen = Screen::with_messages(500, 200, 6_000);
-    let turn = TurnId(1);
+    let turn = FIRST_TURN;
     screen.hear(AgentEvent::Turn(
         turn,
         TurnEvent::Prompted(Message::user("go")),
     ));
-    let state = ToolState::Completed {
+    let arriving = CallEvent::Arriving {
+        tool: "Bash".into(),
+    };
+    let completed = CallEvent::Completed {
         result: ToolResult::text("big".into(), "line\n".repeat(5_000)),
         ran: Duration::from_secs(1),
         outcome: CallOutcome::Succeeded,
         shown: None,
     };
-    screen.hear(AgentEvent::Turn(
-        turn,
-        TurnEvent::Tool {
-            call: "big".into(),
-            name: "Bash".into(),
-            at: Duration::ZERO,
-            state,
-        },
-    ));
+    for event in [arriving, completed] {
+        let (call, at) = (CallRef::main(1), Duration::ZERO);
+        screen.hear(AgentEvent::Call { call, at, event });
+    }
     median(|| {
         let begun = Instant::now();
         screen.press(KeyCode::Char('x'));

@@ -2,12 +2,15 @@
 
 use serde_json::json;
 
-use super::limits::Limits;
 use super::rig::{Rig, call};
+use crate::conversation::Limits;
 use crate::protocol::{
-    AgentEvent, Answer, Aside, Block, CallCommand, CallOutcome, Command, Ending, Mode,
-    SessionCommand, SessionEvent, ToolState, TurnCommand, TurnEvent,
+    AgentEvent, AgentId, Answer, Block, CallCommand, CallEvent, CallOutcome, CallRef, Command,
+    Ending, Mode, SessionCommand, SessionEvent, TurnCommand, TurnEvent,
 };
+
+/// The model's first call.
+const FIRST: CallRef = CallRef::main(1);
 
 fn run(command: &str) -> Command {
     Command::Session(SessionCommand::Run(command.into()))
@@ -18,34 +21,10 @@ fn waiting(file: &str) -> String {
     format!("echo waits; until [ -e {file} ]; do sleep 0.01; done")
 }
 
-async fn progress_of_aside(rig: &mut Rig) {
-    rig.hear(|event| {
-        let printed = matches!(
-            &event,
-            AgentEvent::Aside(_, Aside::State(ToolState::Progress { .. }))
-        );
-        printed.then_some(())
-    })
-    .await;
-}
-
-async fn progress_of_call(rig: &mut Rig) {
-    rig.hear_turn(|event| {
-        let printed = matches!(
-            &event,
-            TurnEvent::Tool {
-                state: ToolState::Progress { .. },
-                ..
-            }
-        );
-        printed.then_some(())
-    })
-    .await;
-}
-
-async fn asked(rig: &mut Rig) {
-    rig.hear_turn(|event| matches!(event, TurnEvent::Asked(_)).then_some(()))
-        .await;
+/// A call of the person, by its number.
+fn aside(number: u32) -> CallRef {
+    let agent = AgentId::PERSON;
+    CallRef { agent, number }
 }
 
 #[tokio::test]
@@ -53,10 +32,7 @@ async fn a_command_of_the_person_runs_unasked_and_the_model_hears_of_it_with_the
     let mut rig = Rig::new([]);
     rig.send(run("mkdir sub && cd sub && echo here"));
     let over = rig.aside_over().await;
-    assert_eq!(
-        over,
-        ("person_1".into(), "here".into(), CallOutcome::Succeeded)
-    );
+    assert_eq!(over, (aside(1), "here".into(), CallOutcome::Succeeded));
     assert_eq!(rig.context.cwd(), rig.scratch.path("sub"));
     rig.submit("and now?");
     assert_eq!(rig.finished().await, Ending::Done);
@@ -107,17 +83,14 @@ async fn a_command_that_the_model_was_not_told_of_survives_the_program() {
 async fn a_command_of_the_person_runs_beside_a_turn_and_can_be_stopped_alone() {
     let mut rig = Rig::new([vec![call("c", "Bash", json!({"command": "touch x"}))]]);
     rig.submit("go");
-    asked(&mut rig).await;
+    rig.asked(AgentId::MAIN).await;
     rig.send(run(&waiting("never")));
-    progress_of_aside(&mut rig).await;
-    rig.send(Command::Call("person_1".into(), CallCommand::Cancel));
+    rig.printed(AgentId::PERSON).await;
+    rig.order(aside(1), CallCommand::Cancel);
     let (_, text, outcome) = rig.aside_over().await;
     assert_eq!(outcome, CallOutcome::Cancelled);
     assert!(text.contains("waits"), "{text}");
-    rig.send(Command::Call(
-        "c".into(),
-        CallCommand::Answer(Answer::Allow),
-    ));
+    rig.answer(FIRST, Answer::Allow);
     assert_eq!(rig.finished().await, Ending::Done);
 }
 
@@ -125,7 +98,7 @@ async fn a_command_of_the_person_runs_beside_a_turn_and_can_be_stopped_alone() {
 async fn an_interrupt_stops_commands_of_the_person_while_no_turn_runs() {
     let mut rig = Rig::new([]);
     rig.send(run(&waiting("never")));
-    progress_of_aside(&mut rig).await;
+    rig.printed(AgentId::PERSON).await;
     rig.send(Command::Turn(TurnCommand::Interrupt));
     assert_eq!(rig.aside_over().await.2, CallOutcome::Cancelled);
 }
@@ -135,14 +108,11 @@ async fn a_running_call_starts_anew_unasked_and_has_one_result() {
     let command = format!("echo x >> count; {}", waiting("go"));
     let mut rig = Rig::new([vec![call("c", "Bash", json!({ "command": command }))]]);
     rig.submit("go");
-    asked(&mut rig).await;
-    rig.send(Command::Call(
-        "c".into(),
-        CallCommand::Answer(Answer::Allow),
-    ));
-    progress_of_call(&mut rig).await;
-    rig.send(Command::Call("c".into(), CallCommand::RunAgain));
-    progress_of_call(&mut rig).await;
+    rig.asked(AgentId::MAIN).await;
+    rig.answer(FIRST, Answer::Allow);
+    rig.printed(AgentId::MAIN).await;
+    rig.order(FIRST, CallCommand::RunAgain);
+    rig.printed(AgentId::MAIN).await;
     rig.scratch.put("go", "");
     assert_eq!(rig.finished().await, Ending::Done);
     assert_eq!(rig.scratch.bytes("count"), b"x\nx\n");
@@ -154,15 +124,12 @@ async fn a_call_that_is_over_runs_once_more_for_the_person() {
     let mut rig = Rig::new([vec![call("c", "Bash", json!({"command": "echo x"}))]]);
     rig.submit("go");
     rig.finished().await;
-    rig.send(Command::Call("c".into(), CallCommand::RunAgain));
+    rig.order(FIRST, CallCommand::RunAgain);
     let over = rig.aside_over().await;
-    assert_eq!(
-        over,
-        ("person_1".into(), "x".into(), CallOutcome::Succeeded)
-    );
-    rig.send(Command::Call("person_1".into(), CallCommand::RunAgain));
-    assert_eq!(rig.aside_over().await.0, "person_2");
-    rig.send(Command::Call("unknown".into(), CallCommand::RunAgain));
+    assert_eq!(over, (aside(1), "x".into(), CallOutcome::Succeeded));
+    rig.order(aside(1), CallCommand::RunAgain);
+    assert_eq!(rig.aside_over().await.0, aside(2));
+    rig.order(CallRef::main(99), CallCommand::RunAgain);
     let notice = rig.hear(|event| match event {
         AgentEvent::Session(SessionEvent::Notice(text)) => Some(text),
         _ => None,
@@ -170,36 +137,25 @@ async fn a_call_that_is_over_runs_once_more_for_the_person() {
     assert_eq!(notice.await, "there is no such call to run again");
 }
 
-async fn aside_asked(rig: &mut Rig) -> String {
-    rig.hear(|event| match event {
-        AgentEvent::Aside(id, Aside::Asked(_)) => Some(id.0),
-        _ => None,
-    })
-    .await
-}
-
 #[tokio::test]
 async fn a_call_that_was_denied_asks_again_before_it_runs_once_more() {
     let mut rig = Rig::new([vec![call("c", "Bash", json!({"command": "touch x"}))]]);
     rig.submit("go");
-    asked(&mut rig).await;
+    rig.asked(AgentId::MAIN).await;
     let deny = Answer::Deny { reason: None };
-    rig.send(Command::Call("c".into(), CallCommand::Answer(deny.clone())));
+    rig.answer(FIRST, deny.clone());
     rig.finished().await;
-    rig.send(Command::Call("c".into(), CallCommand::RunAgain));
-    assert_eq!(aside_asked(&mut rig).await, "person_1");
-    rig.send(Command::Call("person_1".into(), CallCommand::Answer(deny)));
+    rig.order(FIRST, CallCommand::RunAgain);
+    assert_eq!(rig.asked(AgentId::PERSON).await, aside(1));
+    rig.answer(aside(1), deny);
     assert_eq!(rig.aside_over().await.2, CallOutcome::Denied);
-    rig.send(Command::Call("person_1".into(), CallCommand::RunAgain));
-    assert_eq!(aside_asked(&mut rig).await, "person_2");
-    rig.send(Command::Call(
-        "person_2".into(),
-        CallCommand::Answer(Answer::Allow),
-    ));
+    rig.order(aside(1), CallCommand::RunAgain);
+    assert_eq!(rig.asked(AgentId::PERSON).await, aside(2));
+    rig.answer(aside(2), Answer::Allow);
     assert_eq!(rig.aside_over().await.2, CallOutcome::Succeeded);
-    rig.send(Command::Call("person_2".into(), CallCommand::RunAgain));
-    let (id, _, outcome) = rig.aside_over().await;
-    assert_eq!((id.as_str(), outcome), ("person_3", CallOutcome::Succeeded));
+    rig.order(aside(2), CallCommand::RunAgain);
+    let (call, _, outcome) = rig.aside_over().await;
+    assert_eq!((call, outcome), (aside(3), CallOutcome::Succeeded));
 }
 
 #[tokio::test]
@@ -207,47 +163,35 @@ async fn a_change_that_was_allowed_in_part_asks_again_before_it_runs_once_more()
     let input = json!({"file_path": "x", "content": "one\ntwo\n"});
     let mut rig = Rig::new([vec![call("c", "Write", input)]]);
     rig.submit("go");
-    asked(&mut rig).await;
+    rig.asked(AgentId::MAIN).await;
     let after = "one\n".to_owned();
-    rig.send(Command::Call(
-        "c".into(),
-        CallCommand::Answer(Answer::AllowPart { after }),
-    ));
+    rig.answer(FIRST, Answer::AllowPart { after });
     rig.finished().await;
-    rig.send(Command::Call("c".into(), CallCommand::RunAgain));
-    assert_eq!(aside_asked(&mut rig).await, "person_1");
+    rig.order(FIRST, CallCommand::RunAgain);
+    assert_eq!(rig.asked(AgentId::PERSON).await, aside(1));
 }
 
 #[tokio::test]
 async fn a_command_of_the_person_can_go_on_in_the_background() {
     let mut rig = Rig::new([]);
     rig.send(run(&waiting("go")));
-    progress_of_aside(&mut rig).await;
-    rig.send(Command::Call("person_1".into(), CallCommand::Background));
+    rig.printed(AgentId::PERSON).await;
+    rig.order(aside(1), CallCommand::Background);
     assert_eq!(rig.aside_over().await.2, CallOutcome::Backgrounded);
     assert_eq!(rig.context.shared.env.groups.running(), [waiting("go")]);
     rig.resumed().await;
-}
-
-/// How the next command that ends in the background ended, and whose it was.
-async fn background_ended(rig: &mut Rig) -> (String, String) {
-    let ended = |event| match event {
-        AgentEvent::BackgroundEnded(id, how) => Some((id.0, how)),
-        _ => None,
-    };
-    rig.hear(ended).await
 }
 
 #[tokio::test]
 async fn a_command_in_the_background_is_stopped_by_its_call_and_its_end_is_told() {
     let mut rig = Rig::new([]);
     rig.send(run(&waiting("never")));
-    progress_of_aside(&mut rig).await;
-    rig.send(Command::Call("person_1".into(), CallCommand::Background));
+    rig.printed(AgentId::PERSON).await;
+    rig.order(aside(1), CallCommand::Background);
     assert_eq!(rig.aside_over().await.2, CallOutcome::Backgrounded);
-    rig.send(Command::Call("person_1".into(), CallCommand::Cancel));
-    let ended = ("person_1".to_owned(), "killed".to_owned());
-    assert_eq!(background_ended(&mut rig).await, ended);
+    rig.order(aside(1), CallCommand::Cancel);
+    let ended = (aside(1), "killed".to_owned());
+    assert_eq!(rig.background_ended().await, ended);
 }
 
 #[tokio::test]
@@ -258,20 +202,17 @@ async fn a_command_in_the_background_that_ends_by_itself_is_told_of_while_a_turn
         vec![call("d", "Bash", json!({"command": "touch x"}))],
     ]);
     rig.submit("go");
-    asked(&mut rig).await;
-    rig.send(Command::Call(
-        "c".into(),
-        CallCommand::Answer(Answer::Allow),
-    ));
-    let ended = ("c".to_owned(), "exited with code 3".to_owned());
-    assert_eq!(background_ended(&mut rig).await, ended);
+    rig.asked(AgentId::MAIN).await;
+    rig.answer(FIRST, Answer::Allow);
+    let ended = (FIRST, "exited with code 3".to_owned());
+    assert_eq!(rig.background_ended().await, ended);
 }
 
 #[tokio::test]
 async fn messages_that_wait_can_be_taken_back() {
     let mut rig = Rig::new([vec![call("c", "Bash", json!({"command": "touch x"}))]]);
     rig.submit("go");
-    asked(&mut rig).await;
+    rig.asked(AgentId::MAIN).await;
     rig.submit("one");
     rig.submit("two");
     rig.send(Command::Session(SessionCommand::TakeBack));
@@ -282,7 +223,7 @@ async fn messages_that_wait_can_be_taken_back() {
     let both = [vec![Block::text("one")], vec![Block::text("two")]];
     assert_eq!(taken.await, both);
     let deny = Answer::Deny { reason: None };
-    rig.send(Command::Call("c".into(), CallCommand::Answer(deny)));
+    rig.answer(FIRST, deny);
     rig.finished().await;
     assert_eq!(rig.last_asked().len(), 1, "nothing was left to send");
 }
@@ -291,7 +232,7 @@ async fn messages_that_wait_can_be_taken_back() {
 async fn what_waits_since_an_interrupt_goes_out_before_what_is_written_later() {
     let mut rig = Rig::new([vec![call("c", "Bash", json!({"command": "touch x"}))]]);
     rig.submit("go");
-    asked(&mut rig).await;
+    rig.asked(AgentId::MAIN).await;
     rig.submit("first");
     rig.send(Command::Turn(TurnCommand::Interrupt));
     assert_eq!(rig.finished().await, Ending::Interrupted);
@@ -317,12 +258,9 @@ async fn every_choice_of_a_mode_is_answered_with_the_mode_in_force() {
 async fn to_send_what_waits_stops_nothing_when_nothing_waits() {
     let mut rig = Rig::new([vec![call("c", "Bash", json!({"command": "touch x"}))]]);
     rig.submit("go");
-    asked(&mut rig).await;
+    rig.asked(AgentId::MAIN).await;
     rig.send(Command::Turn(TurnCommand::SendQueue));
-    rig.send(Command::Call(
-        "c".into(),
-        CallCommand::Answer(Answer::Allow),
-    ));
+    rig.answer(FIRST, Answer::Allow);
     assert_eq!(rig.finished().await, Ending::Done);
 }
 
@@ -335,12 +273,9 @@ async fn what_waits_at_the_end_of_a_run_that_was_not_done_waits_on() {
     let touch = call("c", "Bash", json!({"command": "touch x"}));
     let mut rig = Rig::limited([vec![touch]], limits);
     rig.submit("go");
-    asked(&mut rig).await;
+    rig.asked(AgentId::MAIN).await;
     rig.submit("later");
-    rig.send(Command::Call(
-        "c".into(),
-        CallCommand::Answer(Answer::Allow),
-    ));
+    rig.answer(FIRST, Answer::Allow);
     assert_eq!(rig.finished().await, Ending::MaxTurns);
     rig.send(Command::Session(SessionCommand::TakeBack));
     let taken = rig.hear(|event| match event {
@@ -384,36 +319,29 @@ async fn who_decided_is_told_of_every_call() {
     let never = call("d", "Bash", json!({"command": "rm -rf /"}));
     let mut rig = Rig::new([vec![look, touch("b"), touch("c"), never]]);
     rig.submit("go");
-    let decided = |event| match event {
-        TurnEvent::Decided {
-            call,
-            by,
-            settled: true,
-        } => Some((call.0, by)),
+    let decided = |call, event| match event {
+        CallEvent::Decided { by, settled: true } => Some((call, by)),
         _ => None,
     };
-    let told = |id: &str, by: &str| (id.to_owned(), by.to_owned());
-    let first = rig.hear_turn(decided).await;
-    assert_eq!(first, told("a", "read-only command"));
-    asked(&mut rig).await;
-    rig.send(Command::Call(
-        "b".into(),
-        CallCommand::Answer(Answer::Allow),
-    ));
-    assert_eq!(rig.hear_turn(decided).await, told("b", "you, once"));
-    asked(&mut rig).await;
-    let reason = Some("not now".into());
-    rig.send(Command::Call(
-        "c".into(),
-        CallCommand::Answer(Answer::Deny { reason }),
-    ));
+    let told = |number, by: &str| (CallRef::main(number), by.to_owned());
+    let first = rig.hear_call(AgentId::MAIN, decided).await;
+    assert_eq!(first, told(1, "read-only command"));
+    rig.asked(AgentId::MAIN).await;
+    rig.answer(CallRef::main(2), Answer::Allow);
     assert_eq!(
-        rig.hear_turn(decided).await,
-        told("c", "you said no: not now")
+        rig.hear_call(AgentId::MAIN, decided).await,
+        told(2, "you, once")
     );
-    let (id, by) = rig.hear_turn(decided).await;
+    rig.asked(AgentId::MAIN).await;
+    let reason = Some("not now".into());
+    rig.answer(CallRef::main(3), Answer::Deny { reason });
+    assert_eq!(
+        rig.hear_call(AgentId::MAIN, decided).await,
+        told(3, "you said no: not now")
+    );
+    let (call, by) = rig.hear_call(AgentId::MAIN, decided).await;
     assert!(
-        id == "d" && by.starts_with("denied: this command never runs"),
+        call == CallRef::main(4) && by.starts_with("denied: this command never runs"),
         "{by}"
     );
 }

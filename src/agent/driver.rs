@@ -54,6 +54,7 @@ impl Agent {
             hooks: hooks_of(&setup.context),
             tools: setup.context.tools.snapshot().infos(),
             history: setup.history.messages().to_vec(),
+            calls: setup.history.names().to_vec(),
         };
         let asides = Asides::new(setup.context.clone(), &session, &setup.history);
         let is_kept = setup.log.is_kept();

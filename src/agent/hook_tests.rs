@@ -1,9 +1,9 @@
 use serde_json::{Value, json};
 
-use super::limits::Limits;
 use super::rig::{self, Rig};
-use super::turn::{Fact, Next};
-use super::turn_tests::{call, endings, give, limited, text};
+use crate::conversation::Limits;
+use crate::conversation::turn::{Fact, Next};
+use crate::conversation::turn_tests::{call, endings, give, limited, text};
 use crate::hooks::matcher::Matcher;
 use crate::hooks::rig::hook;
 use crate::hooks::{Event, Hook};
@@ -34,7 +34,7 @@ fn hooks_are_asked_before_a_turn_ends_and_can_make_it_go_on() {
     assert_eq!(nexts.last(), Some(&Next::AskToStop { again: false }));
     assert_eq!(
         turn.handle(Fact::MustGoOn("test it".into())),
-        [told("test it"), Next::Request]
+        [told("test it"), Next::Send { attempt: 0 }]
     );
     let nexts = give(&mut turn, &[text("tested")], StopReason::EndTurn);
     assert_eq!(nexts.last(), Some(&Next::AskToStop { again: true }));
@@ -176,7 +176,7 @@ async fn a_message_that_waited_is_looked_at_too() {
     ];
     let mut rig = Rig::hooked([vec![bash("echo hi")]], hooks);
     rig.submit("first");
-    rig.hear_turn(|event| matches!(event, TurnEvent::Tool { .. }).then_some(()))
+    rig.hear(|event| matches!(event, AgentEvent::Call { .. }).then_some(()))
         .await;
     rig.submit("bad");
     rig.submit("good");

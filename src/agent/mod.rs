@@ -15,7 +15,7 @@ mod beside_tests;
 #[cfg(test)]
 mod hook_tests;
 #[cfg(test)]
-mod resume_tests;
+mod identity_tests;
 #[cfg(test)]
 mod rig;
 #[cfg(test)]

@@ -9,19 +9,19 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-use super::limits::Limits;
 use super::{AgentHandle, Setup, spawn};
-use crate::executor::{Asking, Context, Places, Policy};
+use crate::conversation::Limits;
+use crate::executor::{Asking, Context, Places, Policy, Shared};
 use crate::hooks::{Hook, Runner};
 use crate::permissions::{Rules, Store};
 use crate::protocol::{
-    AgentEvent, Aside, Block, CallOutcome, Command, Message, Mode, Role, SessionCommand, SessionId,
-    StopReason, ToolState, ToolUse, TurnEvent,
+    AgentEvent, AgentId, Answer, Block, CallCommand, CallEvent, CallOutcome, CallRef, Command,
+    Message, Mode, Role, SessionCommand, SessionId, StopReason, ToolUse, TurnEvent,
 };
 use crate::provider::{
     Batch, Provider, ProviderError, Request, Response, ResponseStream, StreamEvent, retry,
 };
-use crate::session::{Log, replay};
+use crate::session::{History, Log};
 use crate::tools::files::scratch::Scratch;
 use crate::tools::registry::Registry;
 
@@ -109,26 +109,24 @@ impl Rig {
             workspace: scratch.root.clone(),
             ..Places::default()
         };
-        let mut context = Context::new(
-            Registry::built_in(),
+        let mut shared = Shared::new(
             Rules::default(),
             Mode::Default,
             Asking::Person,
             places,
             scratch.cx.env.clone(),
         );
-        context.shared.store = Some(Store::new(
+        shared.store = Some(Store::new(
             &scratch.root.with_file_name("data"),
             &scratch.root,
         ));
-        context.shared.hooks = hooks;
-        let context = Arc::new(context);
+        shared.hooks = hooks;
+        let context = Arc::new(Context::new(Arc::new(shared), Registry::built_in()));
         let path = scratch.root.with_file_name("log.jsonl");
         let (log, records) = match Log::open(&path) {
             Ok((log, contents)) => (log, contents.records),
             Err(_) => (Log::create(&path).expect("a log"), Vec::new()),
         };
-        let conversation = replay::conversation(&records);
         let agent = spawn(Setup {
             provider: model.clone(),
             model: "m".into(),
@@ -141,8 +139,7 @@ impl Rig {
             max_output_tokens: 1000,
             session: SessionId("s".into()),
             log,
-            history: conversation.messages,
-            asides: conversation.asides,
+            history: History::of(&records),
             branch: None,
             context_window: None,
             price: None,
@@ -159,6 +156,11 @@ impl Rig {
 
     /// Ends the program and goes on with its session in another one.
     pub async fn resumed(self) -> Self {
+        self.resumed_with([]).await
+    }
+
+    /// The same, with a model that has these answers.
+    pub async fn resumed_with(self, answers: impl IntoIterator<Item = Vec<Block>>) -> Self {
         let AgentHandle {
             commands,
             mut events,
@@ -166,7 +168,7 @@ impl Rig {
         } = self.agent;
         drop(commands);
         while events.recv().await.is_some() {}
-        Self::in_scratch(self.scratch, [], Limits::default(), None)
+        Self::in_scratch(self.scratch, answers, Limits::default(), None)
     }
 
     /// Ends the program; what was said meanwhile.
@@ -190,6 +192,14 @@ impl Rig {
         self.send(Command::Session(SessionCommand::Submit(vec![Block::text(
             text,
         )])));
+    }
+
+    pub fn order(&self, call: CallRef, command: CallCommand) {
+        self.send(Command::Call(call, command));
+    }
+
+    pub fn answer(&self, call: CallRef, answer: Answer) {
+        self.order(call, CallCommand::Answer(answer));
     }
 
     /// The next event that is of interest.
@@ -220,18 +230,74 @@ impl Rig {
         .await
     }
 
-    /// Waits until an aside has its result: the id, the text and how it came to it.
-    pub async fn aside_over(&mut self) -> (String, String, CallOutcome) {
+    /// All that is said until a turn is over.
+    pub async fn whole_turn(&mut self) -> Vec<AgentEvent> {
+        let mut events = Vec::new();
+        loop {
+            let event = self.agent.events.recv().await.expect("the agent lives");
+            let over = matches!(event, AgentEvent::Turn(_, TurnEvent::Finished(_)));
+            events.push(event);
+            if over {
+                return events;
+            }
+        }
+    }
+
+    /// The next event of a call of `agent` that is of interest.
+    pub async fn hear_call<T>(
+        &mut self,
+        agent: AgentId,
+        pick: impl Fn(CallRef, CallEvent) -> Option<T>,
+    ) -> T {
         self.hear(|event| match event {
-            AgentEvent::Aside(
-                id,
-                Aside::State(ToolState::Completed {
-                    result, outcome, ..
-                }),
-            ) => Some((id.0, result.as_text(), outcome)),
+            AgentEvent::Call { call, event, .. } if call.agent == agent => pick(call, event),
             _ => None,
         })
         .await
+    }
+
+    /// Waits until a call of `agent` asks; which one.
+    pub async fn asked(&mut self, agent: AgentId) -> CallRef {
+        self.hear_call(agent, |call, event| {
+            matches!(event, CallEvent::Asked(_)).then_some(call)
+        })
+        .await
+    }
+
+    /// Waits until a call of `agent` prints something.
+    pub async fn printed(&mut self, agent: AgentId) -> CallRef {
+        self.hear_call(agent, |call, event| {
+            matches!(event, CallEvent::Progress(_)).then_some(call)
+        })
+        .await
+    }
+
+    /// Waits until a call of `agent` has its result: which one, the text and how it came to it.
+    pub async fn over(&mut self, agent: AgentId) -> (CallRef, String, CallOutcome) {
+        self.hear_call(agent, |call, event| match event {
+            CallEvent::Completed {
+                result, outcome, ..
+            } => Some((call, result.as_text(), outcome)),
+            _ => None,
+        })
+        .await
+    }
+
+    /// Waits until a command ends in the background: which call has left it there, and how it ended.
+    pub async fn background_ended(&mut self) -> (CallRef, String) {
+        self.hear(|event| match event {
+            AgentEvent::Call {
+                call,
+                event: CallEvent::BackgroundEnded(how),
+                ..
+            } => Some((call, how)),
+            _ => None,
+        })
+        .await
+    }
+
+    pub async fn aside_over(&mut self) -> (CallRef, String, CallOutcome) {
+        self.over(AgentId::PERSON).await
     }
 
     /// The texts of the person's messages in each request, one after the other.
@@ -247,6 +313,12 @@ impl Rig {
             texts.collect()
         };
         asked.iter().map(texts).collect()
+    }
+
+    /// The history of the last request.
+    pub fn last_request(&self) -> Vec<Message> {
+        let asked = self.model.asked.lock().expect("unpoisoned");
+        asked.last().cloned().unwrap_or_default()
     }
 
     /// The person's last message, as the model got it: its texts.

@@ -20,8 +20,7 @@ fn rule(list: RuleList, rule: &str, from: &str) -> KnownRule {
 async fn answer(rig: &mut Rig, command: RulesCommand) -> String {
     rig.send(Command::Session(SessionCommand::Rules(command)));
     let said = |event| match event {
-        AgentEvent::Session(SessionEvent::Reply(text))
-        | AgentEvent::Session(SessionEvent::Notice(text)) => Some(text),
+        AgentEvent::Session(SessionEvent::Reply(text) | SessionEvent::Notice(text)) => Some(text),
         _ => None,
     };
     rig.hear(said).await
@@ -91,6 +90,7 @@ async fn a_rule_of_a_flag_is_removed_for_this_run() {
     let flag = Source("--allow".to_owned());
     let added = rig
         .context
+        .shared
         .add_rule(RuleList::Allow, "Bash(touch:*)", &flag);
     assert_eq!(added, Ok(None));
     let gone = rule(RuleList::Allow, "Bash(touch:*)", "--allow");

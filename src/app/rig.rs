@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 use crate::app::{AppState, DiffStyle, Effect, Msg, Settings, update};
 use crate::keymap::{Chord, Key, Keymap};
 use crate::protocol::{
-    AgentEvent, Aside, Block, CallOutcome, CallRef, Command, Ending, FileDiff, Message, Mode,
-    PermissionRequest, Phase, RuleOffer, SessionCommand, SessionEvent, SessionId, SessionOpened,
-    ToolResult, ToolState, TurnEvent, TurnId, TurnSummary, Usage,
+    AgentEvent, AgentId, Block, CallEvent, CallOutcome, CallRef, Command, Ending, FileDiff,
+    Message, Mode, PermissionRequest, Phase, RuleOffer, SessionCommand, SessionEvent, SessionId,
+    SessionOpened, ToolResult, TurnEvent, TurnId, TurnSummary, Usage,
 };
 use crate::theme::{Depth, Theme};
 
@@ -57,7 +57,7 @@ impl App {
         };
         Self {
             state: AppState::new(Arc::new(settings), "~/project", Instant::now()),
-            turn: TurnId(1),
+            turn: turn(1),
         }
     }
 
@@ -148,10 +148,28 @@ impl App {
         self
     }
 
+    /// An event of a call.
+    pub fn hear_call(&mut self, call: impl Into<CallRef>, event: CallEvent) -> Vec<Effect> {
+        let (call, at) = (call.into(), Duration::ZERO);
+        self.told(AgentEvent::Call { call, at, event })
+    }
+
+    /// A call of the running turn comes, and asks.
     pub fn asks(&mut self, request: PermissionRequest) -> Vec<Effect> {
-        let (call, tool, input) = (&request.call.0, &request.tool, request.input.clone());
-        self.tool(call, tool).queued(input).waits();
-        self.hear(TurnEvent::Asked(request))
+        let (tool, input) = (request.tool.clone(), request.input.clone());
+        self.tool(request.call, &tool).queued(input).waits();
+        self.hear_call(request.call, CallEvent::Asked(request))
+    }
+
+    /// A call has been decided about.
+    pub fn decided(&mut self, call: &str, by: &str, settled: bool) {
+        let by = by.to_owned();
+        self.hear_call(call, CallEvent::Decided { by, settled });
+    }
+
+    /// A command that a call has left in the background is over.
+    pub fn background_ended(&mut self, call: &str, how: &str) {
+        self.hear_call(call, CallEvent::BackgroundEnded(how.to_owned()));
     }
 
     /// The turn ends; the next one has another number.
@@ -164,12 +182,12 @@ impl App {
             took: Duration::from_millis(1500),
             denials: Vec::new(),
         }));
-        self.turn.0 += 1;
+        self.turn.number += 1;
         effects
     }
 
     /// A call of the running turn.
-    pub fn tool(&mut self, call: &str, tool: &str) -> Told<'_> {
+    pub fn tool(&mut self, call: impl Into<CallRef>, tool: &str) -> Told<'_> {
         Told {
             app: self,
             call: call.into(),
@@ -179,21 +197,8 @@ impl App {
 
     /// A command that the person runs beside the turns.
     pub fn aside(&mut self, call: &str, command: &str) {
-        let started = Aside::Started {
-            tool: "Bash".to_owned(),
-            input: json!({ "command": command }),
-        };
-        self.told(AgentEvent::Aside(call.into(), started));
-        self.aside_is(
-            call,
-            ToolState::Executing {
-                phase: Phase::Running,
-            },
-        );
-    }
-
-    pub fn aside_is(&mut self, call: &str, state: ToolState) {
-        self.told(AgentEvent::Aside(call.into(), Aside::State(state)));
+        let mut told = self.tool(call, "Bash");
+        told.queued(json!({ "command": command })).running();
     }
 
     /// Time goes by; what asked to be woken is.
@@ -221,23 +226,18 @@ impl App {
 impl Told<'_> {
     /// Its name is there; its input is still being written.
     pub fn arrives(&mut self) -> &mut Self {
-        self.app.hear(TurnEvent::ToolInputStarted {
-            call: self.call.clone(),
-            name: self.tool.clone(),
-        });
-        self
+        let tool = self.tool.clone();
+        self.is(CallEvent::Arriving { tool })
     }
 
     pub fn writes(&mut self, fragment: &str) -> &mut Self {
-        self.app.hear(TurnEvent::ToolInput {
-            call: self.call.clone(),
-            fragment: fragment.to_owned(),
-        });
-        self
+        self.is(CallEvent::Input(fragment.to_owned()))
     }
 
     pub fn queued(&mut self, input: Value) -> &mut Self {
-        self.is(ToolState::Queued { input })
+        let tool = self.tool.clone();
+        let wire = (self.call.agent != AgentId::PERSON).then(|| "wire".into());
+        self.is(CallEvent::Queued { tool, wire, input })
     }
 
     pub fn running(&mut self) -> &mut Self {
@@ -249,12 +249,11 @@ impl Told<'_> {
     }
 
     pub fn executing(&mut self, phase: Phase) -> &mut Self {
-        self.is(ToolState::Executing { phase })
+        self.is(CallEvent::Reached(phase))
     }
 
     pub fn prints(&mut self, text: &str) -> &mut Self {
-        let text = text.to_owned();
-        self.is(ToolState::Progress { text })
+        self.is(CallEvent::Progress(text.to_owned()))
     }
 
     pub fn completes(&mut self, text: &str) -> &mut Self {
@@ -266,18 +265,18 @@ impl Told<'_> {
     }
 
     pub fn comes_to(&mut self, outcome: CallOutcome, text: &str) -> &mut Self {
-        let result = ToolResult::text(self.call.clone(), text);
+        let result = ToolResult::text("wire".into(), text);
         self.is(completed(result, outcome, None))
     }
 
     /// Succeeds with a change to show.
     pub fn changes(&mut self, change: FileDiff) -> &mut Self {
-        let result = ToolResult::text(self.call.clone(), "done");
+        let result = ToolResult::text("wire".into(), "done");
         self.is(completed(result, CallOutcome::Succeeded, Some(change)))
     }
 
     pub fn yielded(&mut self) -> &mut Self {
-        self.is(ToolState::Yielded)
+        self.is(CallEvent::Yielded)
     }
 
     pub fn takes(&mut self, milliseconds: u64) -> &mut Self {
@@ -285,13 +284,13 @@ impl Told<'_> {
         self
     }
 
-    pub fn is(&mut self, state: ToolState) -> &mut Self {
-        self.app.hear(TurnEvent::Tool {
-            call: self.call.clone(),
-            name: self.tool.clone(),
-            at: Duration::ZERO,
-            state,
-        });
+    /// The next event of it. A call of which nothing was heard yet arrives first.
+    pub fn is(&mut self, event: CallEvent) -> &mut Self {
+        let comes = matches!(event, CallEvent::Arriving { .. } | CallEvent::Queued { .. });
+        if !comes && self.app.state.calls.find(self.call).is_none() {
+            self.arrives();
+        }
+        self.app.hear_call(self.call, event);
         self
     }
 }
@@ -327,8 +326,14 @@ pub fn submit(text: &str) -> Command {
     Command::Session(SessionCommand::Submit(vec![Block::text(text)]))
 }
 
-pub fn completed(result: ToolResult, outcome: CallOutcome, shown: Option<FileDiff>) -> ToolState {
-    ToolState::Completed {
+/// A turn of the conversation with the model.
+pub fn turn(number: u64) -> TurnId {
+    let agent = AgentId::MAIN;
+    TurnId { agent, number }
+}
+
+pub fn completed(result: ToolResult, outcome: CallOutcome, shown: Option<FileDiff>) -> CallEvent {
+    CallEvent::Completed {
         result,
         ran: Duration::from_millis(120),
         outcome,
@@ -337,7 +342,7 @@ pub fn completed(result: ToolResult, outcome: CallOutcome, shown: Option<FileDif
 }
 
 /// A question as the engine asks it.
-pub fn request(call: &str, tool: &str) -> PermissionRequest {
+pub fn request(call: impl Into<CallRef>, tool: &str) -> PermissionRequest {
     let (input, change, rule) = match tool {
         "Edit" => (
             json!({"file_path": "src/lib.rs", "old_string": "2", "new_string": "3"}),
@@ -387,6 +392,7 @@ pub fn opened(history: Vec<Message>) -> SessionOpened {
         price: None,
         hooks: Vec::new(),
         history,
+        calls: Vec::new(),
     }
 }
 

@@ -326,10 +326,10 @@ impl Conversation {
             let Some(exchange) = &mut self.exchange else {
                 return;
             };
-            let Some(results) = exchange.executor.take_delivered() else {
+            if exchange.executor.take_delivered().is_none() {
                 return;
-            };
-            nexts.extend(exchange.turn.handle(Fact::Drained(results)));
+            }
+            nexts.extend(exchange.turn.handle(Fact::Drained));
         }
     }
 

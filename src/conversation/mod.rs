@@ -17,7 +17,7 @@ mod turn_endings_tests;
 #[cfg(test)]
 mod turn_random_tests;
 #[cfg(test)]
-mod turn_tests;
+pub(crate) mod turn_tests;
 
 pub use driver::{Conversation, Parts};
 pub use journal::Journal;

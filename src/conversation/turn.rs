@@ -4,17 +4,17 @@
 //! prompts and to its end, waiting and retries included. The content of an answer decides whether the loop goes on, never its
 //! stop reason. Whatever ends the exchange, every call has its result.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 mod answering;
+mod names;
 
+use self::names::Names;
 use super::limits::{self, Limits, Pauses, Repeated};
 use super::words::PAUSED;
 use crate::protocol::event::TurnSummary;
 use crate::protocol::{
-    Block, CallId, CallNumbers, CallRef, Ending, Message, Origin, StopReason, ToolCall, ToolResult,
-    Usage,
+    Block, CallNumbers, CallRef, Ending, Message, Origin, StopReason, ToolCall, ToolResult, Usage,
 };
 use crate::provider::retry::Policy;
 use crate::provider::{ProviderError, Response, StreamEvent};
@@ -42,7 +42,7 @@ pub enum Fact {
     TimeToTry,
     // ─── Calls ───
     /// All calls of the answer have their results.
-    Drained(Vec<ToolResult>),
+    Drained,
     // ─── Its end ───
     /// The person wants it to stop.
     Interrupted,
@@ -197,9 +197,6 @@ struct Whole {
     calls: Names,
 }
 
-/// The calls of an answer: what they are called on the wire, and what we call them.
-type Names = HashMap<CallId, CallRef>;
-
 /// What comes after the results.
 #[derive(Debug, Clone, PartialEq)]
 enum After {
@@ -267,7 +264,7 @@ impl Turn {
             (Stage::Asking, Fact::Streamed(event)) => self.streamed(event),
             (Stage::Asking, Fact::Over(response)) => self.over(*response),
             (Stage::Asking, Fact::Failed(error)) => self.failed(error),
-            (Stage::Draining(_), Fact::Drained(results)) => self.all_done(results),
+            (Stage::Draining(_), Fact::Drained) => self.all_done(),
             (Stage::Paused(_), Fact::GoneOn) => self.gone_on(),
             (Stage::Stopping, Fact::MayStop) => self.finish(Ending::Done),
             (Stage::Stopping, Fact::MustGoOn(reason)) => self.must_go_on(&reason),
@@ -282,7 +279,7 @@ impl Turn {
                 | Fact::Over(_)
                 | Fact::Failed(_)
                 | Fact::TimeToTry
-                | Fact::Drained(_)
+                | Fact::Drained
                 | Fact::GoneOn
                 | Fact::MayStop
                 | Fact::MustGoOn(_),
@@ -372,9 +369,9 @@ impl Turn {
         }
     }
 
-    fn all_done(&mut self, results: Vec<ToolResult>) -> Vec<Next> {
+    fn all_done(&mut self) -> Vec<Next> {
         match std::mem::replace(&mut self.stage, Stage::Over) {
-            Stage::Draining(whole) => self.drained(results, *whole),
+            Stage::Draining(whole) => self.drained(*whole),
             other => {
                 self.stage = other;
                 Vec::new()

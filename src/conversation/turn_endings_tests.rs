@@ -5,10 +5,10 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::limits::Limits;
-use super::turn::{Fact, Next, Turn};
+use super::turn::{Fact, Next};
 use super::turn_tests::{
-    answer, call, call_with, deliver, ended, endings, give, limited, over, result, text, turn,
-    whole, written,
+    Driven, answer, call, call_with, deliver, deliver_from, ended, endings, give, limited, over,
+    result, text, turn, whole, written,
 };
 use crate::protocol::{Block, Ending, StopReason, Usage};
 use crate::provider::{Response, StreamEvent};
@@ -27,7 +27,10 @@ fn max_turns_ends_the_loop_after_the_results() {
     let nexts = give(&mut turn, &[call("b")], StopReason::ToolUse);
     assert_eq!(
         nexts[3..],
-        [deliver(&[result("b")]), Next::Finish(Ending::MaxTurns)]
+        [
+            deliver_from(2, &[result("b")]),
+            Next::Finish(Ending::MaxTurns)
+        ]
     );
 }
 
@@ -60,12 +63,12 @@ fn max_tokens_of_the_run_ends_the_loop() {
         ..whole(&[call("a")], StopReason::ToolUse)
     };
     turn.handle(over(response));
-    let nexts = turn.handle(Fact::Drained(vec![result("a")]));
+    let nexts = turn.handle(Fact::Drained);
     assert!(
         matches!(endings(&nexts)[..], [Ending::Failed { problem, .. }] if problem.contains("`maxTokens` is 100")),
         "{nexts:?}"
     );
-    assert_eq!(turn.summary(Ending::Done, Duration::ZERO).usage, usage);
+    assert_eq!(turn.turn.summary(Ending::Done, Duration::ZERO).usage, usage);
 }
 
 #[test]
@@ -75,7 +78,7 @@ fn a_pause_goes_on_and_an_empty_one_ends() {
         nexts[1..],
         [
             answer(&[text("searching")], Some(StopReason::PauseTurn)),
-            Next::Request
+            Next::Send { attempt: 0 }
         ]
     );
     let nexts = give(&mut turn(), &[], StopReason::PauseTurn);
@@ -89,8 +92,8 @@ fn an_answer_that_is_paused_again_and_again_waits_longer_each_time_and_then_ends
     let ending = loop {
         let nexts = give(&mut turn, &[text("hm")], StopReason::PauseTurn);
         match nexts.last() {
-            Some(Next::Request) => waits.push(0),
-            Some(Next::Retry { wait, attempt, .. }) => {
+            Some(Next::Send { attempt: 0 }) => waits.push(0),
+            Some(Next::Wait { wait, attempt, .. }) => {
                 assert_eq!(*attempt, 0, "nothing is void");
                 waits.push(wait.as_millis());
             }
@@ -111,7 +114,7 @@ fn pauses_with_work_between_them_are_not_in_a_row() {
     for id in ["a", "b"] {
         for block in [text("hm"), call(id)] {
             let nexts = give(&mut turn, &[block], StopReason::PauseTurn);
-            assert_eq!(nexts.last(), Some(&Next::Request));
+            assert_eq!(nexts.last(), Some(&Next::Send { attempt: 0 }));
         }
     }
 }
@@ -129,10 +132,7 @@ fn a_refusal_ends_the_run_and_what_was_half_said_is_thrown_away() {
         problem: "the model declined to answer: bio".into(),
         hint: Some("rephrase the request, or choose another model with --model".into()),
     };
-    assert_eq!(
-        turn.handle(Fact::Drained(Vec::new())),
-        [Next::Finish(ending)]
-    );
+    assert_eq!(turn.handle(Fact::Drained), [Next::Finish(ending)]);
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn an_interrupt_keeps_what_was_written_and_the_results_of_its_calls() {
     assert_eq!(turn.handle(Fact::Interrupted), [Next::Drain]);
     assert_eq!(turn.handle(ended(call("late"))), [], "the stream is over");
     assert_eq!(
-        turn.handle(Fact::Drained(vec![result("a")])),
+        turn.handle(Fact::Drained),
         [
             answer(&[call("a"), text("half a sen")], None),
             deliver(&[result("a")]),
@@ -190,10 +190,7 @@ fn an_interrupt_does_not_double_a_refusal_that_is_complete() {
         "the log has its text"
     );
     turn.handle(Fact::Interrupted);
-    assert_eq!(
-        turn.handle(Fact::Drained(Vec::new()))[0],
-        answer(&[refusal], None)
-    );
+    assert_eq!(turn.handle(Fact::Drained)[0], answer(&[refusal], None));
 }
 
 #[test]
@@ -201,10 +198,10 @@ fn an_interrupt_before_the_stream_ends_with_nothing_added() {
     let mut turn = turn();
     assert_eq!(turn.handle(Fact::Interrupted), [Next::Drain]);
     assert_eq!(
-        turn.handle(Fact::Drained(Vec::new())),
+        turn.handle(Fact::Drained),
         [Next::Finish(Ending::Interrupted)]
     );
-    assert_eq!(turn.summary(Ending::Done, Duration::ZERO).responses, 0);
+    assert_eq!(turn.turn.summary(Ending::Done, Duration::ZERO).responses, 0);
 }
 
 #[test]
@@ -215,7 +212,7 @@ fn an_interrupt_while_calls_run_waits_for_their_results() {
     assert_eq!(turn.handle(Fact::Interrupted), []);
     assert_eq!(turn.handle(Fact::Interrupted), []);
     assert_eq!(
-        turn.handle(Fact::Drained(vec![result("a")]))[1..],
+        turn.handle(Fact::Drained)[1..],
         [deliver(&[result("a")]), Next::Finish(Ending::Interrupted)]
     );
 }
@@ -229,7 +226,7 @@ fn an_answer_without_a_word_fails_where_nobody_would_see_it_and_leaves_no_messag
             matches!(endings(&nexts)[..], [Ending::Failed { problem, .. }] if problem == "the model answered nothing"),
             "{nexts:?}"
         );
-        assert_eq!(turn.summary(Ending::Done, Duration::ZERO).responses, 1);
+        assert_eq!(turn.turn.summary(Ending::Done, Duration::ZERO).responses, 1);
     }
     let mut turn = turn();
     let nexts = give(&mut turn, &[], StopReason::EndTurn);
@@ -286,21 +283,27 @@ fn three_same_calls_in_a_row_wait_for_the_person_and_count_anew_when_it_goes_on(
         pauses: true,
         ..Limits::default()
     });
-    let same = |turn: &mut Turn, id: &str| {
+    let same = |turn: &mut Driven, id: &str| {
         let block = call_with(id, json!({"file_path": "x"}));
         turn.handle(ended(block.clone()));
         turn.handle(over(whole(&[block], StopReason::ToolUse)));
-        let nexts = turn.handle(Fact::Drained(vec![result(id)]));
+        let nexts = turn.handle(Fact::Drained);
         nexts.into_iter().next_back()
     };
     for round in ["a", "b"] {
-        assert_eq!(same(&mut turn, &format!("{round}1")), Some(Next::Request));
-        assert_eq!(same(&mut turn, &format!("{round}2")), Some(Next::Request));
+        assert_eq!(
+            same(&mut turn, &format!("{round}1")),
+            Some(Next::Send { attempt: 0 })
+        );
+        assert_eq!(
+            same(&mut turn, &format!("{round}2")),
+            Some(Next::Send { attempt: 0 })
+        );
         let why = "the model made the same Read call 3 times in a row".into();
         let paused = same(&mut turn, &format!("{round}3"));
         assert_eq!(paused, Some(Next::Pause { why }));
-        assert_eq!(turn.handle(Fact::Drained(Vec::new())), []);
-        assert_eq!(turn.handle(Fact::GoneOn), [Next::Request]);
+        assert_eq!(turn.handle(Fact::Drained), []);
+        assert_eq!(turn.handle(Fact::GoneOn), [Next::Send { attempt: 0 }]);
         assert_eq!(turn.handle(Fact::GoneOn), []);
     }
 }

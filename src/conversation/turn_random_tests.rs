@@ -1,6 +1,6 @@
 //! Random streams, answers and interrupts: whatever comes, every call that was executed has exactly one result.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::limits::Limits;
 use super::turn::{Fact, Next, Turn};
-use super::turn_tests::{call_with, origin};
-use crate::protocol::{Block, CallId, Message, StopReason, ToolResult};
+use super::turn_tests::{Driven, call_with, origin};
+use crate::protocol::{AgentId, Block, CallId, CallNumbers, CallRef, Message, StopReason};
 use crate::provider::retry::Policy;
 use crate::provider::{
     ProviderError, ProviderErrorKind, Response, StreamError, StreamErrorKind, StreamEvent,
@@ -57,10 +57,11 @@ fn reply() -> impl Strategy<Value = Reply> {
 
 /// A turn, and the driver's side of it: what was executed, and what has its result.
 struct Rig {
-    turn: Turn,
-    executed: Vec<CallId>,
-    delivered: HashSet<CallId>,
-    open: HashSet<CallId>,
+    turn: Driven,
+    /// What the model calls them.
+    names: HashMap<CallRef, CallId>,
+    delivered: HashSet<CallRef>,
+    open: HashSet<CallRef>,
     next_id: usize,
     last: Option<Next>,
     over: bool,
@@ -75,9 +76,10 @@ impl Rig {
             base: Duration::from_secs(1),
             cap: Duration::from_secs(1),
         };
+        let numbers = CallNumbers::after(AgentId::MAIN, 0);
         Self {
-            turn: Turn::new(origin(), limits, retry, 1),
-            executed: Vec::new(),
+            turn: Driven::begun(Turn::new(origin(), limits, retry, numbers, 1)),
+            names: HashMap::new(),
             delivered: HashSet::new(),
             open: HashSet::new(),
             next_id: 0,
@@ -96,20 +98,24 @@ impl Rig {
         for next in nexts {
             match &next {
                 Next::Execute(call) => {
-                    self.executed.push(call.id.clone());
-                    assert!(self.open.insert(call.id.clone()), "executed once");
+                    self.names.insert(call.call, call.id.clone());
+                    assert!(self.open.insert(call.call), "executed once");
+                }
+                Next::Settle { call, .. } => {
+                    self.names.insert(call.call, call.id.clone());
                 }
                 Next::Drain => drains = true,
                 Next::Answer { message, .. } => answered = Some(calls_of(message)),
-                Next::Deliver { results, .. } => {
-                    let ids: Vec<CallId> = results.iter().map(|r| r.tool_use_id.clone()).collect();
+                Next::Deliver { calls, .. } => {
+                    let ids = calls.iter().map(|call| self.names[call].clone());
+                    let ids: Vec<CallId> = ids.collect();
                     assert_eq!(Some(&ids), answered.as_ref(), "a result per call, in order");
-                    for id in ids {
-                        self.open.remove(&id);
-                        assert!(self.delivered.insert(id), "one result per call");
+                    for call in calls {
+                        self.open.remove(call);
+                        assert!(self.delivered.insert(*call), "one result per call");
                     }
                 }
-                Next::Request | Next::Finish(_) => {
+                Next::Send { .. } | Next::Finish(_) => {
                     assert_eq!(
                         self.open,
                         HashSet::new(),
@@ -117,7 +123,7 @@ impl Rig {
                     );
                     self.over = matches!(next, Next::Finish(_));
                 }
-                Next::Retry { .. } => {
+                Next::Wait { .. } => {
                     assert_eq!(
                         self.open,
                         HashSet::new(),
@@ -132,12 +138,15 @@ impl Rig {
                 | Next::Discard
                 | Next::Warn(_)
                 | Next::Tell(_)
-                | Next::Settle { .. } => {}
+                | Next::Write(_)
+                | Next::Refuse => {}
                 Next::AskToStop { .. } => {
                     assert_eq!(self.open, HashSet::new(), "an end has no open calls");
                     asked_to_stop = true;
                 }
                 Next::Pause { .. } => panic!("nobody is there to wait for"),
+                Next::LookAt(_) => panic!("no hooks look at messages"),
+                Next::Collect => panic!("answered by the driver"),
             }
             self.last = Some(next);
         }
@@ -155,12 +164,7 @@ impl Rig {
         if interrupted {
             assert!(!self.feed(Fact::Interrupted));
         }
-        let mut results: Vec<ToolResult> = Vec::new();
-        // Out of order, on purpose.
-        for id in self.executed.drain(..).rev() {
-            results.push(ToolResult::text(id, "fine"));
-        }
-        self.feed(Fact::Drained(results));
+        self.feed(Fact::Drained);
     }
 
     fn play(&mut self, reply: &Reply) {
@@ -269,7 +273,7 @@ proptest! {
             rig.play(reply);
             let settled = matches!(
                 rig.last,
-                Some(Next::Request | Next::Retry { .. } | Next::Finish(_))
+                Some(Next::Send { .. } | Next::Wait { .. } | Next::Finish(_))
             );
             prop_assert!(settled, "the exchange knows what comes next: {:?}", rig.last);
         }

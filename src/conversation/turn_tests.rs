@@ -7,38 +7,72 @@ use serde_json::{Value, json};
 use super::limits::Limits;
 use super::turn::{Fact, Next, Turn};
 use crate::protocol::{
-    Block, Ending, Message, Origin, StopReason, ToolCall, ToolResult, ToolUse, Usage,
+    AgentId, Block, CallNumbers, CallRef, Ending, Message, Origin, StopReason, ToolCall,
+    ToolResult, ToolUse, Usage,
 };
 use crate::provider::retry::Policy;
 use crate::provider::{
     ProviderError, ProviderErrorKind, Response, StreamError, StreamErrorKind, StreamEvent,
 };
 
-pub(super) fn origin() -> Origin {
+pub(crate) fn origin() -> Origin {
     Origin {
         provider: "script".into(),
         model: "m".into(),
     }
 }
 
-pub(super) fn turn() -> Turn {
+/// A turn whose first message has gone out, with a driver that has no other message and no patience: what waits for a next
+/// try, tries.
+#[derive(Debug)]
+pub(crate) struct Driven {
+    pub turn: Turn,
+    waits: bool,
+}
+
+impl Driven {
+    pub fn begun(turn: Turn) -> Self {
+        let mut driven = Self { turn, waits: false };
+        let begun = driven.handle(Fact::Prompted(vec![text("do it")]));
+        let sent = [Next::Write(vec![text("do it")]), Next::Send { attempt: 0 }];
+        assert_eq!(begun, sent);
+        driven
+    }
+
+    pub fn handle(&mut self, fact: Fact) -> Vec<Next> {
+        if self.waits && fact != Fact::Interrupted {
+            self.turn.handle(Fact::TimeToTry);
+            self.turn.handle(Fact::Collected(None));
+        }
+        let mut nexts = self.turn.handle(fact);
+        if nexts.last() == Some(&Next::Collect) {
+            nexts.pop();
+            nexts.extend(self.turn.handle(Fact::Collected(None)));
+        }
+        self.waits = matches!(nexts.last(), Some(Next::Wait { .. }));
+        nexts
+    }
+}
+
+pub(crate) fn turn() -> Driven {
     limited(Limits::default())
 }
 
-pub(super) fn limited(limits: Limits) -> Turn {
+pub(crate) fn limited(limits: Limits) -> Driven {
     let retry = Policy {
         tries: 3,
         base: Duration::from_secs(1),
         cap: Duration::from_secs(1),
     };
-    Turn::new(origin(), limits, retry, 7)
+    let numbers = CallNumbers::after(AgentId::MAIN, 0);
+    Driven::begun(Turn::new(origin(), limits, retry, numbers, 7))
 }
 
-pub(super) fn call(id: &str) -> Block {
+pub(crate) fn call(id: &str) -> Block {
     call_with(id, json!({"file_path": id}))
 }
 
-pub(super) fn call_with(id: &str, input: Value) -> Block {
+pub(crate) fn call_with(id: &str, input: Value) -> Block {
     Block::ToolUse(ToolUse {
         id: id.into(),
         name: "Read".into(),
@@ -49,7 +83,7 @@ pub(super) fn call_with(id: &str, input: Value) -> Block {
 }
 
 /// A call whose input has come only as far as `raw`.
-pub(super) fn half_call(id: &str, raw: &str) -> Block {
+pub(crate) fn half_call(id: &str, raw: &str) -> Block {
     Block::ToolUse(ToolUse {
         id: id.into(),
         name: "Write".into(),
@@ -59,31 +93,33 @@ pub(super) fn half_call(id: &str, raw: &str) -> Block {
     })
 }
 
-pub(super) fn execute(id: &str) -> Next {
+/// The first call of an exchange is run.
+pub(crate) fn execute(id: &str) -> Next {
     Next::Execute(ToolCall {
+        call: CallRef::main(1),
         id: id.into(),
         name: "Read".into(),
         input: json!({"file_path": id}),
     })
 }
 
-pub(super) fn text(text: &str) -> Block {
+pub(crate) fn text(text: &str) -> Block {
     Block::text(text)
 }
 
-pub(super) fn result(id: &str) -> ToolResult {
+pub(crate) fn result(id: &str) -> ToolResult {
     ToolResult::text(id.into(), format!("read {id}"))
 }
 
-pub(super) fn ended(block: Block) -> Fact {
+pub(crate) fn ended(block: Block) -> Fact {
     Fact::Streamed(StreamEvent::BlockEnded(block))
 }
 
-pub(super) fn written(text: &str) -> Fact {
+pub(crate) fn written(text: &str) -> Fact {
     Fact::Streamed(StreamEvent::Text(text.into()))
 }
 
-pub(super) fn whole(blocks: &[Block], stop_reason: StopReason) -> Response {
+pub(crate) fn whole(blocks: &[Block], stop_reason: StopReason) -> Response {
     Response {
         blocks: blocks.to_vec(),
         stop_reason: Some(stop_reason),
@@ -92,7 +128,7 @@ pub(super) fn whole(blocks: &[Block], stop_reason: StopReason) -> Response {
     }
 }
 
-pub(super) fn broken(retryable: bool) -> Response {
+pub(crate) fn broken(retryable: bool) -> Response {
     Response {
         error: Some(StreamError {
             kind: StreamErrorKind::Truncated,
@@ -104,11 +140,11 @@ pub(super) fn broken(retryable: bool) -> Response {
     }
 }
 
-pub(super) fn over(response: Response) -> Fact {
+pub(crate) fn over(response: Response) -> Fact {
     Fact::Over(Box::new(response))
 }
 
-pub(super) fn answer(blocks: &[Block], stop_reason: Option<StopReason>) -> Next {
+pub(crate) fn answer(blocks: &[Block], stop_reason: Option<StopReason>) -> Next {
     Next::Answer {
         message: Message::from_assistant(blocks.to_vec(), origin()),
         stop_reason,
@@ -116,14 +152,21 @@ pub(super) fn answer(blocks: &[Block], stop_reason: Option<StopReason>) -> Next 
     }
 }
 
-pub(super) fn deliver(results: &[ToolResult]) -> Next {
+/// The results of the first calls of an exchange.
+pub(crate) fn deliver(results: &[ToolResult]) -> Next {
+    deliver_from(1, results)
+}
+
+/// The results of calls from this one on.
+pub(crate) fn deliver_from(first: u32, results: &[ToolResult]) -> Next {
+    let calls = (first..).map(CallRef::main).take(results.len());
     Next::Deliver {
-        results: results.to_vec(),
+        calls: calls.collect(),
         then: Vec::new(),
     }
 }
 
-pub(super) fn failed(problem: &str) -> Next {
+pub(crate) fn failed(problem: &str) -> Next {
     Next::Finish(Ending::Failed {
         problem: problem.into(),
         hint: None,
@@ -131,22 +174,17 @@ pub(super) fn failed(problem: &str) -> Next {
 }
 
 /// Streams the blocks, ends the answer and hands in a result for every call that was executed.
-pub(super) fn give(turn: &mut Turn, blocks: &[Block], stop_reason: StopReason) -> Vec<Next> {
+pub(crate) fn give(turn: &mut Driven, blocks: &[Block], stop_reason: StopReason) -> Vec<Next> {
     let mut nexts = Vec::new();
     for block in blocks {
         nexts.extend(turn.handle(ended(block.clone())));
     }
-    let called = nexts.iter().filter_map(|next| match next {
-        Next::Execute(call) => Some(result(&call.id.0)),
-        _ => None,
-    });
-    let results = called.collect();
     nexts.extend(turn.handle(over(whole(blocks, stop_reason))));
-    nexts.extend(turn.handle(Fact::Drained(results)));
+    nexts.extend(turn.handle(Fact::Drained));
     nexts
 }
 
-pub(super) fn endings(nexts: &[Next]) -> Vec<&Ending> {
+pub(crate) fn endings(nexts: &[Next]) -> Vec<&Ending> {
     let endings = nexts.iter().filter_map(|next| match next {
         Next::Finish(ending) => Some(ending),
         _ => None,
@@ -165,13 +203,13 @@ fn an_answer_without_calls_is_the_end() {
         [Next::Drain]
     );
     assert_eq!(
-        turn.handle(Fact::Drained(Vec::new())),
+        turn.handle(Fact::Drained),
         [
             answer(&blocks, Some(StopReason::EndTurn)),
             Next::Finish(Ending::Done)
         ]
     );
-    let summary = turn.summary(Ending::Done, Duration::ZERO);
+    let summary = turn.turn.summary(Ending::Done, Duration::ZERO);
     assert_eq!((summary.text.as_str(), summary.responses), ("Hello", 1));
 }
 
@@ -194,7 +232,7 @@ fn the_content_decides_whether_the_loop_goes_on_never_the_stop_reason() {
             Next::Drain,
             answer(&[call("a")], Some(reason)),
             deliver(&[result("a")]),
-            Next::Request,
+            Next::Send { attempt: 0 },
         ];
         assert_eq!(nexts, expected);
     }
@@ -210,7 +248,7 @@ fn results_are_delivered_in_the_order_of_the_blocks() {
         turn.handle(ended(block.clone()));
     }
     turn.handle(over(whole(&blocks, StopReason::ToolUse)));
-    let nexts = turn.handle(Fact::Drained(vec![result("c"), result("a"), result("b")]));
+    let nexts = turn.handle(Fact::Drained);
     assert_eq!(nexts[1], deliver(&[result("a"), result("b"), result("c")]));
 }
 
@@ -220,11 +258,11 @@ fn a_call_that_ran_but_is_missing_in_the_answer_is_put_into_it() {
     turn.handle(ended(call("a")));
     turn.handle(over(whole(&[text("hm")], StopReason::EndTurn)));
     assert_eq!(
-        turn.handle(Fact::Drained(vec![result("a")])),
+        turn.handle(Fact::Drained),
         [
             answer(&[text("hm"), call("a")], Some(StopReason::EndTurn)),
             deliver(&[result("a")]),
-            Next::Request
+            Next::Send { attempt: 0 }
         ]
     );
 }
@@ -237,7 +275,7 @@ fn a_stream_that_breaks_before_a_call_is_asked_for_again() {
     let nexts = turn.handle(over(broken(true)));
     let [
         Next::Discard,
-        Next::Retry {
+        Next::Wait {
             problem,
             wait,
             attempt: 1,
@@ -266,7 +304,7 @@ fn a_stream_that_breaks_after_a_call_keeps_what_is_complete_and_goes_on() {
     turn.handle(ended(call("a")));
     turn.handle(written("and then"));
     assert_eq!(turn.handle(over(broken(true))), [Next::Drain]);
-    let nexts = turn.handle(Fact::Drained(vec![result("a")]));
+    let nexts = turn.handle(Fact::Drained);
     assert_eq!(
         nexts[..2],
         [
@@ -276,7 +314,7 @@ fn a_stream_that_breaks_after_a_call_keeps_what_is_complete_and_goes_on() {
     );
     let problem = "the connection to the provider broke off: unexpected end";
     assert!(
-        matches!(&nexts[2..], [Next::Retry { problem: said, attempt: 1, .. }] if said == problem),
+        matches!(&nexts[2..], [Next::Wait { problem: said, attempt: 1, .. }] if said == problem),
         "it is said why, and waited: {nexts:?}"
     );
 }
@@ -288,12 +326,12 @@ fn answers_that_keep_breaking_after_a_call_end_the_run() {
     for id in ["a", "b", "c", "d"] {
         turn.handle(ended(call(id)));
         turn.handle(over(broken(true)));
-        last = turn.handle(Fact::Drained(vec![result(id)]));
+        last = turn.handle(Fact::Drained);
     }
     assert_eq!(
         last[1..],
         [
-            deliver(&[result("d")]),
+            deliver_from(4, &[result("d")]),
             failed("the connection to the provider broke off: unexpected end")
         ]
     );
@@ -305,7 +343,7 @@ fn a_final_error_of_a_stream_ends_the_run_with_the_results_delivered() {
     turn.handle(ended(call("a")));
     turn.handle(over(broken(false)));
     assert_eq!(
-        turn.handle(Fact::Drained(vec![result("a")]))[1..],
+        turn.handle(Fact::Drained)[1..],
         [
             deliver(&[result("a")]),
             failed("the connection to the provider broke off: unexpected end")
@@ -333,7 +371,7 @@ fn a_request_is_given_up_after_its_tries_and_an_answer_resets_them() {
             hint: Some("wait".into()),
         })
     };
-    let retry = |attempt| Next::Retry {
+    let retry = |attempt| Next::Wait {
         problem: "overloaded".into(),
         wait: Duration::from_secs(9),
         attempt,
@@ -387,12 +425,17 @@ fn a_call_cut_off_by_max_tokens_is_not_executed_and_the_loop_goes_on() {
         [
             Next::Drain,
             Next::Settle {
-                call: broken_call,
+                call: ToolCall {
+                    call: CallRef::main(1),
+                    id: broken_call.id,
+                    name: broken_call.name,
+                    input: broken_call.input,
+                },
                 result: told.clone(),
             },
             answer(&[block], Some(StopReason::MaxTokens)),
             deliver(&[told]),
-            Next::Request
+            Next::Send { attempt: 0 }
         ]
     );
 }
@@ -462,7 +505,7 @@ fn another_call_in_between_starts_the_count_anew() {
             call("y"),
         ];
         let nexts = give(&mut turn, &blocks, StopReason::ToolUse);
-        assert_eq!(nexts.last(), Some(&Next::Request));
+        assert_eq!(nexts.last(), Some(&Next::Send { attempt: 0 }));
         assert!(
             !nexts
                 .iter()

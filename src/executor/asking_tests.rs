@@ -6,12 +6,12 @@ use super::driver::Happened;
 use super::rig::{Rig, Setting, Tools, safe, secs, unsafe_};
 use super::shared::Asking;
 use crate::permissions::{Cause, Decision, RuleList, Rules, Source, Verdict};
-use crate::protocol::{Answer, Mode, PermissionRequest, Phase};
+use crate::protocol::{Answer, Mode, PermissionRequest, Phase, ToolResult};
 
 /// The calls that have asked so far.
 fn asked(rig: &Rig) -> Vec<&str> {
     let asked = rig.seen.0.iter().filter_map(|happened| match happened {
-        Happened::Asked(PermissionRequest { call, .. }) => Some(call.0.as_str()),
+        Happened::Asked(PermissionRequest { call, .. }) => Some(rig.word(*call)),
         _ => None,
     });
     asked.collect()
@@ -26,7 +26,7 @@ async fn answered(answer: Answer) -> (String, Vec<String>) {
     let waiting = Happened::Reached("a".into(), Phase::WaitingForApproval);
     assert!(rig.seen.0.contains(&waiting));
     assert_eq!(rig.called(), Vec::<String>::new());
-    rig.tell(|executor, _| executor.answer(&"a".into(), answer));
+    rig.answer("a", answer);
     rig.stream_ended();
     let run = rig.deliver().await;
     (run.results.concat(), rig.called())
@@ -65,9 +65,9 @@ async fn a_denied_call_cancels_nothing() {
     rig.add_all([unsafe_("a"), unsafe_("b")]);
     rig.pass(secs(1)).await;
     let deny = Answer::Deny { reason: None };
-    rig.tell(|executor, _| executor.answer(&"a".into(), deny));
+    rig.answer("a", deny);
     rig.pass(secs(1)).await;
-    rig.tell(|executor, _| executor.answer(&"b".into(), Answer::Allow));
+    rig.answer("b", Answer::Allow);
     rig.stream_ended();
     assert_eq!(rig.deliver().await.results[1], "b");
     assert_eq!(asked(&rig), ["a", "b"]);
@@ -82,14 +82,35 @@ async fn calls_that_ask_side_by_side_are_answered_by_their_ids() {
     both.sort_unstable();
     assert_eq!(both, ["a", "b"]);
     let deny = Answer::Deny { reason: None };
-    rig.tell(|executor, _| executor.answer(&"b".into(), Answer::Allow));
-    rig.tell(|executor, _| executor.answer(&"b".into(), deny.clone()));
-    rig.tell(|executor, _| executor.answer(&"unknown".into(), Answer::Allow));
+    rig.answer("b", Answer::Allow);
+    rig.answer("b", deny.clone());
+    rig.answer("unknown", Answer::Allow);
     rig.pass(secs(1)).await;
     assert_eq!(rig.called(), ["b"], "only the first answer counts");
-    rig.tell(|executor, _| executor.answer(&"a".into(), deny));
+    rig.answer("a", deny);
     rig.stream_ended();
     assert_eq!(rig.deliver().await.results[1], "b");
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_with_one_id_on_the_wire_are_told_apart_by_their_own_names() {
+    let mut rig = Rig::asking();
+    for word in ["a", "b", "c"] {
+        rig.add_as("call_1".into(), safe(word).changing());
+    }
+    rig.pass(secs(1)).await;
+    rig.answer("b", Answer::Allow);
+    rig.tell(|executor, seen| executor.cancel("c".into(), seen));
+    rig.pass(secs(1)).await;
+    assert_eq!(rig.called(), ["b"]);
+    rig.answer("a", Answer::Deny { reason: None });
+    rig.stream_ended();
+    let results = rig.results().await;
+    assert!(results.iter().all(|it| it.tool_use_id == "call_1".into()));
+    let texts: Vec<String> = results.iter().map(ToolResult::as_text).collect();
+    assert_eq!(texts[1], "b");
+    assert!(texts[0].contains("did not allow this call"), "{texts:?}");
+    assert!(texts[2].contains("Cancelled by the user"), "{texts:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -137,7 +158,7 @@ async fn an_interrupt_takes_back_the_question_even_of_a_blocking_tool() {
     rig.add(unsafe_("a").blocking());
     rig.pass(secs(1)).await;
     rig.interrupt();
-    rig.tell(|executor, _| executor.answer(&"a".into(), Answer::Allow));
+    rig.answer("a", Answer::Allow);
     rig.stream_ended();
     assert_eq!(
         rig.deliver().await.results,
@@ -163,7 +184,7 @@ async fn the_mode_of_the_moment_decides() {
     rig.add_all([unsafe_("a"), unsafe_("b")]);
     rig.pass(secs(1)).await;
     rig.context.shared.set_mode(Mode::BypassPermissions);
-    rig.tell(|executor, _| executor.answer(&"a".into(), Answer::Allow));
+    rig.answer("a", Answer::Allow);
     rig.stream_ended();
     assert_eq!(rig.deliver().await.results, ["a", "b"]);
     assert_eq!(asked(&rig), ["a"]);

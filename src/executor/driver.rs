@@ -125,13 +125,16 @@ impl Executor {
         }
     }
 
-    /// A call's block has ended.
+    /// A call's block has ended. One that is known already changes nothing: it goes on.
     pub fn add(&mut self, call: ToolCall, witness: &mut dyn Witness) {
         self.add_for(Authority::Model, call, witness);
     }
 
     /// A call on somebody else's word than the model's.
     pub fn add_for(&mut self, authority: Authority, call: ToolCall, witness: &mut dyn Witness) {
+        if self.calls.contains_key(&call.call) {
+            return;
+        }
         let traits = self.traits(&call);
         witness.see(Happened::Queued(call.clone()));
         let (id, safe) = (call.call, traits.safe);

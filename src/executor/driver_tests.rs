@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::driver::Happened;
 use super::machine::Policy;
 use super::rig::{End, Rig, Run, Setting, drive, safe, secs, unsafe_};
-use crate::protocol::{CallId, Phase};
+use crate::protocol::{CallRef, Phase};
 
 fn run<const N: usize>(results: [&str; N], took: Duration) -> Run {
     Run {
@@ -77,7 +77,7 @@ async fn the_screen_has_a_result_when_it_is_complete_the_model_in_block_order() 
     rig.stream_ended();
     assert_eq!(rig.deliver().await.results, ["slow", "quick"]);
     let completed = rig.seen.0.iter().filter_map(|happened| match happened {
-        Happened::Completed { call, ran, .. } => Some((call.0.as_str(), *ran)),
+        Happened::Completed { call, ran, .. } => Some((rig.word(*call), *ran)),
         _ => None,
     });
     assert_eq!(
@@ -126,7 +126,7 @@ async fn progress_is_delivered_at_once() {
     let mut rig = Rig::new();
     rig.add(unsafe_("a").taking(secs(9)));
     rig.pass(Duration::from_millis(1)).await;
-    let progress = Happened::Progress(CallId::from("a"), "a works".into());
+    let progress = Happened::Progress(CallRef::from("a"), "a works".into());
     assert!(rig.seen.0.contains(&progress));
 }
 

@@ -3,12 +3,13 @@
 use proptest::prelude::*;
 
 use super::machine::{End, Input, Machine, Outcome, Policy, Step, Traits};
-use crate::protocol::{CallId, CallOutcome, InterruptBehavior, OnBashError, ToolResult};
+use crate::protocol::{CallOutcome, CallRef, InterruptBehavior, OnBashError, ToolResult};
 
 /// A machine, and everything it has said so far.
 pub(super) struct Rig {
     machine: Machine,
-    added: usize,
+    /// The calls are named by their positions, written as words.
+    words: Vec<String>,
     pub(super) steps: Vec<Step>,
 }
 
@@ -20,7 +21,7 @@ impl Rig {
     fn with(policy: Policy) -> Self {
         Self {
             machine: Machine::new(policy),
-            added: 0,
+            words: Vec::new(),
             steps: Vec::new(),
         }
     }
@@ -34,11 +35,28 @@ impl Rig {
 
     pub(super) fn add(&mut self, notation: &str) -> &mut Self {
         for letter in notation.chars() {
-            let id = self.added.to_string();
-            self.added += 1;
-            self.handle(Input::Added(CallId(id.clone()), traits(letter, &id)));
+            let word = self.words.len().to_string();
+            self.added(&word, traits(letter, &word));
         }
         self
+    }
+
+    fn added(&mut self, word: &str, traits: Traits) -> &mut Self {
+        if !self.words.iter().any(|known| known == word) {
+            self.words.push(word.to_owned());
+        }
+        self.handle(Input::Added(word.into(), traits))
+    }
+
+    /// The position of a call, and the word that it is named by.
+    fn at(&self, call: CallRef) -> usize {
+        let mut words = self.words.iter();
+        let at = words.position(|word| CallRef::from(word.as_str()) == call);
+        at.expect("a call of this rig")
+    }
+
+    fn word(&self, call: CallRef) -> &str {
+        &self.words[self.at(call)]
     }
 
     pub(super) fn handle(&mut self, input: Input) -> &mut Self {
@@ -65,36 +83,33 @@ impl Rig {
 
     pub(super) fn begun(&self) -> Vec<&str> {
         self.ids(|step| match step {
-            Step::Begin(id) => Some(id),
+            Step::Begin(call) => Some(*call),
             _ => None,
         })
     }
 
     pub(super) fn told_to_stop(&self) -> Vec<&str> {
         self.ids(|step| match step {
-            Step::Stop(id) => Some(id),
+            Step::Stop(call) => Some(*call),
             _ => None,
         })
     }
 
     pub(super) fn completed(&self) -> Vec<&str> {
         self.ids(|step| match step {
-            Step::Complete(id, ..) => Some(id),
+            Step::Complete(call, ..) => Some(*call),
             _ => None,
         })
     }
 
-    fn ids(&self, pick: impl Fn(&Step) -> Option<&CallId>) -> Vec<&str> {
-        self.steps
-            .iter()
-            .filter_map(pick)
-            .map(|id| id.0.as_str())
-            .collect()
+    fn ids(&self, pick: impl Fn(&Step) -> Option<CallRef>) -> Vec<&str> {
+        let picked = self.steps.iter().filter_map(pick);
+        picked.map(|call| self.word(call)).collect()
     }
 
     pub(super) fn result(&self, wanted: &str) -> String {
         let found = self.steps.iter().find_map(|step| match step {
-            Step::Complete(id, result, _) if id.0 == wanted => Some(result.as_text()),
+            Step::Complete(call, result, _) if *call == wanted.into() => Some(result.as_text()),
             _ => None,
         });
         found.expect("the call has completed")
@@ -102,7 +117,7 @@ impl Rig {
 
     pub(super) fn outcomes(&self) -> Vec<(&str, CallOutcome)> {
         let completed = self.steps.iter().filter_map(|step| match step {
-            Step::Complete(id, _, outcome) => Some((id.0.as_str(), outcome.clone())),
+            Step::Complete(call, _, outcome) => Some((self.word(*call), outcome.clone())),
             _ => None,
         });
         completed.collect()
@@ -134,6 +149,7 @@ fn traits(letter: char, id: &str) -> Traits {
         _ => "Bash",
     };
     Traits {
+        wire: id.into(),
         safe,
         read_only: safe,
         interrupt,
@@ -206,15 +222,12 @@ fn a_failed_command_skips_queued_siblings_and_cancels_running_ones() {
     );
 
     let mut rig = Rig::new();
-    rig.handle(Input::Added(
-        "0".into(),
-        Traits {
-            safe: true,
-            read_only: false,
-            ..traits('b', "0")
-        },
-    ));
-    rig.handle(Input::Added("1".into(), traits('r', "1")));
+    let safe = Traits {
+        safe: true,
+        read_only: false,
+        ..traits('b', "0")
+    };
+    rig.added("0", safe).add("r");
     rig.running("1").fail("0");
     assert_eq!(rig.told_to_stop(), ["1"]);
     rig.stopped("1");
@@ -387,7 +400,7 @@ fn without_streaming_calls_run_in_batches_after_the_response() {
 #[test]
 fn the_same_id_twice_is_one_call() {
     let mut rig = Rig::calls("r");
-    rig.handle(Input::Added("0".into(), traits('w', "0")));
+    rig.added("0", traits('w', "0"));
     rig.succeed("0").handle(Input::StreamEnded);
     assert_eq!(rig.delivered(), Some(vec!["0"]));
 }
@@ -427,10 +440,7 @@ fn play(policy: Policy, events: &[Event]) -> (Rig, usize) {
     let mut seen = 0;
     let mut check = |rig: &Rig, notation: &str, executing: &mut Vec<usize>| {
         for step in &rig.steps[seen..] {
-            let at = |id: &CallId| {
-                id.0.parse::<usize>()
-                    .expect("calls are named by their position")
-            };
+            let at = |call: &CallRef| rig.at(*call);
             match step {
                 // A call that starts anew never stopped executing.
                 Step::Begin(id) if executing.contains(&at(id)) => {}
@@ -445,7 +455,7 @@ fn play(policy: Policy, events: &[Event]) -> (Rig, usize) {
                     assert!(executing.len() <= policy.limit, "the limit holds");
                 }
                 Step::Complete(id, ..) => executing.retain(|other| *other != at(id)),
-                Step::Stop(_) | Step::Finishing(_) | Step::Deliver(_) => {}
+                Step::GoOn(_) | Step::Stop(_) | Step::Finishing(_) | Step::Deliver(_) => {}
             }
         }
         seen = rig.steps.len();

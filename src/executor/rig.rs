@@ -9,14 +9,15 @@ use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use super::context::{Asking, Context, Places};
+use super::context::Context;
 use super::driver::{Executor, Happened, Witness};
 use super::machine::Policy;
+use super::shared::{Asking, Places, Shared};
 use crate::hooks::{Hook, Runner};
 use crate::permissions::{Cause, Grant, Rules, Store};
 use crate::protocol::{
-    Answer, CallId, InterruptBehavior, Level, Mode, PermissionRequest, SessionId, ToolCall,
-    ToolResult,
+    Answer, CallId, CallRef, InterruptBehavior, Level, Mode, PermissionRequest, SessionId,
+    ToolCall, ToolResult,
 };
 use crate::tools::files::scratch::Scratch;
 use crate::tools::registry::Registry;
@@ -189,6 +190,8 @@ pub struct Rig {
     pub turn: CancellationToken,
     pub seen: Seen,
     called: Called,
+    /// The words that the calls are named by.
+    words: Vec<String>,
     since: Instant,
     pub scratch: Scratch,
 }
@@ -275,8 +278,8 @@ impl Rig {
             ..Places::default()
         };
         let env = scratch.cx.env.clone();
-        let mut context = Context::new(registry, rules, setting.mode, setting.asking, places, env);
-        context.shared.store = Some(Store::new(
+        let mut shared = Shared::new(rules, setting.mode, setting.asking, places, env);
+        shared.store = Some(Store::new(
             &scratch.root.with_file_name("data"),
             &scratch.root,
         ));
@@ -285,13 +288,13 @@ impl Rig {
             let log = Path::new("/log.jsonl");
             let programs = scratch.cx.env.programs.clone();
             let runner = Runner::new(setting.hooks, &scratch.root, session, log, programs);
-            context.shared.hooks = Some(runner);
+            shared.hooks = Some(runner);
         }
         let overrides = setting.overrides.into_iter();
-        context.shared.interrupt_overrides = overrides
+        shared.interrupt_overrides = overrides
             .map(|(name, behavior)| (name.to_owned(), behavior))
             .collect();
-        let context = Arc::new(context);
+        let context = Arc::new(Context::new(Arc::new(shared), registry));
         let turn = CancellationToken::new();
         Self {
             executor: Some(Executor::new(context.clone(), setting.policy, &turn)),
@@ -299,28 +302,45 @@ impl Rig {
             turn,
             seen: Seen::default(),
             called,
+            words: Vec::new(),
             since: Instant::now(),
             scratch,
         }
     }
 
     pub fn add(&mut self, work: Work) {
-        let call = ToolCall {
-            id: CallId(work.name.clone()),
-            name: if work.blocks { "Blocks" } else { "Cancels" }.into(),
-            input: serde_json::to_value(work).expect("plain data"),
-        };
-        self.tell(|executor, seen| executor.add(call, seen));
+        let wire = CallId(work.name.clone());
+        self.add_as(wire, work);
+    }
+
+    /// The same, with this id of the model's.
+    pub fn add_as(&mut self, wire: CallId, work: Work) {
+        let tool = if work.blocks { "Blocks" } else { "Cancels" };
+        let input = serde_json::to_value(&work).expect("plain data");
+        self.call_as(&work.name, wire, tool, input);
     }
 
     /// A call of any tool.
-    pub fn call(&mut self, id: &str, tool: &str, input: serde_json::Value) {
+    pub fn call(&mut self, word: &str, tool: &str, input: serde_json::Value) {
+        self.call_as(word, word.into(), tool, input);
+    }
+
+    fn call_as(&mut self, word: &str, wire: CallId, tool: &str, input: serde_json::Value) {
+        self.words.push(word.to_owned());
         let call = ToolCall {
-            id: id.into(),
+            call: word.into(),
+            id: wire,
             name: tool.into(),
             input,
         };
         self.tell(|executor, seen| executor.add(call, seen));
+    }
+
+    /// The word that a call is named by.
+    pub fn word(&self, call: CallRef) -> &str {
+        let mut words = self.words.iter();
+        let word = words.find(|word| CallRef::from(word.as_str()) == call);
+        word.expect("a call of this rig")
     }
 
     /// Waits until something like this has happened.
@@ -334,7 +354,8 @@ impl Rig {
 
     /// Waits until this call asks, and returns what it asks.
     pub async fn request(&mut self, id: &str) -> PermissionRequest {
-        let is_it = |happened: &Happened| matches!(happened, Happened::Asked(request) if request.call.0 == id);
+        let call = CallRef::from(id);
+        let is_it = |happened: &Happened| matches!(happened, Happened::Asked(request) if request.call == call);
         self.until(is_it).await;
         let request = self
             .seen
@@ -342,20 +363,21 @@ impl Rig {
             .iter()
             .rev()
             .find_map(|happened| match happened {
-                Happened::Asked(request) if request.call.0 == id => Some(request.clone()),
+                Happened::Asked(request) if request.call == call => Some(request.clone()),
                 _ => None,
             });
         request.expect("it has asked")
     }
 
     pub fn answer(&mut self, id: &str, answer: Answer) {
-        self.tell(|executor, _| executor.answer(&id.into(), answer));
+        self.tell(|executor, _| executor.answer(id.into(), answer));
     }
 
     /// Who decided about a call, in words.
     pub fn decided(&self, id: &str) -> Vec<String> {
+        let wanted = CallRef::from(id);
         let decided = self.seen.0.iter().filter_map(|happened| match happened {
-            Happened::Decided { call, verdict, .. } if call.0 == id => Some(verdict.in_short()),
+            Happened::Decided { call, verdict, .. } if *call == wanted => Some(verdict.in_short()),
             _ => None,
         });
         decided.collect()

@@ -130,13 +130,13 @@ async fn a_command_that_runs_can_go_on_in_the_background_and_others_cannot() {
     );
     rig.call("1", "Bash", json!({ "command": command }));
     rig.request("1").await;
-    rig.tell(|executor, seen| executor.background(&"1".into(), seen));
+    rig.tell(|executor, seen| executor.background("1".into(), seen));
     let notice = "only a command that runs can go on in the background";
     assert_eq!(rig.notices(), [notice]);
     rig.answer("1", Answer::Allow);
     rig.until(|happened| matches!(happened, Happened::Progress(..)))
         .await;
-    rig.tell(|executor, seen| executor.background(&"1".into(), seen));
+    rig.tell(|executor, seen| executor.background("1".into(), seen));
     rig.stream_ended();
     let result = rig.deliver().await.results.concat();
     assert!(

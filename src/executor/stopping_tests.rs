@@ -259,10 +259,9 @@ async fn a_call_answered_by_hand_is_stopped_and_changes_nothing_any_more() {
     };
     assert_eq!(rig.deliver().await, expected);
     rig.pass(secs(20)).await;
-    let completed =
-        rig.seen.0.iter().filter(
-            |happened| matches!(happened, Happened::Completed { call, .. } if call.0 == "cd"),
-        );
+    let completed = rig.seen.0.iter().filter(
+        |happened| matches!(happened, Happened::Completed { call, .. } if *call == "cd".into()),
+    );
     assert_eq!(completed.count(), 1, "its own end is not heard");
     let cwd = rig.context.cwd();
     assert_eq!(cwd, rig.context.shared.places.workspace);

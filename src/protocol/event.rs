@@ -24,6 +24,10 @@ pub enum AgentEvent {
     },
 }
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "the large one comes once in a session"
+)]
 #[derive(Debug, Clone, PartialEq)]
 pub enum SessionEvent {
     /// The session's log is open; nothing else comes before it.
@@ -61,6 +65,8 @@ pub struct SessionOpened {
     pub hooks: Vec<HookInfo>,
     /// The conversation so far, when a session is resumed.
     pub history: Vec<Message>,
+    /// The names of its calls, in their order; `None` where a name is not known.
+    pub calls: Vec<Option<CallRef>>,
 }
 
 /// A hook, as far as a person wants to know it.

@@ -57,6 +57,10 @@ impl CallNumbers {
         Self { agent, last }
     }
 
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "names do not end, so there is no Option to unwrap"
+    )]
     pub fn next(&mut self) -> CallRef {
         self.last = self.last.saturating_add(1);
         CallRef {
@@ -133,10 +137,18 @@ impl fmt::Display for SessionId {
     }
 }
 
-/// In tests a call is named by a word: always the same number for the same word.
+/// In tests a call is named by a word: always the same number for the same word. `person_2` is the second call of the person,
+/// any other word a call of the model.
 #[cfg(test)]
 impl From<&str> for CallRef {
     fn from(word: &str) -> Self {
+        let of_person = word.strip_prefix("person_");
+        if let Some(number) = of_person.and_then(|number| number.parse().ok()) {
+            return Self {
+                agent: AgentId::PERSON,
+                number,
+            };
+        }
         let number = word.bytes().fold(0_u32, |sum, byte| {
             sum.wrapping_mul(257).wrapping_add(byte.into())
         });

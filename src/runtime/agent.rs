@@ -337,6 +337,7 @@ mod tests {
                     price: None,
                     hooks: Vec::new(),
                     history: Vec::new(),
+                    calls: Vec::new(),
                 }));
                 let _ = outbox.send(opened).await;
                 tokio::spawn(async move {

@@ -4,7 +4,7 @@
 //! is written. Whatever moment the log ends at, the conversation is valid: a call without a result gets one that says what
 //! is known of it. Nothing is ever run again.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -19,8 +19,10 @@ pub struct History {
     messages: Arc<Vec<Message>>,
     /// The answer that is being given.
     open: Option<Message>,
-    /// What the calls of that answer are called on the wire.
-    names: HashMap<CallId, CallRef>,
+    /// The calls of that answer, by what they are called on the wire. Two may share an id: their numbers are in the order of
+    /// their blocks.
+    names: HashMap<CallId, BTreeSet<CallRef>>,
+    all_names: Vec<Option<CallRef>>,
     begun: HashSet<CallRef>,
     results: HashMap<CallRef, ToolResult>,
     calls: HashMap<CallRef, ToolCall>,
@@ -45,6 +47,11 @@ impl History {
 
     pub fn messages(&self) -> &Arc<Vec<Message>> {
         &self.messages
+    }
+
+    /// The names of the calls in the messages, in their order; `None` where the log does not tell it.
+    pub fn names(&self) -> &[Option<CallRef>] {
+        &self.all_names
     }
 
     /// A call that the model has made.
@@ -130,7 +137,8 @@ impl History {
             Record::Call { call } => {
                 self.last_call = self.last_call.max(call.call.number);
                 self.calls.insert(call.call, call.clone());
-                self.names.insert(call.id.clone(), call.call);
+                let same = self.names.entry(call.id.clone()).or_default();
+                same.insert(call.call);
                 self.add(Block::ToolUse(ToolUse {
                     id: call.id.clone(),
                     name: call.name.clone(),
@@ -201,6 +209,8 @@ impl History {
 
     fn deliver(&mut self, calls: &[CallRef], then: &[Block]) {
         if let Some(open) = self.open.take() {
+            let names = self.names_of(&open);
+            self.all_names.extend(names);
             self.push(open);
         }
         let results = calls
@@ -213,6 +223,13 @@ impl History {
         }
     }
 
+    /// The names of the calls of an answer, in their order.
+    fn names_of(&mut self, answer: &Message) -> Vec<Option<CallRef>> {
+        let calls = answer.tool_uses();
+        let names = calls.map(|call| self.names.get_mut(&call.id).and_then(BTreeSet::pop_first));
+        names.collect()
+    }
+
     /// Ends the open answer as it is, with a result for each of its calls.
     fn close(&mut self) {
         let Some(open) = self.open.take() else { return };
@@ -220,8 +237,8 @@ impl History {
             return;
         }
         let mut results = Vec::new();
-        for call in open.tool_uses() {
-            let name = self.names.get(&call.id).copied();
+        let names = self.names_of(&open);
+        for (call, name) in open.tool_uses().zip(names.iter().copied()) {
             let known = name.and_then(|name| self.results.remove(&name));
             let result = known.unwrap_or_else(|| {
                 self.cut_off.extend(name);
@@ -229,6 +246,7 @@ impl History {
             });
             results.push(Block::ToolResult(result));
         }
+        self.all_names.extend(names);
         self.push(open);
         if !results.is_empty() {
             self.push(Message::from_user(results));

@@ -13,6 +13,8 @@ pub mod store;
 
 #[cfg(test)]
 mod repair_tests;
+#[cfg(test)]
+mod resume_tests;
 
 pub use history::History;
 pub use log::Log;

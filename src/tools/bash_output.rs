@@ -175,7 +175,7 @@ mod tests {
     async fn only_lines_that_match_are_shown() {
         let scratch = Scratch::new();
         start(&scratch, "printf 'a1\\nb\\na2\\n'").await;
-        let file = scratch.cx.env.results_dir.join("call.txt");
+        let file = scratch.cx.env.results_dir.join("call-1.1.txt");
         while std::fs::read(&file).expect("there") != b"a1\nb\na2\n" {
             tokio::task::yield_now().await;
         }

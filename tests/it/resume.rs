@@ -344,9 +344,9 @@ fn what_a_cut_off_write_left_is_swept_on_resume() {
     let records = [
         json!({"kind": "user", "message": {"role": "user", "content": [{"type": "text", "text": "write"}]}}),
         json!({"kind": "request", "provider": "anthropic", "model": "m", "attempt": 0}),
-        json!({"kind": "call", "call": {"id": "w", "name": "Write", "input": {"file_path": "a", "content": "x"}}}),
-        json!({"kind": "begun", "call": "w"}),
-        json!({"kind": "change", "call": "w", "path": program.path("a"), "before": null, "after": "00"}),
+        json!({"kind": "call", "call": {"call": "1.1", "id": "w", "name": "Write", "input": {"file_path": "a", "content": "x"}}}),
+        json!({"kind": "begun", "call": "1.1"}),
+        json!({"kind": "change", "call": "1.1", "path": program.path("a"), "before": null, "after": "00"}),
     ];
     let mut bytes = std::fs::read(&log).expect("readable");
     for (number, record) in records.into_iter().enumerate() {

@@ -61,9 +61,9 @@ impl AppState {
 
     fn add_aside(&mut self, call: CallRef, tool: ToolInfo) -> CallKey {
         let key = self.calls.add(call, tool, Author::Person, self.now);
-        let cell = self.transcript.push(Cell::Call(key));
+        let shown = self.transcript.push(Cell::Call(key));
         // Whoever runs a command wants to see what it says.
-        self.transcript.change(cell, |entry| entry.open = true);
+        self.transcript.change(shown, |entry| entry.open = true);
         self.panel.add(key);
         key
     }

@@ -52,13 +52,14 @@ impl AppState {
     fn opened(&mut self, opened: SessionOpened) {
         let mut opened = opened;
         let history = std::mem::take(&mut opened.history);
+        let calls = std::mem::take(&mut opened.calls);
         self.session.opened(opened);
         if history.is_empty() {
             return;
         }
         // What was said while the agent still started stands behind the conversation that it goes on with.
         let since = self.transcript.take_after_welcome();
-        self.recall(history);
+        self.recall(history, calls);
         if !since.is_empty() {
             self.selection = None;
             self.end_search();

@@ -1,6 +1,6 @@
 //! A conversation that is gone on with, shown again.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use crate::app::AppState;
@@ -8,32 +8,58 @@ use crate::app::call::{Author, Completed, State};
 use crate::app::transcript::{Answer, Cell, Progress};
 use crate::protocol::{Block, CallId, CallOutcome, CallRef, Message, Role, ToolResult, ToolUse};
 
-struct Known {
-    names: HashMap<CallId, CallRef>,
-    next: u32,
+/// What the calls of the conversation are called.
+struct Names {
+    /// Those of the calls to come.
+    known: std::vec::IntoIter<Option<CallRef>>,
+    /// The next number for a call whose name is not known. They come from the end, where no call of the agent is.
+    unknown: u32,
+    /// The calls of the last answer that wait for their results, by what they are called on the wire.
+    waiting: HashMap<CallId, VecDeque<CallRef>>,
+}
+
+impl Names {
+    fn next(&mut self, id: CallId) -> CallRef {
+        let call = self.known.next().flatten().unwrap_or_else(|| {
+            self.unknown -= 1;
+            CallRef::main(self.unknown)
+        });
+        self.waiting.entry(id).or_default().push_back(call);
+        call
+    }
+
+    /// Whose result this is: of two calls with the same id the first has the first one.
+    fn answered(&mut self, id: &CallId) -> Option<CallRef> {
+        self.waiting.get_mut(id)?.pop_front()
+    }
 }
 
 impl AppState {
     /// Shows a conversation that is gone on with.
-    pub(super) fn recall(&mut self, history: Vec<Message>) {
-        let mut known = Known {
-            names: HashMap::new(),
-            next: u32::MAX,
+    pub(super) fn recall(&mut self, history: Vec<Message>, calls: Vec<Option<CallRef>>) {
+        let mut names = Names {
+            known: calls.into_iter(),
+            unknown: u32::MAX,
+            waiting: HashMap::new(),
         };
         for message in history {
             match message.role {
                 Role::User => {
                     for result in message.tool_results() {
-                        self.recall_result(result, &known);
+                        let call = names.answered(&result.tool_use_id);
+                        self.recall_result(call, result);
                     }
                     self.push_user(&message);
                 }
-                Role::Assistant => self.recall_answer(message, &mut known),
+                Role::Assistant => {
+                    names.waiting.clear();
+                    self.recall_answer(message, &mut names);
+                }
             }
         }
     }
 
-    fn recall_answer(&mut self, message: Message, known: &mut Known) {
+    fn recall_answer(&mut self, message: Message, names: &mut Names) {
         for block in message.content {
             match block {
                 Block::Text { text, .. } | Block::Refusal { text } => {
@@ -51,12 +77,10 @@ impl AppState {
                 Block::ToolUse(ToolUse {
                     id, name, input, ..
                 }) => {
-                    known.next -= 1;
-                    let call = CallRef::main(known.next);
-                    known.names.insert(id, call);
-                    let key =
-                        self.calls
-                            .add(call, self.session.tool(&name), Author::Model, self.now);
+                    let tool = self.session.tool(&name);
+                    let key = self
+                        .calls
+                        .add(names.next(id), tool, Author::Model, self.now);
                     self.calls.change(key, |call| {
                         call.input = input;
                         call.state = State::Queued;
@@ -73,12 +97,8 @@ impl AppState {
         }
     }
 
-    fn recall_result(&mut self, result: &ToolResult, known: &Known) {
-        let Some(key) = known
-            .names
-            .get(&result.tool_use_id)
-            .and_then(|call| self.calls.find(*call))
-        else {
+    fn recall_result(&mut self, call: Option<CallRef>, result: &ToolResult) {
+        let Some(key) = call.and_then(|call| self.calls.find(call)) else {
             return;
         };
         let outcome = if result.is_error {

@@ -71,7 +71,7 @@ impl AppState {
             }
             Dialog::ByHand(by_hand) => match action {
                 Action::SendReason | Action::Choose | Action::Send => {
-                    let (call, text) = (by_hand.call.clone(), by_hand.text());
+                    let (call, text) = (by_hand.call, by_hand.text());
                     self.send_by_hand(call, text)
                 }
                 Action::Back => self.close_dialog(),

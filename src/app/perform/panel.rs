@@ -93,10 +93,7 @@ impl AppState {
     pub(super) fn run_again(&mut self) -> Vec<Effect> {
         match self.panel.target().map(|key| self.calls.get(key)) {
             Some(call) if call.is_over() || runs(call) => {
-                vec![Effect::Send(Command::Call(
-                    call.id.clone(),
-                    CallCommand::RunAgain,
-                ))]
+                vec![Effect::Send(Command::Call(call.id, CallCommand::RunAgain))]
             }
             Some(_) => {
                 self.flash("this call has not run yet");
@@ -116,10 +113,7 @@ impl AppState {
                 self.flash("the model is still writing this call");
                 Vec::new()
             }
-            Some(call) => vec![Effect::Send(Command::Call(
-                call.id.clone(),
-                CallCommand::Cancel,
-            ))],
+            Some(call) => vec![Effect::Send(Command::Call(call.id, CallCommand::Cancel))],
             None => Vec::new(),
         }
     }
@@ -136,7 +130,7 @@ impl AppState {
         };
         match target.map(|key| self.calls.get(key)) {
             Some(call) if runs(call) => vec![Effect::Send(Command::Call(
-                call.id.clone(),
+                call.id,
                 CallCommand::Background,
             ))],
             Some(_) | None => {
@@ -163,7 +157,7 @@ impl AppState {
             return;
         }
         let about = format!("{} {}", call.tool.name, call.subject());
-        let dialog = ByHandDialog::new(call.id.clone(), about);
+        let dialog = ByHandDialog::new(call.id, about);
         self.dialogs.push(Dialog::ByHand(Box::new(dialog)));
     }
 }

@@ -4,8 +4,8 @@ use crate::app::rig::{App, millis, request};
 use crate::app::{Effect, Msg, Stage};
 use crate::keymap::{Context, Keymap};
 use crate::protocol::{
-    AgentEvent, Answer, Aside, CallCommand, CallRef, Command, Ending, Mode, Phase, SessionCommand,
-    ToolState, TurnCommand, TurnEvent,
+    Answer, CallCommand, CallEvent, CallRef, Command, Ending, Mode, SessionCommand, TurnCommand,
+    TurnEvent,
 };
 use crate::theme::{Depth, Theme};
 
@@ -95,11 +95,7 @@ fn a_question_goes_when_its_call_waits_no_more() {
 
     let mut app = App::asked("Bash");
     app.asks(request("second", "Bash"));
-    app.hear(TurnEvent::Decided {
-        call: "second".into(),
-        by: "rule Bash(cargo test:*)".to_owned(),
-        settled: true,
-    });
+    app.decided("second", "rule Bash(cargo test:*)", true);
     let Some(Dialog::Permission(dialog)) = app.state.dialogs.last() else {
         panic!("the first question is still open");
     };
@@ -175,8 +171,8 @@ fn a_question_that_was_covered_pauses_again() {
 fn a_question_pauses_again_when_what_covered_it_goes_by_itself() {
     let mut app = App::working();
     app.aside("person_1", "touch x");
-    let asked = Aside::Asked(request("person_1", "Bash"));
-    app.told(AgentEvent::Aside("person_1".into(), asked));
+    let asked = CallEvent::Asked(request("person_1", "Bash"));
+    app.hear_call("person_1", asked);
     read(&mut app);
     let why = "a limit".to_owned();
     app.hear(TurnEvent::Paused { why });
@@ -344,14 +340,13 @@ fn what_a_call_of_the_person_asks_outlives_the_turn() {
     app.asks(request("a", "Bash"));
     app.aside("person_1", "touch x");
     let id: CallRef = "person_1".into();
-    let asked = Aside::Asked(request("person_1", "Bash"));
-    app.told(AgentEvent::Aside(id.clone(), asked));
+    let asked = CallEvent::Asked(request(id, "Bash"));
+    app.hear_call(id, asked);
     app.ends(Ending::Done);
     let Some(Dialog::Permission(dialog)) = app.state.dialogs.last() else {
         panic!("it still asks");
     };
     assert_eq!(dialog.current().map(|request| &request.call), Some(&id));
-    let phase = Phase::Running;
-    app.aside_is("person_1", ToolState::Executing { phase });
+    app.tool("person_1", "Bash").running();
     assert!(app.state.dialogs.is_empty());
 }

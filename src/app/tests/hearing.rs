@@ -7,8 +7,8 @@ use crate::app::rig::{App, millis, opened};
 use crate::app::transcript::{Answer, Cell, Summary, SummaryEnding};
 use crate::app::{Activity, Effect, Msg, Stage};
 use crate::protocol::{
-    AgentEvent, Block, Ending, Message, Origin, SessionEvent, StopReason, ToolResult, ToolUse,
-    TurnEvent, Usage,
+    AgentEvent, Block, CallCommand, CallRef, Command, Ending, Message, Origin, SessionEvent,
+    SessionOpened, StopReason, ToolResult, ToolUse, TurnEvent, Usage,
 };
 
 /// All cells but the welcome, in short.
@@ -232,6 +232,47 @@ fn a_conversation_that_is_gone_on_with_is_shown_again() {
     let (_, call) = app.state.calls.iter().next().expect("the call is there");
     assert!(matches!(call.state, State::Yielded(_)));
     assert!(!app.state.is_working());
+}
+
+#[test]
+fn calls_of_a_recalled_conversation_keep_their_names() {
+    let origin = Origin {
+        provider: "builtin".to_owned(),
+        model: "builtin".to_owned(),
+    };
+    let read = |file: &str| {
+        Block::ToolUse(ToolUse {
+            id: "call_1".into(),
+            name: "Read".to_owned(),
+            input: json!({ "file_path": file }),
+            input_raw: None,
+            input_error: None,
+        })
+    };
+    let lines = |text: &str| Block::ToolResult(ToolResult::text("call_1".into(), text));
+    let history = vec![
+        Message::user("read them"),
+        Message::from_assistant(vec![read("a"), read("b")], origin.clone()),
+        Message::from_user(vec![lines("1\n2"), lines("1")]),
+        Message::from_assistant(vec![read("c")], origin),
+        Message::from_user(vec![lines("1\n2\n3")]),
+    ];
+    let names = [2, 3, 7].map(|number| Some(CallRef::main(number)));
+    let mut app = App::starting();
+    app.told(AgentEvent::Session(SessionEvent::Opened(SessionOpened {
+        calls: names.to_vec(),
+        ..opened(history)
+    })));
+    let calls = app.state.calls.iter().map(|(_, call)| match &call.state {
+        State::Yielded(completed) => (call.subject(), completed.lines),
+        other => panic!("{other:?}"),
+    });
+    let expected = [("a", 2), ("b", 1), ("c", 3)];
+    let expected = expected.map(|(file, lines)| (file.to_owned(), lines));
+    assert_eq!(calls.collect::<Vec<_>>(), expected);
+    app.press("ctrl+t g j");
+    let again = Command::Call(CallRef::main(3), CallCommand::RunAgain);
+    assert_eq!(app.commands("r"), [again]);
 }
 
 #[test]

@@ -2,12 +2,10 @@ use serde_json::json;
 
 use super::slash::run;
 use crate::app::panel::Detail;
-use crate::app::rig::{App, completed, millis};
+use crate::app::rig::{App, millis};
 use crate::app::transcript::Cell;
 use crate::app::{Copied, Effect, ExitReason, Focus};
-use crate::protocol::{
-    AgentEvent, CallCommand, CallOutcome, Command, Ending, Phase, ToolResult, TurnCommand,
-};
+use crate::protocol::{CallCommand, CallOutcome, Command, Ending, Phase, TurnCommand};
 
 /// One call is over, one runs, one waits for its turn.
 fn three_calls() -> App {
@@ -187,13 +185,14 @@ fn what_comes_after_the_result_changes_nothing() {
 
 #[test]
 fn an_id_that_comes_again_is_another_call() {
+    // The rig gives every call the same id on the wire.
     let mut app = App::working();
-    app.tool("call_0", "Read")
+    app.tool("first", "Read")
         .queued(json!({"file_path": "a"}))
         .running()
         .completes("a")
         .yielded();
-    app.tool("call_0", "Read").queued(json!({"file_path": "b"}));
+    app.tool("second", "Read").queued(json!({"file_path": "b"}));
     let subjects: Vec<String> = app
         .state
         .panel
@@ -238,8 +237,7 @@ fn a_command_of_the_person_is_a_call_beside_the_turns() {
             CallCommand::Cancel
         ))]
     );
-    let result = ToolResult::text("person_1".into(), "clean");
-    app.aside_is("person_1", completed(result, CallOutcome::Succeeded, None));
+    app.tool("person_1", "Bash").completes("clean");
     app.state.flash = None;
     assert_eq!(app.state.wake_at(), None);
 }
@@ -265,8 +263,7 @@ fn a_command_of_the_person_stays_in_the_panel_when_a_turn_begins() {
         app.commands("ctrl+c"),
         [Command::Turn(TurnCommand::Interrupt)]
     );
-    let result = ToolResult::text("person_1".into(), "");
-    app.aside_is("person_1", completed(result, CallOutcome::Succeeded, None));
+    app.tool("person_1", "Bash").completes("");
     app.taken_up("next");
     assert_eq!(app.state.panel.calls, []);
 }
@@ -353,7 +350,7 @@ fn a_command_in_the_background_can_be_cancelled_until_it_has_ended() {
         app.commands("x"),
         [Command::Call("a".into(), CallCommand::Cancel)]
     );
-    app.told(AgentEvent::BackgroundEnded("a".into(), "killed".to_owned()));
+    app.background_ended("a", "killed");
     let told = match &app.state.transcript.last().expect("a notice").cell {
         Cell::Notice { text, .. } => text.as_str(),
         other => panic!("{other:?}"),
@@ -377,7 +374,7 @@ fn quitting_tells_once_what_it_ends_in_the_background() {
     assert_eq!(run(&mut app, "/quit"), [Effect::Quit(ExitReason::Asked)]);
 
     let mut app = left_running();
-    app.told(AgentEvent::BackgroundEnded("a".into(), "killed".to_owned()));
+    app.background_ended("a", "killed");
     assert_eq!(run(&mut app, "/quit"), [Effect::Quit(ExitReason::Asked)]);
 }
 

@@ -4,16 +4,8 @@ use super::slash::{flash, last_notice, run};
 use crate::app::Effect;
 use crate::app::rig::App;
 use crate::protocol::{
-    AgentEvent, Command, KnownRule, RuleList, RulesCommand, SessionCommand, SessionEvent, TurnEvent,
+    AgentEvent, CallEvent, Command, KnownRule, RuleList, RulesCommand, SessionCommand, SessionEvent,
 };
-
-fn decided(app: &mut App, call: &str, by: &str, settled: bool) {
-    app.hear(TurnEvent::Decided {
-        call: call.into(),
-        by: by.to_owned(),
-        settled,
-    });
-}
 
 #[test]
 fn why_tells_what_decided_about_the_last_call() {
@@ -25,10 +17,10 @@ fn why_tells_what_decided_about_the_last_call() {
     );
 
     app.tool("a", "Bash").running();
-    decided(&mut app, "a", "read-only command", true);
+    app.decided("a", "read-only command", true);
     app.tool("b", "Edit").running();
-    decided(&mut app, "b", "asked about: edits are asked about", false);
-    decided(&mut app, "b", "you, once", true);
+    app.decided("b", "asked about: edits are asked about", false);
+    app.decided("b", "you, once", true);
     run(&mut app, "/why");
     let subject = app
         .state
@@ -46,9 +38,9 @@ fn why_tells_what_decided_about_the_last_call() {
 fn why_finds_a_call_by_its_tool_or_what_it_is_about() {
     let mut app = App::working();
     app.tool("a", "Bash").running();
-    decided(&mut app, "a", "read-only command", true);
+    app.decided("a", "read-only command", true);
     app.tool("b", "Edit").running();
-    decided(&mut app, "b", "you, once", true);
+    app.decided("b", "you, once", true);
     run(&mut app, "/why bash");
     let told = last_notice(&app).expect("told");
     assert!(told.ends_with("\nread-only command"), "{told}");
@@ -62,9 +54,9 @@ fn why_finds_a_call_by_its_tool_or_what_it_is_about() {
 #[test]
 fn a_call_that_is_asked_about_goes_on_waiting() {
     let mut app = App::asked("Bash");
-    decided(&mut app, "call", "asked about: no rule covers it", false);
+    app.decided("call", "asked about: no rule covers it", false);
     assert_eq!(app.state.dialogs.len(), 1);
-    decided(&mut app, "call", "allowed by mode bypassPermissions", true);
+    app.decided("call", "allowed by mode bypassPermissions", true);
     assert!(app.state.dialogs.is_empty());
 }
 
@@ -160,12 +152,9 @@ fn a_call_that_a_hook_rewrites_is_shown_as_it_runs() {
     let mut app = App::working();
     app.tool("a", "Bash")
         .queued(json!({"command": "mkdir one"}));
-    app.told(AgentEvent::Rewritten {
-        call: "a".into(),
-        input: json!({"command": "mkdir two"}),
-        by: "guard.sh".to_owned(),
-    });
-    decided(&mut app, "a", "you, once", true);
+    let (input, by) = (json!({"command": "mkdir two"}), "guard.sh".to_owned());
+    app.hear_call("a", CallEvent::Rewritten { input, by });
+    app.decided("a", "you, once", true);
     run(&mut app, "/why");
     assert_eq!(
         last_notice(&app),

@@ -156,7 +156,7 @@ fn the_mode_shown_is_the_one_that_the_agent_tells() {
 #[test]
 fn the_words_of_another_turn_are_not_heard() {
     let mut app = App::working();
-    app.turn.0 += 7;
+    app.turn.number += 7;
     app.says("from nowhere");
     assert_eq!(app.state.transcript.len(), 2);
 }

@@ -1,12 +1,9 @@
 //! What an answer of the model leads to, as it streams in and once it is whole.
 
-use std::collections::HashSet;
-
 use super::super::words::{NOTHING_SAID, cut_short, not_run, refusal, silent, stream_problem};
-use super::{After, Names, Next, Partial, Stage, Turn, Whole};
-use crate::protocol::{
-    Block, CallId, CallRef, Ending, Message, StopReason, ToolCall, ToolResult, ToolUse, Usage,
-};
+use super::names::{Names, admitted, with_all_calls};
+use super::{After, Next, Partial, Stage, Turn, Whole};
+use crate::protocol::{Block, Ending, Message, StopReason, Usage};
 use crate::provider::{ProviderError, ProviderErrorKind, Response, StreamEvent};
 
 impl Turn {
@@ -18,38 +15,25 @@ impl Turn {
             }
             StreamEvent::Thinking(text) => vec![Next::ShowThinking(text)],
             StreamEvent::ToolStarted { id, name } => {
-                let call = self.name(&id);
+                let call = self.answer.calls.open(&id, &mut self.numbers);
                 vec![Next::ShowInputStarted { call, name }]
             }
             StreamEvent::ToolInput { id, fragment } => {
-                let call = self.name(&id);
+                let call = self.answer.calls.open(&id, &mut self.numbers);
                 vec![Next::ShowInput { call, fragment }]
             }
             StreamEvent::BlockEnded(block) => self.block_ended(block),
         }
     }
 
-    /// What we call a call of the answer that is being given.
-    fn name(&mut self, id: &CallId) -> CallRef {
-        if let Some(call) = self.answer.calls.get(id) {
-            return *call;
-        }
-        let call = self.numbers.next();
-        self.answer.calls.insert(id.clone(), call);
-        call
-    }
-
     fn block_ended(&mut self, block: Block) -> Vec<Next> {
         let next = match &block {
-            Block::ToolUse(call) if call.input.is_object() => {
-                if self.repeated.is_too_often(call) {
-                    None
-                } else {
-                    self.answer.called = true;
-                    Some(Next::Execute(admitted(self.name(&call.id), call)))
-                }
+            Block::ToolUse(call) => {
+                let runs = call.input.is_object() && !self.repeated.is_too_often(call);
+                let name = self.answer.calls.end(&call.id, runs, &mut self.numbers);
+                self.answer.called |= runs;
+                runs.then(|| Next::Execute(admitted(name, call)))
             }
-            Block::ToolUse(_) => None,
             // Both were streamed as text, so the log has them.
             Block::Text { .. } | Block::Refusal { .. } => {
                 self.answer.open_text.clear();
@@ -171,7 +155,7 @@ impl Turn {
         vec![Next::Drain]
     }
 
-    pub(super) fn drained(&mut self, results: Vec<ToolResult>, whole: Whole) -> Vec<Next> {
+    pub(super) fn drained(&mut self, mut whole: Whole) -> Vec<Next> {
         if !whole.blocks.is_empty() || whole.stop_reason.is_some() {
             self.responses += 1;
             self.spent.0 += 1;
@@ -180,22 +164,16 @@ impl Turn {
         self.spent.1.add(whole.usage);
         let message = Message::from_assistant(whole.blocks, self.origin.clone());
         let mut nexts = Vec::new();
-        let done: HashSet<CallId> = results
-            .into_iter()
-            .map(|result| result.tool_use_id)
-            .collect();
         let mut calls = Vec::new();
         for call in message.tool_uses() {
             if !call.input.is_object() {
                 self.repeated.is_too_often(call);
             }
-            // One of which nothing was seen before its answer was whole has no name yet.
-            let known = whole.calls.get(&call.id).copied();
-            let name = known.unwrap_or_else(|| self.numbers.next());
-            calls.push(name);
-            if !done.contains(&call.id) {
+            let named = whole.calls.take(&call.id, &mut self.numbers);
+            calls.push(named.call);
+            if !named.runs {
                 let result = not_run(call, whole.stop_reason.as_ref());
-                let call = admitted(name, call);
+                let call = admitted(named.call, call);
                 nexts.push(Next::Settle { call, result });
             }
         }
@@ -241,29 +219,4 @@ impl Turn {
     fn is_silent(&self) -> bool {
         !self.limits.pauses && self.responses <= 1 && self.last_text.is_empty()
     }
-}
-
-fn admitted(call: CallRef, block: &ToolUse) -> ToolCall {
-    ToolCall {
-        call,
-        id: block.id.clone(),
-        name: block.name.clone(),
-        input: block.input.clone(),
-    }
-}
-
-/// The blocks of an answer; a call that was run and is, against all rules, not among them, is added.
-fn with_all_calls(mut blocks: Vec<Block>, ended: Vec<Block>) -> Vec<Block> {
-    for block in ended {
-        let Block::ToolUse(call) = &block else {
-            continue;
-        };
-        let known = blocks
-            .iter()
-            .any(|other| matches!(other, Block::ToolUse(other) if other.id == call.id));
-        if !known {
-            blocks.push(block);
-        }
-    }
-    blocks
 }

@@ -7,7 +7,7 @@ use crate::hooks::process::{Ended, Ran};
 use crate::hooks::said::Said;
 use crate::hooks::{Answer, Event, Hook, Occasion};
 use crate::permissions::{Cause, Decision, HookWord, Verdict, tempered};
-use crate::protocol::{Mode, ResultBlock, ToolCall};
+use crate::protocol::{CallRef, Mode, ResultBlock, ToolCall};
 
 fn ran(code: i32, stdout: &str, stderr: &str) -> Ran {
     Ran {
@@ -366,6 +366,7 @@ fn the_input_has_the_fields_of_its_event() {
         _ => panic!(),
     };
     let call = ToolCall {
+        call: CallRef::main(1),
         id: "c1".into(),
         name: "Bash".into(),
         input: json!({"command": "ls"}),

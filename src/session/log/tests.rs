@@ -62,13 +62,13 @@ fn line(seq: u64, text: &str) -> String {
 fn what_is_written_is_read_back_and_numbered_on() {
     let folder = Folder::new();
     let mut log = folder.create();
-    log.write(said("one")).expect("written");
-    log.write(said("two\nlines")).expect("written");
+    log.write(&said("one")).expect("written");
+    log.write(&said("two\nlines")).expect("written");
     drop(log);
     let (mut log, contents) = Log::open(&folder.path()).expect("opened");
     assert_eq!(contents.records, [said("one"), said("two\nlines")]);
     assert_eq!(contents.passed_over, 0);
-    log.write(said("three")).expect("written");
+    log.write(&said("three")).expect("written");
     let numbers: Vec<u64> = folder.lines().into_iter().map(|(seq, _)| seq).collect();
     assert_eq!(numbers, [0, 1, 2]);
 }
@@ -86,11 +86,11 @@ fn a_log_is_not_created_over_another() {
 #[test]
 fn half_a_line_at_the_end_is_cut_off_and_the_next_record_stands_alone() {
     let folder = Folder::new();
-    folder.create().write(said("one")).expect("written");
+    folder.create().write(&said("one")).expect("written");
     folder.append(b"{\"seq\":1,\"at_ms\":1,\"kind\":\"te");
     let (mut log, contents) = Log::open(&folder.path()).expect("opened");
     assert_eq!(contents.records, [said("one")]);
-    log.write(said("two")).expect("written");
+    log.write(&said("two")).expect("written");
     assert_eq!(folder.lines(), [(0, "one".into()), (1, "two".into())]);
 }
 
@@ -152,14 +152,14 @@ fn the_greatest_number_does_not_overflow() {
 fn what_could_not_be_written_is_written_with_the_next_record_that_can() {
     let folder = Folder::new();
     let mut log = folder.create();
-    log.write(said("one")).expect("written");
+    log.write(&said("one")).expect("written");
     let read_only = File::open(folder.path()).expect("there");
     let good = log.file.replace(read_only);
-    log.write(said("two")).expect_err("not writable");
-    log.write(said("three")).expect_err("not writable");
+    log.write(&said("two")).expect_err("not writable");
+    log.write(&said("three")).expect_err("not writable");
     assert_eq!(folder.lines(), [(0, "one".into())]);
     log.file = good;
-    log.write(said("four")).expect("written");
+    log.write(&said("four")).expect("written");
     let expected = ["one", "two", "three", "four"].map(String::from);
     assert_eq!(folder.lines(), (0..).zip(expected).collect::<Vec<_>>());
     assert_eq!(log.len, folder.bytes().len() as u64);
@@ -172,9 +172,9 @@ fn a_torn_line_that_cannot_be_taken_back_costs_no_other_line() {
     let read_only = File::open(folder.path()).expect("there");
     let good = log.file.replace(read_only);
     folder.append(&line(0, "one").as_bytes()[..20]);
-    log.write(said("one")).expect_err("not writable");
+    log.write(&said("one")).expect_err("not writable");
     log.file = good;
-    log.write(said("two")).expect("written");
+    log.write(&said("two")).expect("written");
     let contents = read(&folder.bytes());
     assert_eq!(contents.records, [said("one"), said("two")]);
     assert_eq!(contents.passed_over, 1);
@@ -241,17 +241,17 @@ fn x6_a_log_that_is_removed_moved_replaced_or_cut_short_is_saved_anew_and_whole(
     ];
     for (number, (harm, loss)) in harms.into_iter().enumerate() {
         let folder = Folder::new();
-        folder.create().write(said("one")).expect("written");
+        folder.create().write(&said("one")).expect("written");
         let (mut log, _) = Log::open(&folder.path()).expect("opened");
-        log.write(said("two")).expect("written");
+        log.write(&said("two")).expect("written");
         harm(&folder);
         assert_eq!(
-            log.write(said("three")).expect("written"),
+            log.write(&said("three")).expect("written"),
             Saved::Anew(loss),
             "{number}"
         );
         assert_eq!(
-            log.write(said("four")).expect("written"),
+            log.write(&said("four")).expect("written"),
             Saved::AsUsual,
             "{number}"
         );
@@ -272,7 +272,7 @@ fn x6_a_log_that_is_removed_moved_replaced_or_cut_short_is_saved_anew_and_whole(
 fn x6_a_foreign_file_in_the_place_of_the_log_is_put_aside() {
     let folder = Folder::new();
     let mut log = folder.create();
-    log.write(said("one")).expect("written");
+    log.write(&said("one")).expect("written");
     std::fs::remove_file(folder.path()).expect("removed");
     std::fs::write(folder.path(), "theirs").expect("written");
     assert_eq!(log.make_sure().expect("saved"), Saved::Anew(Loss::Removed));
@@ -291,12 +291,13 @@ fn x6_a_foreign_file_in_the_place_of_the_log_is_put_aside() {
 fn x6_a_log_that_can_be_saved_nowhere_says_so_and_is_saved_once_it_can() {
     let folder = Folder::new();
     let mut log = folder.create();
-    log.write(said("one")).expect("written");
+    log.write(&said("one")).expect("written");
     std::fs::remove_dir_all(folder.dir.path()).expect("removed");
     std::fs::write(folder.dir.path(), "in the way").expect("written");
-    log.write(said("two")).expect_err("there is no room for it");
+    log.write(&said("two"))
+        .expect_err("there is no room for it");
     std::fs::remove_file(folder.dir.path()).expect("removed");
-    let saved = log.write(said("three")).expect("written");
+    let saved = log.write(&said("three")).expect("written");
     assert_eq!(saved, Saved::Anew(Loss::Removed));
     let expected = ["one", "two", "three"].map(String::from);
     assert_eq!(folder.lines(), (0..).zip(expected).collect::<Vec<_>>());
@@ -318,11 +319,11 @@ fn pieces_of_an_answer_are_not_kept_once_it_is_whole() {
         usage: crate::protocol::Usage::default(),
     };
     for record in [request.clone(), said("piece"), answer.clone()] {
-        log.write(record).expect("written");
+        log.write(&record).expect("written");
     }
     let file = File::options().write(true).open(folder.path());
     file.and_then(|file| file.set_len(0)).expect("cut");
-    log.write(first(1)).expect("written");
+    log.write(&first(1)).expect("written");
     assert_eq!(read(&folder.bytes()).records, [request, answer, first(1)]);
 }
 

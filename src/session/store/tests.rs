@@ -24,7 +24,7 @@ impl Shelf {
     fn session(&self, cwd: &str, age: u64) -> Found {
         let (id, mut log) = self.store.create(Path::new(cwd), None).expect("created");
         let message = Message::user(format!("said in {cwd}"));
-        log.write(Record::User { message }).expect("written");
+        log.write(&Record::User { message }).expect("written");
         let path = log.path().to_owned();
         let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000 + age);
         let file = File::options().append(true).open(&path).expect("there");
@@ -116,7 +116,7 @@ fn a_copy_has_all_records_and_names_its_original_which_stays_as_it_is() {
         .expect("copied");
     let message = Message::user("said in /w");
     assert_eq!(contents.records[1], Record::User { message });
-    log.write(Record::Text { text: "new".into() })
+    log.write(&Record::Text { text: "new".into() })
         .expect("written");
     let path = log.path().to_owned();
     drop(log);

@@ -47,7 +47,7 @@ impl Capture {
             head: Vec::new(),
             tail: VecDeque::new(),
             total: 0,
-            place: (directory.to_owned(), call.clone()),
+            place: (directory.to_owned(), call),
             file: None,
             path: PathBuf::new(),
             problem: None,

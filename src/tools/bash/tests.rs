@@ -225,7 +225,7 @@ async fn bytes_that_are_no_text_are_replaced() {
 async fn counted(last: u32) -> (String, String) {
     let scratch = Scratch::new();
     let output = run_in(&scratch, &format!("seq 1 {last}")).await;
-    let file = scratch.cx.env.results_dir.join("call.txt");
+    let file = scratch.cx.env.results_dir.join("call-1.1.txt");
     let whole = std::fs::read_to_string(file).unwrap_or_default();
     (text(&output.expect("it succeeds")), whole)
 }
@@ -255,7 +255,7 @@ async fn longer_output_is_cut_to_head_and_tail_and_whole_in_a_file() {
         assert!(numbers(last).starts_with(head), "{last}");
         assert!(numbers(last).trim_end().ends_with(tail), "{last}");
         assert!(head.len() > 19_000 && tail.len() > 9_000, "{last}");
-        assert!(notice.contains("call.txt"), "{notice}");
+        assert!(notice.contains("call-1.1.txt"), "{notice}");
     }
 }
 
@@ -469,7 +469,7 @@ async fn in_background(scratch: &Scratch, command: &str) -> String {
 #[tokio::test]
 async fn a_command_in_the_background_writes_to_its_file_and_is_forgotten_when_it_is_over() {
     let scratch = Scratch::new();
-    let file = scratch.cx.env.results_dir.join("call.txt");
+    let file = scratch.cx.env.results_dir.join("call-1.1.txt");
     let said = in_background(&scratch, "echo done").await;
     assert_eq!(
         said,
@@ -487,7 +487,7 @@ async fn a_command_in_the_background_writes_to_its_file_and_is_forgotten_when_it
 #[tokio::test]
 async fn a_command_in_the_background_may_be_longer_than_an_argument() {
     let scratch = Scratch::new();
-    let file = scratch.cx.env.results_dir.join("call.txt");
+    let file = scratch.cx.env.results_dir.join("call-1.1.txt");
     let long = "x".repeat(300_000);
     in_background(&scratch, &format!("word={long}\necho ${{#word}}")).await;
     until(|| std::fs::read_to_string(&file).is_ok_and(|text| text == "300000\n")).await;

@@ -64,6 +64,7 @@ impl Scratch {
         let cx = ToolCx {
             call: CallRef::main(1),
             cwd: root.clone(),
+            ledger: Arc::new(Ledger::default()),
             cancel: CancellationToken::new(),
             background: CancellationToken::new(),
             progress: Progress::silent(),

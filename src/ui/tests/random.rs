@@ -6,18 +6,17 @@ use std::time::{Duration, Instant};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use proptest::prelude::*;
 use ratatui::layout::Position;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::screens::{busy, finished};
 use crate::app::dialogs::Dialog;
 use crate::app::job::{Candidate, JobResult, SessionRow};
 use crate::app::pointer::PointerKind;
-use crate::app::rig::{App, change, completed, request};
+use crate::app::rig::{App, change, completed, request, turn};
 use crate::app::{Effect, Msg, OpeningSession};
 use crate::protocol::{
-    AgentEvent, Aside, Block, CallCommand, CallOutcome, CallRef, Command, Ending, KnownRule,
-    Message, Phase, RuleList, SessionEvent, StopReason, ToolResult, ToolState, TurnEvent, TurnId,
-    TurnSummary, Usage,
+    AgentEvent, Block, CallCommand, CallEvent, CallOutcome, CallRef, Command, Ending, KnownRule,
+    Message, Phase, RuleList, SessionEvent, StopReason, ToolResult, TurnEvent, TurnSummary, Usage,
 };
 use crate::settings::trust::{Kind, Review, State};
 use crate::theme::Theme;
@@ -198,7 +197,7 @@ fn any_key() -> impl Strategy<Value = KeyEvent> {
 }
 
 fn any_call() -> impl Strategy<Value = CallRef> {
-    prop::sample::select(&["a", "b", "c", "a\u{202e}"][..]).prop_map(CallRef::from)
+    prop::sample::select(&["a", "b", "c", "person_1", "person_2"][..]).prop_map(CallRef::from)
 }
 
 fn any_tool() -> impl Strategy<Value = String> {
@@ -226,7 +225,23 @@ fn any_outcome() -> impl Strategy<Value = CallOutcome> {
     ]
 }
 
-fn any_state() -> impl Strategy<Value = ToolState> {
+fn any_call_event() -> impl Strategy<Value = CallEvent> {
+    prop_oneof![
+        2 => any_tool().prop_map(|tool| CallEvent::Arriving { tool }),
+        2 => prop_oneof![
+            Just("{\"file_path\": \"src/a.rs\", \"new_string\": \"".to_owned()),
+            Just("{\"command\": \"ls\\".to_owned()),
+            any_text(),
+        ].prop_map(CallEvent::Input),
+        6 => any_state(),
+        2 => prop::sample::select(&["Bash", "Edit"][..])
+            .prop_map(|tool| CallEvent::Asked(request("a", tool))),
+        1 => (any_text(), any::<bool>()).prop_map(|(by, settled)| CallEvent::Decided { by, settled }),
+        1 => any_text().prop_map(CallEvent::BackgroundEnded),
+    ]
+}
+
+fn any_state() -> impl Strategy<Value = CallEvent> {
     let phases = [
         Phase::Validating,
         Phase::InHooks,
@@ -235,20 +250,26 @@ fn any_state() -> impl Strategy<Value = ToolState> {
         Phase::Finishing,
     ];
     prop_oneof![
-        any_text().prop_map(|text| ToolState::Queued {
-            input: json!({"command": text})
+        (any_tool(), any_text()).prop_map(|(tool, text)| queued(tool, json!({"command": text}))),
+        (any_tool(), any_text()).prop_map(|(tool, text)| {
+            queued(
+                tool,
+                json!({"file_path": text, "old_string": "a", "new_string": ["b"]}),
+            )
         }),
-        any_text().prop_map(|text| ToolState::Queued {
-            input: json!({"file_path": text, "old_string": "a", "new_string": ["b"]})
-        }),
-        prop::sample::select(phases.to_vec()).prop_map(|phase| ToolState::Executing { phase }),
-        any_text().prop_map(|text| ToolState::Progress { text }),
+        prop::sample::select(phases.to_vec()).prop_map(CallEvent::Reached),
+        any_text().prop_map(CallEvent::Progress),
         (any_text(), any_outcome(), any::<bool>()).prop_map(|(text, outcome, shown)| {
             let result = ToolResult::text("a".into(), text);
             completed(result, outcome, shown.then(change))
         }),
-        Just(ToolState::Yielded),
+        Just(CallEvent::Yielded),
     ]
+}
+
+fn queued(tool: String, input: Value) -> CallEvent {
+    let wire = Some("a".into());
+    CallEvent::Queued { tool, wire, input }
 }
 
 fn any_ending() -> impl Strategy<Value = Ending> {
@@ -277,21 +298,6 @@ fn any_turn_event() -> impl Strategy<Value = TurnEvent> {
         }),
         6 => any_text().prop_map(TurnEvent::Text),
         2 => any_text().prop_map(TurnEvent::Thinking),
-        2 => (any_call(), any_tool())
-            .prop_map(|(call, name)| TurnEvent::ToolInputStarted { call, name }),
-        2 => (any_call(), prop_oneof![
-            Just("{\"file_path\": \"src/a.rs\", \"new_string\": \"".to_owned()),
-            Just("{\"command\": \"ls\\".to_owned()),
-            any_text(),
-        ]).prop_map(|(call, fragment)| TurnEvent::ToolInput { call, fragment }),
-        6 => (any_call(), any_tool(), any_state()).prop_map(|(call, name, state)| {
-            TurnEvent::Tool { call, name, at: Duration::ZERO, state }
-        }),
-        2 => (any_call(), prop::sample::select(&["Bash", "Edit"][..])).prop_map(|(call, tool)| {
-            TurnEvent::Asked(request(&call.0, tool))
-        }),
-        1 => (any_call(), any_text(), any::<bool>())
-            .prop_map(|(call, by, settled)| TurnEvent::Decided { call, by, settled }),
         1 => any_text().prop_map(|why| TurnEvent::Paused { why }),
         1 => any_text().prop_map(move |text| TurnEvent::Answered {
             message: Message::user(text),
@@ -315,16 +321,16 @@ const THIS_TURN: u64 = u64::MAX;
 
 fn any_agent_event() -> impl Strategy<Value = AgentEvent> {
     prop_oneof![
-        20 => (prop_oneof![12 => Just(THIS_TURN), 1 => 0u64..3], any_turn_event())
-            .prop_map(|(turn, event)| AgentEvent::Turn(TurnId(turn), event)),
-        1 => any_text().prop_map(AgentEvent::Session(SessionEvent::Notice)),
-        1 => any_text().prop_map(|text| AgentEvent::Session(SessionEvent::TakenBack(vec![vec![Block::text(text)]]))),
-        1 => (any_call(), any_text()).prop_map(|(call, text)| {
-            let input = json!({"command": text});
-            AgentEvent::Aside(call, Aside::Started { tool: "Bash".to_owned(), input })
+        11 => (prop_oneof![12 => Just(THIS_TURN), 1 => 0u64..3], any_turn_event())
+            .prop_map(|(number, event)| AgentEvent::Turn(turn(number), event)),
+        13 => (any_call(), any_call_event()).prop_map(|(call, mut event)| {
+            if let CallEvent::Asked(request) = &mut event {
+                request.call = call;
+            }
+            AgentEvent::Call { call, at: Duration::ZERO, event }
         }),
-        2 => (any_call(), any_state()).prop_map(|(call, state)| AgentEvent::Aside(call, Aside::State(state))),
-        1 => (any_call(), any_text()).prop_map(|(call, how)| AgentEvent::BackgroundEnded(call, how)),
+        1 => any_text().prop_map(|text| AgentEvent::Session(SessionEvent::Notice(text))),
+        1 => any_text().prop_map(|text| AgentEvent::Session(SessionEvent::TakenBack(vec![vec![Block::text(text)]]))),
         1 => (any_text(), any_text()).prop_map(|(rule, from)| {
             let list = RuleList::Deny;
             AgentEvent::Session(SessionEvent::Rules(vec![KnownRule { list, rule, from }]))
@@ -422,10 +428,10 @@ impl Watched {
                 Vec::new()
             }
             Event::Focused(focused) => screen.update(Msg::Focused(focused)),
-            Event::Agent(AgentEvent::Turn(TurnId(THIS_TURN), event)) => {
+            Event::Agent(AgentEvent::Turn(turn, event)) if turn.number == THIS_TURN => {
                 let over = matches!(event, TurnEvent::Finished(_));
                 let effects = screen.hear(event);
-                screen.turn.0 += u64::from(over);
+                screen.turn.number += u64::from(over);
                 effects
             }
             Event::Agent(event) => screen.told(event),
@@ -494,7 +500,7 @@ impl Watched {
         let caret = self.screen.caret();
         assert!(area.contains(caret), "{caret} is outside of {area}");
         let question = match self.screen.state.dialogs.last() {
-            Some(Dialog::Permission(dialog)) => dialog.current().map(|it| it.call.clone()),
+            Some(Dialog::Permission(dialog)) => dialog.current().map(|it| it.call),
             _ => None,
         };
         let now = self.screen.state.now;

@@ -268,11 +268,8 @@ fn panel_focused_120() {
 #[test]
 fn detail_of_a_running_command() {
     let mut app = busy();
-    app.hear(TurnEvent::Decided {
-        call: "b".into(),
-        by: "allowed by rule Bash(cargo test:*) in .agent-tui/settings.json".to_owned(),
-        settled: true,
-    });
+    let by = "allowed by rule Bash(cargo test:*) in .agent-tui/settings.json";
+    app.decided("b", by, true);
     let mut screen = app.on(120, 24);
     screen.press("ctrl+t g j enter");
     assert_snapshot!(screen.draw());

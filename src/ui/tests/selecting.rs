@@ -155,7 +155,7 @@ fn what_was_never_in_view_is_copied_too() {
     let mut app = App::working();
     app.says("begin");
     for number in 0..30 {
-        app.tool(&format!("{number}"), "Bash")
+        app.tool(format!("{number}").as_str(), "Bash")
             .arrives()
             .queued(json!({"command": format!("echo {number}")}))
             .completes("x");

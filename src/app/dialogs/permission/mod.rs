@@ -222,7 +222,7 @@ impl PermissionDialog {
 
     /// Asks nothing more but about these calls.
     pub fn keep_only(&mut self, kept: impl Fn(CallRef) -> bool, now: Instant) {
-        let first = self.waiting.front().map(|request| request.call.clone());
+        let first = self.waiting.front().map(|request| request.call);
         self.waiting.retain(|request| kept(request.call));
         if self.waiting.front().map(|request| &request.call) != first.as_ref() {
             self.sit_down(now);

@@ -132,7 +132,7 @@ impl Laid {
         };
         let picking = picking_of(dialog);
         let key = Key {
-            call: request.call.clone(),
+            call: request.call,
             since: dialog.since(),
             hunk: picking.map(|picking| (picking.at(), picking.choices().hunks().len())),
             width: places::inner_width(over),

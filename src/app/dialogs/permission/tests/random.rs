@@ -47,9 +47,9 @@ proptest! {
                 Input::Type(letter) => Some(asked.press(&letter.to_string())),
                 Input::Paste(text) => { asked.dialog.paste(&text); None }
                 Input::Withdraw => {
-                    let call = asked.dialog.current().map(|request| request.call.clone());
+                    let call = asked.dialog.current().map(|request| request.call);
                     if let Some(call) = call {
-                        asked.dialog.withdraw(&call, asked.now);
+                        asked.dialog.withdraw(call, asked.now);
                         open.retain(|waiting| *waiting != call);
                     }
                     None

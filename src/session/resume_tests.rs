@@ -1,13 +1,38 @@
 //! A log may end at any record; the conversation that comes of it can always be sent, and no result is missing.
 
+use std::collections::HashMap;
+use std::path::PathBuf;
+
 use serde_json::json;
 
-use super::history;
+use super::{History, Record, repair};
 use crate::protocol::{
-    Block, CallId, Message, Origin, SessionId, StopReason, ToolCall, ToolResult, ToolUse, Usage,
+    Block, CallRef, Message, Origin, SessionId, StopReason, ToolCall, ToolResult, ToolUse, Usage,
 };
-use crate::session::Record;
-use crate::session::replay::{Conversation, conversation};
+
+/// What a history is compared by.
+#[derive(Debug, Default, PartialEq)]
+struct Conversation {
+    messages: Vec<Message>,
+    names: Vec<Option<CallRef>>,
+    calls: HashMap<CallRef, ToolCall>,
+    cut_off: Vec<CallRef>,
+    workspace: Option<PathBuf>,
+}
+
+fn conversation(records: &[Record]) -> Conversation {
+    let history = History::of(records);
+    let names = history.names().to_vec();
+    let known = names.iter().flatten();
+    let calls = known.filter_map(|name| Some((*name, history.call(*name)?.clone())));
+    Conversation {
+        messages: history.messages().to_vec(),
+        calls: calls.collect(),
+        cut_off: history.cut_off().to_vec(),
+        workspace: history.workspace().cloned(),
+        names,
+    }
+}
 
 fn origin() -> Origin {
     Origin {
@@ -35,11 +60,30 @@ fn said(text: &str) -> Record {
 }
 
 fn called(id: &str) -> Record {
-    let (name, input) = ("Read".into(), json!({"file_path": id}));
-    let id = id.into();
-    Record::Call {
-        call: ToolCall { id, name, input },
+    let call = tool_call(id.into(), id);
+    Record::Call { call }
+}
+
+/// A call by its own name, with the id that the model gave it.
+fn tool_call(call: CallRef, id: &str) -> ToolCall {
+    ToolCall {
+        call,
+        id: id.into(),
+        name: "Read".into(),
+        input: json!({"file_path": id}),
     }
+}
+
+/// What is known of the calls with these ids.
+fn calls(ids: &[&str]) -> HashMap<CallRef, ToolCall> {
+    let calls = ids.iter().map(|id| (CallRef::from(*id), *id));
+    calls
+        .map(|(call, id)| (call, tool_call(call, id)))
+        .collect()
+}
+
+fn names(ids: &[&str]) -> Vec<Option<CallRef>> {
+    ids.iter().map(|id| Some(CallRef::from(*id))).collect()
 }
 
 fn begun(id: &str) -> Record {
@@ -47,8 +91,8 @@ fn begun(id: &str) -> Record {
 }
 
 fn finished(id: &str) -> Record {
-    let result = result(id);
-    Record::Result { result }
+    let (call, result) = (id.into(), result(id));
+    Record::Result { call, result }
 }
 
 fn result(id: &str) -> ToolResult {
@@ -79,7 +123,7 @@ fn answered(blocks: &[Block]) -> Record {
 
 fn delivered(ids: &[&str], then: &[Block]) -> Record {
     Record::Delivered {
-        calls: ids.iter().map(|id| CallId::from(*id)).collect(),
+        calls: ids.iter().map(|id| CallRef::from(*id)).collect(),
         then: then.to_vec(),
     }
 }
@@ -200,6 +244,8 @@ fn a_whole_session_is_the_conversation_that_was_had() {
             results(&["d", "e"]),
             Message::user("and that is it"),
         ],
+        names: names(&["a", "b", "c", "d", "e"]),
+        calls: calls(&["a", "b", "c", "d", "e"]),
         cut_off: Vec::new(),
         workspace: Some("/w".into()),
         ..Conversation::default()
@@ -214,7 +260,7 @@ fn wherever_the_log_ends_no_result_is_lost_and_nothing_has_to_be_repaired_but_a_
         let records = &records[..end];
         let mut messages = conversation(records).messages;
         messages.push(Message::user("go on"));
-        let said = history::repair(&mut messages);
+        let said = repair::repair(&mut messages);
         assert!(
             said.is_empty() || said == ["two answers in a row were joined"],
             "after {end}: {said:?}"
@@ -230,8 +276,8 @@ fn whichever_line_is_missing_the_rest_can_be_sent() {
         records.remove(missing);
         let mut messages = conversation(&records).messages;
         messages.push(Message::user("go on"));
-        history::repair(&mut messages);
-        assert!(history::is_sound(&messages), "without {missing}");
+        repair::repair(&mut messages);
+        assert!(repair::is_sound(&messages), "without {missing}");
     }
 }
 
@@ -239,7 +285,7 @@ fn assert_all_there(records: &[Record], messages: &[Message], end: usize) {
     let kept: Vec<&ToolResult> = messages.iter().flat_map(Message::tool_results).collect();
     for record in records {
         match record {
-            Record::Result { result } => {
+            Record::Result { result, .. } => {
                 assert!(kept.contains(&result), "after {end}: {result:?}");
             }
             Record::User { message } => {
@@ -281,6 +327,8 @@ fn a_call_that_was_under_way_is_answered_with_what_is_known_of_it() {
                 ),
             ]),
         ],
+        names: names(&["a", "b", "c"]),
+        calls: calls(&["a", "b", "c"]),
         cut_off: vec!["b".into(), "c".into()],
         ..Conversation::default()
     };
@@ -325,7 +373,9 @@ fn an_id_that_comes_back_is_a_new_call() {
         answered(&[call("a")]),
         delivered(&["a"], &[]),
         request(0),
-        called("a"),
+        Record::Call {
+            call: tool_call("again".into(), "a"),
+        },
     ];
     let messages = conversation(&records).messages;
     let results: Vec<String> = messages

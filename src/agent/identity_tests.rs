@@ -1,0 +1,219 @@
+//! Who a call is: a model may call every call the same, within one answer and in every answer, and none is taken for another.
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+
+use super::rig::{Rig, call};
+use crate::conversation::turn::{Fact, Next};
+use crate::conversation::turn_tests::{call_with, ended, over, turn, whole};
+use crate::protocol::{
+    AgentEvent, AgentId, Answer, Block, CallCommand, CallEvent, CallId, CallRef, Command, Ending,
+    Message, SessionCommand, StopReason, ToolCall,
+};
+
+/// The one id that this model knows.
+const ID: &str = "call_1";
+
+fn bash(command: &str) -> Block {
+    call(ID, "Bash", json!({ "command": command }))
+}
+
+fn echo(word: &str) -> Block {
+    bash(&format!("echo {word}"))
+}
+
+/// What is picked of the events of calls, with their names.
+fn of_calls<T>(events: &[AgentEvent], pick: impl Fn(&CallEvent) -> Option<T>) -> Vec<(CallRef, T)> {
+    let picked = events.iter().filter_map(|event| match event {
+        AgentEvent::Call { call, event, .. } => Some((*call, pick(event)?)),
+        _ => None,
+    });
+    picked.collect()
+}
+
+/// The calls of a request, each with the text of the result that it is paired with. No id stands for two of them.
+fn pairs(messages: &[Message]) -> Vec<(Value, String)> {
+    let mut ids: HashSet<&CallId> = HashSet::new();
+    let mut pairs = Vec::new();
+    for pair in messages.windows(2) {
+        for call in pair[0].tool_uses() {
+            assert!(ids.insert(&call.id), "{} comes twice", call.id);
+            let mut results = pair[1].tool_results();
+            let result = results.find(|result| result.tool_use_id == call.id);
+            let text = result.expect("every call has its result").as_text();
+            pairs.push((call.input["command"].clone(), text));
+        }
+    }
+    pairs
+}
+
+#[tokio::test]
+async fn calls_that_the_model_calls_the_same_have_names_and_results_of_their_own() {
+    let mut rig = Rig::new([
+        vec![echo("one"), echo("two"), echo("three")],
+        vec![echo("four")],
+        vec![echo("five"), echo("six")],
+    ]);
+    rig.submit("go");
+    let events = rig.whole_turn().await;
+    let words = ["one", "two", "three", "four", "five", "six"];
+    let named: Vec<(CallRef, String)> = (1..)
+        .map(CallRef::main)
+        .zip(words.map(str::to_owned))
+        .collect();
+
+    let queued = of_calls(&events, |event| match event {
+        CallEvent::Queued { wire, input, .. } => {
+            assert_eq!(wire.as_ref(), Some(&ID.into()));
+            Some(input["command"].as_str()?.replace("echo ", ""))
+        }
+        _ => None,
+    });
+    assert_eq!(queued, named);
+    let mut completed = of_calls(&events, |event| match event {
+        CallEvent::Completed { result, .. } => Some(result.as_text()),
+        _ => None,
+    });
+    // Those of one answer may end in any order.
+    completed.sort();
+    assert_eq!(completed, named);
+    let yielded = of_calls(&events, |event| {
+        (*event == CallEvent::Yielded).then_some(())
+    });
+    assert_eq!(yielded.len(), words.len());
+
+    let sent = words.map(|word| (json!(format!("echo {word}")), word.to_owned()));
+    assert_eq!(pairs(&rig.last_request()), sent);
+}
+
+#[tokio::test]
+async fn a_session_with_one_id_for_all_calls_goes_on_with_every_result_in_its_place() {
+    let mut rig = Rig::new([vec![echo("one"), echo("two")], vec![echo("three")]]);
+    rig.submit("go");
+    rig.finished().await;
+    let mut rig = rig.resumed_with([vec![echo("four")]]).await;
+    rig.submit("more");
+    let events = rig.whole_turn().await;
+    let queued = of_calls(&events, |event| {
+        matches!(event, CallEvent::Queued { .. }).then_some(())
+    });
+    assert_eq!(queued, [(CallRef::main(4), ())]);
+    let words = ["one", "two", "three", "four"];
+    let sent = words.map(|word| (json!(format!("echo {word}")), word.to_owned()));
+    assert_eq!(pairs(&rig.last_request()), sent);
+}
+
+#[test]
+fn of_two_calls_with_one_id_the_one_that_never_ran_has_nothing_of_the_other() {
+    let mut turn = turn();
+    let blocks = [call_with(ID, Value::Null), call_with(ID, json!({"n": 1}))];
+    let mut nexts: Vec<Next> = Vec::new();
+    for block in &blocks {
+        nexts.extend(turn.handle(ended(block.clone())));
+    }
+    let executed: Vec<&ToolCall> = nexts.iter().filter_map(executed).collect();
+    assert_eq!(
+        executed.iter().map(|call| call.call).collect::<Vec<_>>(),
+        [CallRef::main(2)]
+    );
+    turn.handle(over(whole(&blocks, StopReason::ToolUse)));
+    let nexts = turn.handle(Fact::Drained);
+    let settled = nexts.iter().filter_map(|next| match next {
+        Next::Settle { call, result } => Some((call.call, result.as_text())),
+        _ => None,
+    });
+    let settled: Vec<_> = settled.collect();
+    let [(call, text)] = settled.as_slice() else {
+        panic!("one was never run: {settled:?}")
+    };
+    assert_eq!(*call, CallRef::main(1));
+    assert!(text.contains("not a JSON object"), "{text}");
+    let delivered = nexts.iter().find_map(|next| match next {
+        Next::Deliver { calls, .. } => Some(calls.clone()),
+        _ => None,
+    });
+    assert_eq!(delivered, Some(vec![CallRef::main(1), CallRef::main(2)]));
+}
+
+fn executed(next: &Next) -> Option<&ToolCall> {
+    match next {
+        Next::Execute(call) => Some(call),
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn a_word_to_an_earlier_call_with_the_same_id_does_not_reach_the_later_one() {
+    let forever = json!({"command": "sleep 1000", "run_in_background": true});
+    let mut rig = Rig::new([vec![call(ID, "Bash", forever)], vec![bash("touch made")]]);
+    let (earlier, later) = (CallRef::main(1), CallRef::main(2));
+    rig.submit("go");
+    assert_eq!(rig.asked(AgentId::MAIN).await, earlier);
+    rig.answer(earlier, Answer::Allow);
+    assert_eq!(rig.asked(AgentId::MAIN).await, later);
+
+    rig.answer(earlier, Answer::Deny { reason: None });
+    rig.order(earlier, CallCommand::AnswerByHand("typed".into()));
+    rig.order(earlier, CallCommand::Cancel);
+    let (call, how) = rig.background_ended().await;
+    assert_eq!((call, how.as_str()), (earlier, "killed"));
+
+    rig.answer(later, Answer::Allow);
+    assert_eq!(rig.finished().await, Ending::Done);
+    assert!(rig.scratch.root.join("made").exists());
+}
+
+#[tokio::test]
+async fn a_later_call_is_cancelled_alone() {
+    let forever = json!({"command": "sleep 1000", "run_in_background": true});
+    let mut rig = Rig::new([vec![call(ID, "Bash", forever)], vec![bash("touch made")]]);
+    rig.submit("go");
+    let earlier = rig.asked(AgentId::MAIN).await;
+    rig.answer(earlier, Answer::Allow);
+    let later = rig.asked(AgentId::MAIN).await;
+    rig.order(later, CallCommand::Cancel);
+    assert_eq!(rig.finished().await, Ending::Done);
+    assert!(!rig.scratch.root.join("made").exists());
+    assert_eq!(rig.context.shared.env.groups.running(), ["sleep 1000"]);
+    rig.resumed().await;
+}
+
+#[tokio::test]
+async fn the_call_that_is_meant_runs_once_more_also_in_the_next_run_of_the_program() {
+    let mut rig = Rig::new([vec![echo("one"), echo("two")], vec![echo("three")]]);
+    rig.submit("go");
+    rig.finished().await;
+    rig.order(CallRef::main(2), CallCommand::RunAgain);
+    assert_eq!(rig.aside_over().await.1, "two");
+    let mut rig = rig.resumed().await;
+    for (number, word) in [(3, "three"), (1, "one")] {
+        rig.order(CallRef::main(number), CallCommand::RunAgain);
+        assert_eq!(rig.aside_over().await.1, word);
+    }
+}
+
+#[tokio::test]
+async fn numbers_go_on_after_a_resume_and_none_comes_twice() {
+    let mut rig = Rig::new([vec![echo("one")], vec![echo("two")]]);
+    let run = |rig: &Rig| rig.send(Command::Session(SessionCommand::Run("echo x".into())));
+    let mut names = Vec::new();
+    for _ in 0..3 {
+        rig.submit("go");
+        let events = rig.whole_turn().await;
+        let queued = of_calls(&events, |event| {
+            matches!(event, CallEvent::Queued { .. }).then_some(())
+        });
+        names.extend(queued.into_iter().map(|(call, ())| call));
+        run(&rig);
+        names.push(rig.aside_over().await.0);
+        rig = rig.resumed_with([vec![echo("three"), echo("four")]]).await;
+    }
+    let expected = [
+        "1.1", "1.2", "0.1", "1.3", "1.4", "0.2", "1.5", "1.6", "0.3",
+    ];
+    assert_eq!(
+        names.iter().map(CallRef::to_string).collect::<Vec<_>>(),
+        expected
+    );
+}

@@ -1,0 +1,102 @@
+//! The calls of an answer: what they are called on the wire, and what we call them.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::protocol::{Block, CallId, CallNumbers, CallRef, ToolCall, ToolUse};
+
+/// The calls of one answer. An id may come twice in it: once the block of a call has ended, its id names another one.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Names {
+    /// Those that are being written.
+    open: HashMap<CallId, CallRef>,
+    /// Those whose blocks have ended, in the order of their blocks.
+    ended: HashMap<CallId, VecDeque<Named>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Named {
+    pub call: CallRef,
+    /// It was handed over to be run.
+    pub runs: bool,
+}
+
+impl Names {
+    /// The call that is being written under this id.
+    pub fn open(&mut self, id: &CallId, numbers: &mut CallNumbers) -> CallRef {
+        if let Some(call) = self.open.get(id) {
+            return *call;
+        }
+        let call = numbers.next();
+        self.open.insert(id.clone(), call);
+        call
+    }
+
+    /// The block of a call has ended; whether it runs.
+    pub fn end(&mut self, id: &CallId, runs: bool, numbers: &mut CallNumbers) -> CallRef {
+        let call = self.open(id, numbers);
+        self.open.remove(id);
+        let same = self.ended.entry(id.clone()).or_default();
+        same.push_back(Named { call, runs });
+        call
+    }
+
+    /// The next call with this id, in the order of the blocks. One of which nothing was seen before its answer was whole gets its
+    /// name now.
+    pub fn take(&mut self, id: &CallId, numbers: &mut CallNumbers) -> Named {
+        let ended = self.ended.get_mut(id).and_then(VecDeque::pop_front);
+        ended.unwrap_or_else(|| {
+            let open = self.open.remove(id);
+            let call = open.unwrap_or_else(|| numbers.next());
+            Named { call, runs: false }
+        })
+    }
+}
+
+/// A call by the name that it has got.
+pub fn admitted(call: CallRef, block: &ToolUse) -> ToolCall {
+    ToolCall {
+        call,
+        id: block.id.clone(),
+        name: block.name.clone(),
+        input: block.input.clone(),
+    }
+}
+
+/// The blocks of an answer; a call that was run and is, against all rules, not among them, is added.
+pub fn with_all_calls(mut blocks: Vec<Block>, ended: Vec<Block>) -> Vec<Block> {
+    for block in ended {
+        let Block::ToolUse(call) = &block else {
+            continue;
+        };
+        let known = blocks
+            .iter()
+            .any(|other| matches!(other, Block::ToolUse(other) if other.id == call.id));
+        if !known {
+            blocks.push(block);
+        }
+    }
+    blocks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Names;
+    use crate::protocol::{AgentId, CallId, CallNumbers, CallRef};
+
+    #[test]
+    fn an_id_that_comes_twice_names_two_calls_in_the_order_of_their_blocks() {
+        let mut numbers = CallNumbers::after(AgentId::MAIN, 0);
+        let (mut names, id) = (Names::default(), CallId::from("call_1"));
+        assert_eq!(names.open(&id, &mut numbers), CallRef::main(1));
+        assert_eq!(names.open(&id, &mut numbers), CallRef::main(1));
+        assert_eq!(names.end(&id, false, &mut numbers), CallRef::main(1));
+        assert_eq!(names.end(&id, true, &mut numbers), CallRef::main(2));
+        assert_eq!(names.open(&id, &mut numbers), CallRef::main(3));
+        let taken = [(); 4].map(|()| names.take(&id, &mut numbers));
+        let expected = [(1, false), (2, true), (3, false), (4, false)];
+        assert_eq!(
+            taken.map(|named| (named.call, named.runs)),
+            expected.map(|(number, runs)| (CallRef::main(number), runs))
+        );
+    }
+}
