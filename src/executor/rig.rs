@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::sync::CancellationToken;
 
@@ -17,7 +18,7 @@ use crate::hooks::{Hook, Runner};
 use crate::permissions::{Cause, Grant, Rules, Store};
 use crate::protocol::{
     Answer, CallId, CallRef, InterruptBehavior, Level, Mode, PermissionRequest, SessionId,
-    ToolCall, ToolResult,
+    ToolCall, ToolResult, Touches,
 };
 use crate::tools::files::scratch::Scratch;
 use crate::tools::registry::Registry;
@@ -107,15 +108,18 @@ impl<const BLOCKS: bool> Tool for Scripted<BLOCKS> {
 
     fn spec(&self) -> ToolSpec {
         ToolSpec {
-            name: if BLOCKS { "Blocks" } else { "Cancels" }.into(),
-            description: "".into(),
-            level: Level::Confirm,
             interrupt: if BLOCKS {
                 InterruptBehavior::Block
             } else {
                 InterruptBehavior::Cancel
             },
             max_result_chars: 1000,
+            ..ToolSpec::new(
+                if BLOCKS { "Blocks" } else { "Cancels" },
+                "",
+                Level::Confirm,
+                "name",
+            )
         }
     }
 
@@ -128,8 +132,8 @@ impl<const BLOCKS: bool> Tool for Scripted<BLOCKS> {
         input.read_only
     }
 
-    fn subject(&self, input: &Work) -> String {
-        input.name.clone()
+    fn touches(&self, _input: &Value) -> Touches {
+        Touches::Nothing
     }
 
     async fn call(&self, input: Work, grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
@@ -297,7 +301,12 @@ impl Rig {
         let context = Arc::new(Context::new(Arc::new(shared), registry));
         let turn = CancellationToken::new();
         Self {
-            executor: Some(Executor::new(context.clone(), setting.policy, &turn)),
+            executor: Some(Executor::new(
+                context.clone(),
+                setting.policy,
+                &turn,
+                context.tools.snapshot(),
+            )),
             context,
             turn,
             seen: Seen::default(),
