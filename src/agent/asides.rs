@@ -46,7 +46,7 @@ impl Asides {
             ..Policy::default()
         };
         let mut asides = Self {
-            executor: Executor::new(context.clone(), policy, session),
+            executor: Executor::new(context.clone(), policy, session, context.tools.snapshot()),
             context,
             numbers: CallNumbers::after(AgentId::PERSON, history.last_aside()),
             untold: Vec::new(),
@@ -65,6 +65,7 @@ impl Asides {
             name: tool.to_owned(),
             input,
         };
+        self.executor.offer(self.context.tools.snapshot());
         self.executor.add_for(by, call, journal);
     }
 
@@ -142,7 +143,8 @@ impl Asides {
     }
 
     fn tell_model(&mut self, call: &ToolCall, result: &ToolResult, moved: Option<PathBuf>) {
-        let tool = self.context.registry.find(&call.name);
+        let offered = self.context.tools.snapshot();
+        let tool = offered.find(&call.name);
         let subject = tool.and_then(|tool| tool.facts(&call.input).subject);
         let label = format!("{}({})", call.name, subject.unwrap_or_default());
         let text = result.as_sent().as_text();

@@ -19,10 +19,13 @@ use crate::protocol::{
     SessionEvent,
 };
 use crate::tools::bash::jobs::Status;
+use crate::tools::offered::Changes;
 
 pub struct Agent {
     pub(super) conversation: Conversation,
     pub(super) asides: Asides,
+    /// What is offered, as far as it has not been told.
+    tools: Changes,
     inbox: mpsc::UnboundedReceiver<Command>,
     pub(super) outbox: mpsc::Sender<AgentEvent>,
     pub(super) session: CancellationToken,
@@ -41,6 +44,7 @@ impl Agent {
         outbox: mpsc::Sender<AgentEvent>,
         session: CancellationToken,
     ) -> Self {
+        let tools = setup.context.tools.watch();
         let opened = SessionOpened {
             session: setup.session.clone(),
             provider: setup.provider.name().to_owned(),
@@ -50,7 +54,7 @@ impl Agent {
             context_window: setup.context_window,
             spending: Account::after(setup.limits.price, setup.history.spending()).spending(),
             hooks: hooks_of(&setup.context),
-            tools: setup.tools.iter().map(|tool| tool.name.clone()).collect(),
+            tools: setup.context.tools.snapshot().infos(),
             history: setup.history.messages().to_vec(),
             calls: setup.history.names().to_vec(),
         };
@@ -73,7 +77,6 @@ impl Agent {
             provider: setup.provider,
             model: setup.model,
             system: setup.system,
-            tools: setup.tools,
             context: setup.context,
             policy: setup.policy,
             limits: setup.limits,
@@ -87,6 +90,7 @@ impl Agent {
         let mut agent = Self {
             conversation,
             asides,
+            tools,
             inbox,
             outbox,
             session,
@@ -139,6 +143,7 @@ impl Agent {
                 (call, status) = shared.env.groups.jobs.next_end() => {
                     self.background_ended(call, status);
                 }
+                () = self.tools.wait() => self.tell_tools(),
                 () = &mut idle, if !is_told => {
                     is_told = true;
                     self.notify_idle();
@@ -151,6 +156,8 @@ impl Agent {
     async fn exchange(&mut self, prompt: Vec<Block>) {
         self.conversation.begin(prompt);
         let ending = loop {
+            // Nobody is to hear of a call before its tool.
+            self.tell_tools();
             self.conversation.tell().await;
             let shared = self.conversation.context().shared.clone();
             tokio::select! {
@@ -163,6 +170,7 @@ impl Agent {
                 (call, status) = shared.env.groups.jobs.next_end() => {
                     self.background_ended(call, status);
                 }
+                () = self.tools.wait() => {}
                 command = self.inbox.recv(), if !self.deserted => match command {
                     Some(command) => self.obey(command),
                     // Whoever could have waited for the answer is gone.
@@ -176,6 +184,13 @@ impl Agent {
         // What follows a failure would fail, too: the person decides.
         self.send_queue &= matches!(ending, Ending::Done | Ending::Interrupted);
         self.conversation.finish(ending).await;
+    }
+
+    fn tell_tools(&mut self) {
+        if let Some(offered) = self.tools.news() {
+            let tools = SessionEvent::Tools(offered.infos());
+            self.journal().tell_session(tools);
+        }
     }
 
     fn background_ended(&mut self, call: CallRef, status: Status) {

@@ -32,7 +32,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::conversation::Limits;
 use crate::executor::{Context, Policy};
-use crate::protocol::{AgentEvent, Command, SessionId, ToolDefinition, TurnCommand};
+use crate::protocol::{AgentEvent, Command, SessionId, TurnCommand};
 use crate::provider::{Provider, retry};
 use crate::session::{History, Log};
 use crate::tools::bash::groups::Groups;
@@ -45,7 +45,6 @@ pub struct Setup {
     pub provider: Arc<dyn Provider>,
     pub model: String,
     pub system: Vec<String>,
-    pub tools: Vec<ToolDefinition>,
     pub context: Arc<Context>,
     pub policy: Policy,
     pub limits: Limits,

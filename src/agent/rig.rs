@@ -134,7 +134,6 @@ impl Rig {
             provider: model.clone(),
             model: "m".into(),
             system: Vec::new(),
-            tools: Vec::new(),
             context: context.clone(),
             policy: Policy::default(),
             limits,

@@ -17,6 +17,7 @@ use crate::protocol::{
     Spending, ToolResult, TurnEvent, TurnId, TurnSummary, Usage,
 };
 use crate::theme::{Depth, Theme};
+use crate::tools::registry::Registry;
 
 pub struct App {
     pub state: AppState,
@@ -417,7 +418,7 @@ pub fn opened(history: Vec<Message>) -> SessionOpened {
         provider: "builtin".to_owned(),
         model: "builtin".to_owned(),
         mode: Mode::Default,
-        tools: vec!["Bash".to_owned(), "Edit".to_owned(), "Read".to_owned()],
+        tools: Registry::built_in().infos(),
         branch: Some("main".to_owned()),
         context_window: Some(200_000),
         spending: Spending::default(),

@@ -1,6 +1,6 @@
 //! What the status line knows of the conversation.
 
-use crate::protocol::{HookInfo, Mode, SessionId, SessionOpened, Spending};
+use crate::protocol::{HookInfo, Mode, SessionId, SessionOpened, Spending, ToolInfo};
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SessionInfo {
@@ -9,7 +9,10 @@ pub struct SessionInfo {
     pub provider: String,
     pub model: String,
     pub mode: Mode,
-    pub tools: Vec<String>,
+    /// What the model is offered.
+    pub tools: Vec<ToolInfo>,
+    /// What it was offered before.
+    pub gone_tools: Vec<ToolInfo>,
     pub hooks: Vec<HookInfo>,
     pub branch: Option<String>,
     pub context_window: Option<u64>,
@@ -24,19 +27,38 @@ pub struct SessionInfo {
 impl SessionInfo {
     pub fn opened(&mut self, opened: SessionOpened) {
         let before = std::mem::take(self);
+        let (tools, gone_tools) = (before.tools, before.gone_tools);
         *self = Self {
             id: Some(opened.session),
             spending: opened.spending,
             provider: opened.provider,
             model: opened.model,
             mode: opened.mode,
-            tools: opened.tools,
+            tools,
+            gone_tools,
             hooks: opened.hooks,
             branch: opened.branch,
             context_window: opened.context_window,
             workspace: before.workspace,
             unsaved: None,
         };
+        self.offer(opened.tools);
+    }
+
+    /// Other tools are offered from now on. What a tool was that is gone has to be known as long as its calls are shown.
+    pub fn offer(&mut self, tools: Vec<ToolInfo>) {
+        let gone = std::mem::replace(&mut self.tools, tools);
+        for tool in gone {
+            self.gone_tools.retain(|other| other.name != tool.name);
+            self.gone_tools.push(tool);
+        }
+    }
+
+    /// The tool of this name, as far as it is known.
+    pub fn tool(&self, name: &str) -> ToolInfo {
+        let mut known = self.tools.iter().chain(&self.gone_tools);
+        let found = known.find(|tool| *tool.name == *name).cloned();
+        found.unwrap_or_else(|| ToolInfo::unknown(name))
     }
 
     /// The mode in force; `None` while no conversation has been open yet.

@@ -241,7 +241,7 @@ impl AppState {
 
     fn list_tools(&mut self) {
         let tools = self.session.tools.iter().map(|tool| Item {
-            label: tool.clone(),
+            label: tool.name.to_string(),
             about: String::new(),
             choice: Choice::Nothing,
         });

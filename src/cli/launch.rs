@@ -35,6 +35,8 @@ use crate::session::record::VERSION;
 use crate::settings::Settings;
 use crate::tools::bash::groups::Groups;
 use crate::tools::files::{Checkpoints, Locks};
+use crate::tools::offered::Tools;
+use crate::tools::registry::{Offer, Registry};
 use crate::tools::{DescribeCx, Environment};
 
 /// Longer than anybody works without a pause.
@@ -125,19 +127,22 @@ pub(super) async fn setup(
         provider: provider.name().to_owned(),
         model: model.clone(),
     };
-    let registry = place.registry(args);
     let about = DescribeCx {
         workspace: place.workspace.clone(),
         model: model.clone(),
     };
-    let tools = registry.definitions(&about);
-    let preparing = registry.clone();
+    let offer = Offer {
+        about,
+        ..place.offer(args)
+    };
+    let tools = Tools::new(Registry::built_in(), offer);
+    let preparing = tools.snapshot();
     tokio::task::spawn_blocking(move || preparing.prepare());
     let hooks = place.hooks(&session.id, session.log.path(), &programs);
     let env = environment(args, &place, results_dir, programs);
     let mut shared = shared(args, &place, asking, env);
     shared.hooks = hooks;
-    let context = Context::new(Arc::new(shared), registry);
+    let context = Context::new(Arc::new(shared), tools);
     if let Some(cwd) = session.cwd {
         context.set_cwd(cwd);
     }
@@ -170,7 +175,6 @@ pub(super) async fn setup(
         max_output_tokens: settings.max_output_tokens.unwrap_or(MAX_OUTPUT_TOKENS),
         provider,
         model,
-        tools,
         context: Arc::new(context),
         session: session.id,
         log,

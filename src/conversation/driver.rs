@@ -23,7 +23,7 @@ use crate::hooks::occasion::Notification;
 use crate::hooks::{self, Event, Occasion};
 use crate::protocol::{
     AgentEvent, AgentId, Block, CallCommand, CallEvent, CallNumbers, CallRef, Ending, Message,
-    Origin, Role, ToolCall, ToolDefinition, TurnEvent, TurnSummary,
+    Origin, Role, ToolCall, TurnEvent, TurnSummary,
 };
 use crate::provider::{
     Batch, Provider, ProviderError, Request, ResponseStream, StreamEvent, retry,
@@ -36,7 +36,6 @@ pub struct Parts {
     pub provider: Arc<dyn Provider>,
     pub model: String,
     pub system: Vec<String>,
-    pub tools: Vec<ToolDefinition>,
     pub context: Arc<Context>,
     pub policy: Policy,
     pub limits: Limits,
@@ -115,7 +114,7 @@ impl Conversation {
             model: parts.model,
             system: parts.system,
             messages: Arc::new(Vec::new()),
-            tools: Arc::new(parts.tools),
+            tools: Arc::default(),
             max_tokens: parts.max_output_tokens,
             session: parts.session,
         };
@@ -212,13 +211,14 @@ impl Conversation {
             asks_to_stop: self.hooks.has(self.stop_event()),
             ..self.limits
         };
+        let offered = self.context.tools.snapshot();
         let token = self.token.child_token();
         let seed = fastrand::u64(..);
         let mut turn = Turn::new(origin, limits, self.retry, self.numbers, seed);
         let nexts = turn.handle(Fact::Prompted(prompt));
         self.exchange = Some(Exchange {
             turn,
-            executor: Executor::new(self.context.clone(), self.policy, &token),
+            executor: Executor::new(self.context.clone(), self.policy, &token, offered),
             token,
             waiting: Waiting::Nothing,
             ending: None,
@@ -446,12 +446,15 @@ impl Conversation {
             attempt,
         });
         let provider = self.provider.clone();
+        let offered = self.context.tools.snapshot();
         let request = Request {
             messages: self.journal.history().messages().clone(),
+            tools: offered.definitions().clone(),
             ..self.request.clone()
         };
         if let Some(exchange) = &mut self.exchange {
-            exchange.executor = Executor::new(self.context.clone(), self.policy, &exchange.token);
+            let context = self.context.clone();
+            exchange.executor = Executor::new(context, self.policy, &exchange.token, offered);
             let opening = async move { provider.open(&request).await };
             let opening = opening.instrument(trace::request(self.agent, attempt));
             exchange.waiting = Waiting::Open(Box::pin(opening));

@@ -26,6 +26,7 @@ use crate::protocol::{
 use crate::text::first_line;
 use crate::tools::ContextChange;
 use crate::tools::files::FileChange;
+use crate::tools::offered::Offered;
 
 /// More of what a call is about is too long for a sentence.
 const LONGEST_SUBJECT: usize = 80;
@@ -72,6 +73,8 @@ pub trait Witness {
 pub struct Executor {
     machine: Machine,
     context: Arc<Context>,
+    /// The tools that the request has offered.
+    offered: Offered,
     /// Parent of the calls' tokens, child of the turn's.
     siblings: CancellationToken,
     calls: HashMap<CallRef, Tracked>,
@@ -108,11 +111,18 @@ struct Overlap {
 }
 
 impl Executor {
-    pub fn new(context: Arc<Context>, policy: Policy, turn: &CancellationToken) -> Self {
+    /// For the response to a request that has offered these tools.
+    pub fn new(
+        context: Arc<Context>,
+        policy: Policy,
+        turn: &CancellationToken,
+        offered: Offered,
+    ) -> Self {
         let (reporter, reports) = mpsc::channel(REPORTS);
         Self {
             machine: Machine::new(policy),
             context,
+            offered,
             siblings: turn.child_token(),
             calls: HashMap::new(),
             reports,
@@ -210,8 +220,8 @@ impl Executor {
     pub fn background(&mut self, id: CallRef, witness: &mut dyn Witness) {
         let call = self.calls.get(&id).filter(|_| self.machine.is_running(id));
         let can = |call: &&Tracked| {
-            let tool = self.context.registry.find(&call.call.name);
-            tool.is_some_and(|tool| tool.can_background())
+            let tool = self.offered.find(&call.call.name);
+            tool.is_some_and(|tool| tool.spec().can_background)
         };
         match call.filter(can) {
             Some(call) => call.background.cancel(),
@@ -232,6 +242,11 @@ impl Executor {
     /// The response is thrown away: its calls stop, and none of their results counts.
     pub fn discard(&mut self, witness: &mut dyn Witness) {
         self.feed(Input::Discarded, witness);
+    }
+
+    /// The calls from now on find these tools.
+    pub fn offer(&mut self, offered: Offered) {
+        self.offered = offered;
     }
 
     /// The results, once they are all there.
@@ -328,7 +343,7 @@ impl Executor {
     }
 
     fn traits(&self, call: &ToolCall) -> Traits {
-        let tool = self.context.registry.find(&call.name);
+        let tool = self.offered.find(&call.name);
         let facts = tool.map(|tool| tool.facts(&call.input)).unwrap_or_default();
         let by_tool = tool.map_or(crate::protocol::InterruptBehavior::Cancel, |tool| {
             tool.spec().interrupt
@@ -435,6 +450,7 @@ impl Executor {
         };
         let line = Line {
             context: self.context.clone(),
+            offered: self.offered.clone(),
             authority,
             cancel: tracked.cancel.clone(),
             background: tracked.background.clone(),

@@ -142,6 +142,7 @@ impl Line {
     pub(super) async fn hear_hooks_afterwards(
         &self,
         call: &ToolCall,
+        tool: &dyn AnyTool,
         output: &Result<ToolOutput, ToolError>,
         told: &mut Vec<String>,
     ) {
@@ -150,7 +151,7 @@ impl Line {
         }
         let asking = match output {
             Ok(output) => self.fire(Event::PostToolUse, call, || {
-                Occasion::post_tool_use(call, &output.for_model)
+                Occasion::post_tool_use(call, &tool.touches(&call.input), &output.for_model)
             }),
             Err(error) if error.kind == ToolErrorKind::Cancelled => None,
             Err(error) => self.fire(Event::PostToolUseFailure, call, || {

@@ -148,7 +148,7 @@ impl Line {
     /// question can read no others.
     pub(super) fn bound(&self, call: &ToolCall, tool: &dyn AnyTool, mut permit: Permit) -> Permit {
         let world = self.world();
-        let places = places(&call.name, &call.input, &world);
+        let places = places(&tool.touches(&call.input), &world);
         permit.grant = permit.grant.at(places);
         let Stance { mode, rules } = self.context.shared.stance();
         // Without rules it is known: no place outside, and all of it unasked.
@@ -421,6 +421,7 @@ fn asked<'a>(call: &'a ToolCall, tool: &dyn AnyTool) -> Asked<'a> {
     Asked {
         tool: &call.name,
         input: &call.input,
+        touches: tool.touches(&call.input),
         level: tool.spec().level,
         read_only: tool.facts(&call.input).read_only,
     }

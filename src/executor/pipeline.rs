@@ -20,13 +20,14 @@ use super::permission::{Authority, Permit};
 use super::questions::ReplyTo;
 use super::shared::Stance;
 use crate::config::logged;
-use crate::permissions::{Asked, Cause, Decision, Remembered, Verdict, decide};
+use crate::permissions::{Cause, Decision, Remembered, Verdict, decide_reading};
 use crate::protocol::{
-    CallId, CallRef, Level, Phase, Question, Shown, ToolCall, ToolResult, said_by_hooks,
+    CallId, CallRef, Phase, Question, Shown, ToolCall, ToolResult, said_by_hooks,
 };
 use crate::tools::any::AnyTool;
 use crate::tools::files::FileChange;
 use crate::tools::off_limits::OffLimits;
+use crate::tools::offered::Offered;
 use crate::tools::{
     ContextChange, Journal, NotLogged, Progress, ToolCx, ToolError, ToolErrorKind, ToolOutput,
     Validated, guard,
@@ -78,6 +79,8 @@ pub(super) struct Failure {
 
 pub struct Line {
     pub context: Arc<Context>,
+    /// The tools that can be called.
+    pub offered: Offered,
     pub authority: Authority,
     pub cancel: CancellationToken,
     /// Cancelled when the call is to go on without being waited for.
@@ -170,7 +173,8 @@ impl Line {
             let permit = self.permission_to_go_on(&case, error).await?;
             output = self.work(call, tool.as_ref(), permit, &cx).await;
         }
-        self.hear_hooks_afterwards(call, &output, told).await;
+        self.hear_hooks_afterwards(call, tool.as_ref(), &output, told)
+            .await;
         match output {
             Ok(output) => {
                 let content = guard::fit(output.for_model, limit, results_dir, call.call);
@@ -248,9 +252,9 @@ impl Line {
     }
 
     fn find(&self, call: &ToolCall) -> Result<Arc<dyn AnyTool>, Failure> {
-        let registry = &self.context.registry;
-        registry.find(&call.name).cloned().ok_or_else(|| {
-            let near = registry
+        self.offered.find(&call.name).cloned().ok_or_else(|| {
+            let near = self
+                .offered
                 .nearest(&call.name)
                 .map(|name| format!(". Did you mean {name}?"));
             let text = format!(
@@ -356,14 +360,8 @@ fn off_limits(context: &Arc<Context>) -> OffLimits {
     }
     let context = context.clone();
     OffLimits::new(move |path| {
-        let input = serde_json::json!({ "file_path": path });
-        let asked = Asked {
-            tool: "Read",
-            input: &input,
-            level: Level::Safe,
-            read_only: true,
-        };
-        let verdict = decide(&asked, &rules, mode, &context.world());
+        let path = path.to_string_lossy().into_owned();
+        let verdict = decide_reading(path, &rules, mode, &context.world());
         verdict.decision() != Decision::Allow && matches!(verdict.cause(), Cause::Rule(_))
     })
 }

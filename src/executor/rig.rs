@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::sync::CancellationToken;
 
@@ -18,7 +19,7 @@ use crate::hooks::{Hook, Runner};
 use crate::permissions::{Cause, Grant, Rules, Store};
 use crate::protocol::{
     Answer, CallId, CallRef, InterruptBehavior, Level, Mode, PermissionRequest, Question,
-    QuestionKind, Reply, SessionId, ToolCall, ToolResult,
+    QuestionKind, Reply, SessionId, ToolCall, ToolResult, Touches,
 };
 use crate::tools::files::scratch::Scratch;
 use crate::tools::registry::Registry;
@@ -105,17 +106,23 @@ struct Scripted<const BLOCKS: bool>(Called);
 
 impl<const BLOCKS: bool> Tool for Scripted<BLOCKS> {
     type Input = Work;
-    const SPEC: ToolSpec = ToolSpec {
-        name: if BLOCKS { "Blocks" } else { "Cancels" },
-        description: "",
-        level: Level::Confirm,
-        interrupt: if BLOCKS {
-            InterruptBehavior::Block
-        } else {
-            InterruptBehavior::Cancel
-        },
-        max_result_chars: 1000,
-    };
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            interrupt: if BLOCKS {
+                InterruptBehavior::Block
+            } else {
+                InterruptBehavior::Cancel
+            },
+            max_result_chars: 1000,
+            ..ToolSpec::new(
+                if BLOCKS { "Blocks" } else { "Cancels" },
+                "",
+                Level::Confirm,
+                "name",
+            )
+        }
+    }
 
     fn is_concurrency_safe(&self, input: &Work) -> bool {
         assert!(input.end != End::PanicWhenLookedAt, "on purpose");
@@ -126,8 +133,8 @@ impl<const BLOCKS: bool> Tool for Scripted<BLOCKS> {
         input.read_only
     }
 
-    fn subject(&self, input: &Work) -> String {
-        input.name.clone()
+    fn touches(&self, _input: &Value) -> Touches {
+        Touches::Nothing
     }
 
     async fn call(&self, input: Work, grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
@@ -305,7 +312,12 @@ impl Rig {
         let context = Arc::new(context);
         let turn = CancellationToken::new();
         Self {
-            executor: Some(Executor::new(context.clone(), setting.policy, &turn)),
+            executor: Some(Executor::new(
+                context.clone(),
+                setting.policy,
+                &turn,
+                context.tools.snapshot(),
+            )),
             context,
             turn,
             seen: Seen::default(),

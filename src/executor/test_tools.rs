@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::permissions::Grant;
 use crate::protocol::{
-    ChoiceOption, ChoiceRequest, FileDiff, InterruptBehavior, Level, PartOfFile, Reply,
+    ChoiceOption, ChoiceRequest, FileDiff, InterruptBehavior, Level, PartOfFile, Reply, Touches,
 };
 use crate::tools::files::part::left_out;
 use crate::tools::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec};
@@ -40,24 +41,30 @@ pub fn question(text: &str) -> ChoiceRequest {
 
 impl<const BLOCKS: bool> Tool for Asks<BLOCKS> {
     type Input = Questions;
-    const SPEC: ToolSpec = ToolSpec {
-        name: if BLOCKS { "AsksAndBlocks" } else { "Asks" },
-        description: "",
-        level: Level::Safe,
-        interrupt: if BLOCKS {
-            InterruptBehavior::Block
-        } else {
-            InterruptBehavior::Cancel
-        },
-        max_result_chars: 1000,
-    };
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            interrupt: if BLOCKS {
+                InterruptBehavior::Block
+            } else {
+                InterruptBehavior::Cancel
+            },
+            max_result_chars: 1000,
+            ..ToolSpec::new(
+                if BLOCKS { "AsksAndBlocks" } else { "Asks" },
+                "",
+                Level::Safe,
+                "questions",
+            )
+        }
+    }
+
+    fn touches(&self, _: &Value) -> Touches {
+        Touches::Nothing
+    }
 
     fn is_read_only(&self, _: &Questions) -> bool {
         true
-    }
-
-    fn subject(&self, input: &Questions) -> String {
-        input.questions.concat()
     }
 
     async fn call(&self, input: Questions, _: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
@@ -109,16 +116,17 @@ impl Files {
 
 impl Tool for Several {
     type Input = Files;
-    const SPEC: ToolSpec = ToolSpec {
-        name: "Several",
-        description: "",
-        level: Level::Confirm,
-        interrupt: InterruptBehavior::Block,
-        max_result_chars: 1000,
-    };
 
-    fn subject(&self, input: &Files) -> String {
-        format!("{} files", input.files.len())
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            interrupt: InterruptBehavior::Block,
+            max_result_chars: 1000,
+            ..ToolSpec::new("Several", "", Level::Confirm, "files")
+        }
+    }
+
+    fn touches(&self, _: &Value) -> Touches {
+        Touches::Nothing
     }
 
     async fn preview(&self, input: &Files, cx: &ToolCx) -> Vec<FileDiff> {

@@ -11,6 +11,7 @@ use crate::protocol::{
 };
 
 pub fn init(opened: &SessionOpened, cwd: &Path, mode: Mode) -> Value {
+    let tools: Vec<&str> = opened.tools.iter().map(|tool| &*tool.name).collect();
     json!({
         "type": "system",
         "subtype": "init",
@@ -18,7 +19,7 @@ pub fn init(opened: &SessionOpened, cwd: &Path, mode: Mode) -> Value {
         "model": opened.model,
         "provider": opened.provider,
         "cwd": cwd,
-        "tools": opened.tools,
+        "tools": tools,
         "permission_mode": mode.name(),
     })
 }

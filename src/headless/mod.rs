@@ -242,6 +242,7 @@ impl Printer {
             | SessionEvent::TakenBack(_)
             | SessionEvent::Reply(_)
             | SessionEvent::Saving(_)
+            | SessionEvent::Tools(_)
             | SessionEvent::Rules(_) => {}
         }
     }

@@ -22,6 +22,7 @@ use super::bash::wrappers::{is_known_safe, unwrap};
 use super::command::CommandPattern;
 use super::linked::{Met, before_glob};
 use super::mcp::NamePattern;
+use super::names::{BASH, READ};
 use super::path::{Ground, Spot};
 use super::pattern::{PathPattern, Role};
 use super::rule::{Matcher, Rule, Rules};
@@ -368,7 +369,7 @@ impl<'r, 'g> Cover<'r, 'g> {
     fn unreadable(&self) -> impl Iterator<Item = &PathPattern> {
         let refusing = self.rules.deny.iter().chain(&self.rules.ask);
         refusing
-            .filter(|rule| rule.tool == "Read")
+            .filter(|rule| rule.tool == READ)
             .filter_map(|rule| match &rule.matcher {
                 Matcher::Path(pattern) => Some(pattern),
                 Matcher::Name(_) | Matcher::Command(_) | Matcher::Domain(_) | Matcher::Field(_) => {
@@ -417,7 +418,7 @@ impl<'r, 'g> Cover<'r, 'g> {
         if nothing || self.ground.contains(spot) {
             return true;
         }
-        let allowed = self.allowing("Read", spot, Role::Start).is_some();
+        let allowed = self.allowing(READ, spot, Role::Start).is_some();
         if allowed {
             self.outside.borrow_mut().extend(spot.physical.clone());
         }
@@ -493,7 +494,7 @@ fn rule_covers(rule: &Rule, part: &Part) -> bool {
 
 /// `Bash` or `Bash(*)`.
 fn is_whole_bash(rule: &Rule) -> bool {
-    rule.tool == "Bash" && matches!(rule.matcher, Matcher::Name(_))
+    rule.tool == BASH && matches!(rule.matcher, Matcher::Name(_))
 }
 
 fn join(words: &[Word]) -> String {

@@ -12,6 +12,7 @@ pub mod decide;
 pub mod grant;
 mod linked;
 mod mcp;
+pub mod names;
 mod offer;
 mod path;
 mod pattern;
@@ -27,7 +28,9 @@ mod wildcard;
 pub mod world;
 
 pub use call::places;
-pub use decide::{Asked, HookWord, Reach, conclude, decide, judge, may_tell, reach, tempered};
+pub use decide::{
+    Asked, HookWord, Reach, conclude, decide, decide_reading, judge, may_tell, reach, tempered,
+};
 pub use grant::{Grant, Places};
 pub use offer::{check_rule, offer, offer_for_held};
 pub use rule::{Rule, RuleList, Rules, Source, Warning};

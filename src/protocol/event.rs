@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::about::ToolInfo;
 use super::id::{CallId, CallRef, SessionId, TurnId};
 use super::message::{Block, Message, StopReason, ToolResult, Usage};
 use super::question::Question;
@@ -43,6 +44,8 @@ pub enum SessionEvent {
     TakenBack(Vec<Vec<Block>>),
     /// The answer to something that the person wanted to know, or to be done.
     Reply(String),
+    /// What the model is offered from the next request on.
+    Tools(Vec<ToolInfo>),
     /// The permission rules in force.
     Rules(Vec<KnownRule>),
 }
@@ -53,7 +56,8 @@ pub struct SessionOpened {
     pub provider: String,
     pub model: String,
     pub mode: Mode,
-    pub tools: Vec<String>,
+    /// What the model is offered.
+    pub tools: Vec<ToolInfo>,
     /// The branch that the workspace's repository is on.
     pub branch: Option<String>,
     /// How many tokens the model can take in, where that is known.

@@ -3,6 +3,7 @@
 //! Plain data that depends on nothing else in the crate. The serde derives here are the vocabulary of the session
 //! log and of `--output-format stream-json`: changing a name changes both.
 
+pub mod about;
 pub mod command;
 pub mod event;
 pub mod id;
@@ -12,7 +13,9 @@ pub mod shown;
 pub mod source;
 pub mod spending;
 pub mod tool;
+pub mod touches;
 
+pub use about::{PreviewFields, SubjectFields, ToolInfo};
 pub use command::{CallCommand, Command, Leaving, RulesCommand, SessionCommand, TurnCommand};
 pub use event::{
     AgentEvent, CallEvent, CallOutcome, Ending, HookInfo, KnownRule, SessionEvent, SessionOpened,
@@ -33,3 +36,4 @@ pub use spending::{Price, Spending};
 pub use tool::{
     InterruptBehavior, Level, Mode, OnBashError, Phase, RuleList, ToolCall, ToolDefinition,
 };
+pub use touches::{Lacks, Paths, Touches};

@@ -8,6 +8,7 @@ use super::read::{self, Group, Reading, Unknown};
 use super::{Settings, SettingsError, Sourced, Trust};
 use crate::config::json::{Inside, Wrong, place};
 use crate::hooks::HooksFile;
+use crate::permissions::names::meant;
 use crate::permissions::{RuleList, Source};
 use crate::process::sandbox::Unasked;
 use crate::protocol::Mode;
@@ -403,17 +404,6 @@ fn may_forbid(unknown: &Unknown, owner: Owner) -> bool {
         // The whole group is misspelt, or its list stands outside of it.
         ([key], _) => unknown.meant == Some("permissions") || is_list(&key.to_lowercase()),
         _ => false,
-    }
-}
-
-/// The tools that a rule was about which is not understood; all of them, in doubt.
-fn meant(rule: &str) -> &str {
-    let tool = rule.trim().split('(').next().unwrap_or_default();
-    // A rule about paths is about every tool that reads or writes.
-    if tool == "Bash" || tool == "WebFetch" || tool.starts_with("mcp__") {
-        tool
-    } else {
-        "*"
     }
 }
 

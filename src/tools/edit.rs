@@ -9,6 +9,7 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::files::document::{Document, Need, Replaced};
 use super::files::matching::Scope;
@@ -17,7 +18,7 @@ use super::files::part::only;
 use super::files::{self, FileError, notebook, path};
 use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::{Grant, Places};
-use crate::protocol::{FileDiff, InterruptBehavior, Level, PartOfFile};
+use crate::protocol::{FileDiff, InterruptBehavior, Level, PartOfFile, PreviewFields, Touches};
 
 pub struct Edit;
 
@@ -90,16 +91,32 @@ fn is_notebook(path: &Path, text: &str) -> bool {
 
 impl Tool for Edit {
     type Input = Input;
-    const SPEC: ToolSpec = ToolSpec {
-        name: "Edit",
-        description: include_str!("../../assets/tools/edit.md"),
-        level: Level::Confirm,
-        interrupt: InterruptBehavior::Block,
-        max_result_chars: super::MAX_RESULT_CHARS,
-    };
 
-    fn subject(&self, input: &Input) -> String {
-        input.file_path.clone()
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            doing: "changing a file".into(),
+            interrupt: InterruptBehavior::Block,
+            preview: PreviewFields::Edit {
+                path: "file_path".into(),
+                old: "old_string".into(),
+                new: "new_string".into(),
+            },
+            is_essential: true,
+            ..ToolSpec::new(
+                "Edit",
+                include_str!("../../assets/tools/edit.md"),
+                Level::Confirm,
+                "file_path",
+            )
+        }
+    }
+
+    fn touches(&self, input: &Value) -> Touches {
+        Touches::writing(input, "file_path")
+    }
+
+    fn sample(&self) -> Value {
+        json!({ "file_path": "notes.txt", "old_string": "helo", "new_string": "hello" })
     }
 
     async fn validate(&self, input: &Input, cx: &ToolCx) -> Result<Validated, ToolError> {

@@ -5,13 +5,14 @@ mod tests;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::files::document::{Document, Need};
 use super::files::part::only;
 use super::files::{self, path};
 use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::{Grant, Places};
-use crate::protocol::{FileDiff, InterruptBehavior, Level, PartOfFile};
+use crate::protocol::{FileDiff, InterruptBehavior, Level, PartOfFile, PreviewFields, Touches};
 
 pub struct Write;
 
@@ -26,16 +27,30 @@ pub struct Input {
 
 impl Tool for Write {
     type Input = Input;
-    const SPEC: ToolSpec = ToolSpec {
-        name: "Write",
-        description: include_str!("../../assets/tools/write.md"),
-        level: Level::Confirm,
-        interrupt: InterruptBehavior::Block,
-        max_result_chars: super::MAX_RESULT_CHARS,
-    };
 
-    fn subject(&self, input: &Input) -> String {
-        input.file_path.clone()
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            doing: "writing a file".into(),
+            interrupt: InterruptBehavior::Block,
+            preview: PreviewFields::Write {
+                path: "file_path".into(),
+                content: "content".into(),
+            },
+            ..ToolSpec::new(
+                "Write",
+                include_str!("../../assets/tools/write.md"),
+                Level::Confirm,
+                "file_path",
+            )
+        }
+    }
+
+    fn touches(&self, input: &Value) -> Touches {
+        Touches::writing(input, "file_path")
+    }
+
+    fn sample(&self) -> Value {
+        json!({ "file_path": "notes.txt", "content": "hello\n" })
     }
 
     async fn validate(&self, input: &Input, cx: &ToolCx) -> Result<Validated, ToolError> {

@@ -106,7 +106,7 @@ fn doing(state: &AppState, work: &Work) -> (String, Role) {
     let mut running: Vec<&str> = Vec::new();
     for call in calls {
         match call.state {
-            State::Executing(_) => running.push(&call.tool),
+            State::Executing(_) => running.push(&call.tool.doing),
             State::Arriving(_) | State::Queued | State::Completed(_) | State::Yielded(_) => {}
         }
     }
@@ -116,7 +116,7 @@ fn doing(state: &AppState, work: &Work) -> (String, Role) {
             _ if work.heard.is_some() => "writing".to_owned(),
             _ => "waiting for the model".to_owned(),
         },
-        [tool] => format!("running {}", clean(tool)),
+        [doing] => clean(doing).into_owned(),
         tools => format!("running {} tools", tools.len()),
     };
     (text, Role::Executing)
@@ -127,7 +127,7 @@ fn finishing(state: &AppState) -> Option<&str> {
     let mut calls = state.panel.calls.iter().map(|key| state.calls.get(*key));
     calls
         .find(|call| matches!(call.state, State::Executing(Phase::Finishing)))
-        .map(|call| call.tool.as_str())
+        .map(|call| &*call.tool.name)
 }
 
 pub fn mode_role(mode: Mode) -> Role {

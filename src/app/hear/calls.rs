@@ -7,7 +7,8 @@ use crate::app::preview::Partial;
 use crate::app::transcript::{Cell, NoticeKind, Progress};
 use crate::app::{AppState, Effect};
 use crate::protocol::{
-    AgentId, CallEvent, CallOutcome, CallRef, Phase, Question, QuestionKind, Shown, ToolResult,
+    AgentId, CallEvent, CallOutcome, CallRef, Phase, Question, QuestionKind, Shown, ToolInfo,
+    ToolResult,
 };
 
 impl AppState {
@@ -43,7 +44,7 @@ impl AppState {
         let (CallEvent::Arriving { tool } | CallEvent::Queued { tool, .. }) = event else {
             return None;
         };
-        let tool = tool.clone();
+        let tool = self.session.tool(tool);
         if call.agent == AgentId::PERSON {
             return Some(self.add_aside(call, tool));
         }
@@ -52,14 +53,14 @@ impl AppState {
         Some(self.add_call(call, tool))
     }
 
-    pub(super) fn add_call(&mut self, call: CallRef, tool: String) -> CallKey {
+    pub(super) fn add_call(&mut self, call: CallRef, tool: ToolInfo) -> CallKey {
         let key = self.calls.add(call, tool, Author::Model, self.now);
         self.show(Cell::Call(key));
         self.panel.add(key);
         key
     }
 
-    fn add_aside(&mut self, call: CallRef, tool: String) -> CallKey {
+    fn add_aside(&mut self, call: CallRef, tool: ToolInfo) -> CallKey {
         let key = self.calls.add(call, tool, Author::Person, self.now);
         let shown = self.transcript.push(Cell::Call(key));
         // Whoever runs a command wants to see what it says.
@@ -71,7 +72,9 @@ impl AppState {
     fn asked(&mut self, key: CallKey, question: Question) -> Vec<Effect> {
         let what = match &question.kind {
             QuestionKind::Permission(request) => format!("{} wants to run", request.tool),
-            QuestionKind::Choice(_) => format!("{} asks you something", self.calls.get(key).tool),
+            QuestionKind::Choice(_) => {
+                format!("{} asks you something", self.calls.get(key).tool.name)
+            }
         };
         self.ask(question);
         self.call_person(&what)

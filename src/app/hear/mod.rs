@@ -38,6 +38,7 @@ impl AppState {
             SessionEvent::Saving(saving) => self.session.unsaved = saving.err(),
             SessionEvent::Reply(text) => self.notice(NoticeKind::Info, text),
             SessionEvent::Rules(rules) => self.offer_rules(rules),
+            SessionEvent::Tools(tools) => self.session.offer(tools),
             SessionEvent::ModeIs(mode) => self.session.mode = mode,
             SessionEvent::TakenBack(messages) => self.taken_back(&messages),
         }

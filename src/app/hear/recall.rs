@@ -79,9 +79,10 @@ impl AppState {
                 Block::ToolUse(ToolUse {
                     id, name, input, ..
                 }) => {
+                    let tool = self.session.tool(&name);
                     let key = self
                         .calls
-                        .add(names.next(id), name, Author::Model, self.now);
+                        .add(names.next(id), tool, Author::Model, self.now);
                     self.calls.change(key, |call| {
                         call.input = input;
                         call.state = State::Queued;

@@ -394,5 +394,5 @@ fn as_text(call: &Call) -> String {
         Some(completed) => &completed.text,
         None => &call.output,
     };
-    format!("{} {input}\n\n{output}\n", call.tool)
+    format!("{} {input}\n\n{output}\n", call.tool.name)
 }

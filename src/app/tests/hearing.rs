@@ -21,7 +21,7 @@ fn cells(app: &App) -> Vec<String> {
         Cell::Thinking { text, took, .. } => format!("thought: {text} ({took:?})"),
         Cell::Call(key) => {
             let call = app.state.calls.get(*key);
-            format!("call: {} {}", call.tool, call.subject())
+            format!("call: {} {}", call.tool.name, call.subject())
         }
         Cell::Notice { kind, text } => format!("{kind:?}: {text}"),
         Cell::Summary(summary) => format!("{:?}: {} calls", summary.ending, summary.calls),

@@ -3,11 +3,12 @@ use std::time::Duration;
 use proptest::prelude::*;
 use serde_json::json;
 
+use crate::hooks::occasion::SampleCall;
 use crate::hooks::process::{Ended, Ran};
 use crate::hooks::said::Said;
 use crate::hooks::{Answer, Event, Hook, Occasion};
 use crate::permissions::{Cause, Decision, HookWord, Verdict, tempered};
-use crate::protocol::{CallRef, Mode, ResultBlock, ToolCall};
+use crate::protocol::{CallRef, Mode, ResultBlock, ToolCall, Touches};
 
 fn ran(code: i32, stdout: &str, stderr: &str) -> Ran {
     Ran {
@@ -367,14 +368,20 @@ fn the_input_has_the_fields_of_its_event() {
         name: "Bash".into(),
         input: json!({"command": "ls"}),
     };
+    let touches = Touches::Command("ls".to_owned());
     assert_eq!(
-        Occasion::post_tool_use(&call, &[ResultBlock::text("a\nb")]).input(common()),
+        Occasion::post_tool_use(&call, &touches, &[ResultBlock::text("a\nb")]).input(common()),
         json!({"session_id": "s", "hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"},
             "tool_use_id": "c1", "tool_response": {"content": "a\nb", "is_error": false, "stdout": "a\nb", "stderr": "",
             "interrupted": false}})
     );
+    let sample = SampleCall {
+        tool: call.name,
+        input: call.input,
+        touches,
+    };
     let fields = |event| {
-        let input = Occasion::sample(event, "Bash").input(common());
+        let input = Occasion::sample(event, &sample).input(common());
         let input = input.as_object().expect("an object");
         let mut names: Vec<String> = input.keys().cloned().collect();
         names.retain(|name| name != "session_id" && name != "hook_event_name");

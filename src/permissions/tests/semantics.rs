@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::{accepted, refused};
+use super::{accepted, check_case, refused};
 use crate::permissions::bash::{is_concurrency_safe, last_words};
-use crate::permissions::check::{check_case, classify_case};
+use crate::permissions::check::classify_case;
 use crate::permissions::{RuleList, Rules, Source};
 
 fn add(list: RuleList, text: &str) -> (Rules, Result<Option<String>, String>) {

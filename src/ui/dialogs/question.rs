@@ -173,7 +173,7 @@ impl Choice {
 fn heading(asked: &Asked, state: &AppState) -> String {
     let call = state.calls.find(asked.call).map(|key| state.calls.get(key));
     match call {
-        Some(call) => format!("{} asks", clean_line(&call.tool, 1)),
+        Some(call) => format!("{} asks", clean_line(&call.tool.name, 1)),
         None => "a question".to_owned(),
     }
 }
