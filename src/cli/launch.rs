@@ -31,7 +31,7 @@ use crate::provider::builtin::Builtin;
 use crate::provider::choose::{self, Choice, Wanted, Wish};
 use crate::provider::models::context_window;
 use crate::provider::retry;
-use crate::runtime::FoundTerminal;
+use crate::runtime::{FoundTerminal, end_guard, guard_commands};
 use crate::session::Record;
 use crate::tools::bash::groups::Groups;
 use crate::tools::files::{Checkpoints, Ledger, Locks};
@@ -48,6 +48,7 @@ pub fn headless(args: &Args) -> Result<u8, UsageError> {
     let place = Place::find(args, Audience::Nobody)?;
     let prompt = prompt::read(args, &place.settings)?;
     let runtime = engine()?;
+    guard_commands();
     let code = runtime.block_on(async {
         // Before anything is started that a signal must not leave behind.
         let mut signals = Signals::listen()
@@ -69,6 +70,7 @@ pub fn headless(args: &Args) -> Result<u8, UsageError> {
     // A tool that does not listen must not keep the program alive.
     runtime.shutdown_background();
     terminal.restore();
+    end_guard();
     code
 }
 
