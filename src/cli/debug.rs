@@ -8,8 +8,8 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use super::UsageError;
-use crate::config::Dirs;
 use crate::config::dirs::create_private_dir;
+use crate::config::{Dirs, open_regular};
 
 /// More of it helps nobody.
 const LONGEST_PANIC_LOG: u64 = 1 << 20;
@@ -27,12 +27,17 @@ pub fn quiet_panics() {
 fn write_down(log: &Path, text: &str) -> io::Result<()> {
     let folder = log.parent().ok_or(io::ErrorKind::NotFound)?;
     create_private_dir(folder)?;
-    let mut options = OpenOptions::new();
-    let mut file = options.append(true).create(true).mode(0o600).open(log)?;
+    let mut file = open_log(log)?;
     if file.metadata()?.len() > LONGEST_PANIC_LOG {
         file.set_len(0)?;
     }
     file.write_all(crate::config::hidden(text.to_owned()).as_bytes())
+}
+
+fn open_log(log: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true).mode(0o600);
+    open_regular(log, &mut options)
 }
 
 /// Where the details of a panic are, if they could be written.
@@ -49,13 +54,7 @@ pub fn panic_note() -> String {
 pub fn log_to_file() -> Result<(), UsageError> {
     let folder = Dirs::find().logs();
     let path = folder.join("debug.log");
-    let opened = create_private_dir(&folder).and_then(|()| {
-        OpenOptions::new()
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .open(&path)
-    });
+    let opened = create_private_dir(&folder).and_then(|()| open_log(&path));
     let file = opened.map_err(|error| {
         UsageError::new(format!(
             "the log `{}` cannot be written: {error}",

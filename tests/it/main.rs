@@ -16,5 +16,6 @@ mod settings;
 mod streaming;
 mod terminal;
 mod tidy;
+mod tidy_readers;
 mod tools;
 mod trust;
