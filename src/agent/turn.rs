@@ -7,7 +7,9 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::limits::{self, Limits, Pauses, Repeated};
-use super::words::{NOTHING_SAID, PAUSED, cut_short, not_run, refusal, silent, stream_problem};
+use super::words::{
+    NOTHING_SAID, PAUSED, cut_short, not_run, refusal, silent, stream_hint, stream_problem,
+};
 use crate::protocol::event::TurnSummary;
 use crate::protocol::{
     Block, CallId, Ending, Message, Origin, StopReason, ToolCall, ToolResult, ToolUse, Usage,
@@ -292,7 +294,7 @@ impl Turn {
         let started = answer.called && !self.limits.calls_wait;
         match (response.error, started) {
             (Some(error), false) => {
-                let hint = None;
+                let hint = stream_hint();
                 let kind = if error.retryable {
                     ProviderErrorKind::Retry { after: None }
                 } else {
@@ -312,7 +314,7 @@ impl Turn {
                 } else {
                     After::End(Ending::Failed {
                         problem: stream_problem(&error),
-                        hint: None,
+                        hint: stream_hint(),
                     })
                 };
                 self.drain(answer.ended, None, response.usage, after)
@@ -544,7 +546,7 @@ impl Turn {
                 }
                 None => self.finish(Ending::Failed {
                     problem,
-                    hint: None,
+                    hint: stream_hint(),
                 }),
             },
             After::Loop | After::End(_) => match self.pauses.wait() {

@@ -176,7 +176,10 @@ impl Problem {
             Self::TimedOut | Self::Overloaded | Self::ServerTrouble => {
                 Some("try again later, or choose another model".into())
             }
-            Self::BadRequest => None,
+            Self::BadRequest => Some(format!(
+                "check that `{base_url}` speaks this format and takes tools for `{model}`, or choose another model with \
+                 `--model`"
+            )),
         }
     }
 }
