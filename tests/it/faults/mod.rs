@@ -7,6 +7,8 @@ mod files;
 mod held;
 mod hooks;
 mod scarcity;
+mod screen;
+mod sessions;
 mod stream;
 mod surroundings;
 mod talk;

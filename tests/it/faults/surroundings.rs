@@ -24,7 +24,7 @@ fn prepared() -> Program {
 type Variables<'v> = &'v [(&'v str, Option<&'v str>)];
 
 #[test]
-fn whatever_the_environment_says_it_works() {
+fn b13_whatever_the_environment_says_it_works() {
     let program = prepared();
     let cases: &[(&str, Variables<'_>)] = &[
         ("no HOME", &[("HOME", None)]),
@@ -92,7 +92,7 @@ fn whatever_the_environment_says_it_works() {
 }
 
 #[test]
-fn directories_that_cannot_be_used_are_told_and_the_work_is_done() {
+fn b13_directories_that_cannot_be_used_are_told_and_the_work_is_done() {
     let program = prepared();
     let file = program.put("a-file", "").display().to_string();
     let below = format!("{file}/below");
@@ -124,7 +124,7 @@ fn directories_that_cannot_be_used_are_told_and_the_work_is_done() {
 }
 
 #[test]
-fn a_working_directory_that_is_gone_is_told() {
+fn f9_a_working_directory_that_is_gone_is_told() {
     let program = Program::new();
     let gone = program.path("gone");
     std::fs::create_dir(&gone).expect("made");
@@ -144,7 +144,7 @@ fn a_working_directory_that_is_gone_is_told() {
 }
 
 #[test]
-fn an_output_that_takes_nothing_is_an_error() {
+fn d5_an_output_that_takes_nothing_is_an_error() {
     let program = prepared();
     let full = || File::options().write(true).open("/dev/full");
     if full().is_err() {
@@ -189,7 +189,7 @@ fn with_closed(program: &Program, closed: &str) -> Output {
 }
 
 #[test]
-fn streams_that_are_closed_from_the_start_do_no_harm() {
+fn d5_streams_that_are_closed_from_the_start_do_no_harm() {
     let program = prepared();
     for closed in ["<&-", "2>&-", "<&- 2>&-"] {
         assert_fine(&with_closed(&program, closed), closed);
@@ -214,7 +214,7 @@ fn streams_that_are_closed_from_the_start_do_no_harm() {
 }
 
 #[test]
-fn input_of_any_bytes_is_a_prompt_or_none() {
+fn d9_input_of_any_bytes_is_a_prompt_or_none() {
     let program = prepared();
     for (input, code) in [
         (&b"find *.txt"[..], 0),
@@ -234,7 +234,7 @@ fn input_of_any_bytes_is_a_prompt_or_none() {
 }
 
 #[test]
-fn an_input_that_is_a_directory_is_told() {
+fn d9_an_input_that_is_a_directory_is_told() {
     let program = prepared();
     let mut command = program.command(&FIND);
     command.stdin(File::open(program.workspace()).expect("a directory"));

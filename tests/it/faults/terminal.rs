@@ -128,7 +128,7 @@ fn assert_repaired(tui: &Pty, end: &End) {
 }
 
 #[test]
-fn an_editor_keeps_the_terminal_when_the_program_behind_it_is_killed() {
+fn d6_an_editor_keeps_the_terminal_when_the_program_behind_it_is_killed() {
     let editor = "printf editing; read line; printf edited; echo > done; :";
     // A shell around it: the end of whoever leads a session takes the terminal from all others.
     let shell = "bash -c 'echo $$ > pid; exec \"$0\" --provider builtin' \"$0\"; until [ -e done ]; do sleep 0.05; done";
@@ -146,7 +146,7 @@ fn an_editor_keeps_the_terminal_when_the_program_behind_it_is_killed() {
 }
 
 #[test]
-fn a_guard_that_is_gone_is_not_missed() {
+fn d6_a_guard_that_is_gone_is_not_missed() {
     let mut tui = Pty::spawn(BUILTIN, 80, 24);
     tui.wait_for(PROMPT);
     let guard = wait_for_some(|| guard_of(tui.pid()));
