@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::held::{assert_held, assert_screen_held, peak_memory, play};
+use super::held::{assert_held, leave, peak_memory, play};
 use crate::support::program::finish;
 use crate::support::pty::script;
 use crate::support::server::wait_for_some;
@@ -76,9 +76,7 @@ fn b2_what_a_command_prints_commands_neither_the_terminal_nor_the_model() {
     ];
     let mut tui = Pty::spawn_in(program, &arguments, 100, 30);
     tui.wait_for("It is printed.").wait_gone("interrupt");
-    let end = tui.send("\x03\x03").exit();
-    assert_eq!(end.code, 0);
-    assert_screen_held(&tui, &end);
+    let end = leave(&mut tui);
     let written = String::from_utf8_lossy(&end.bytes);
     for evil in ["]52;", "evil\x07", "]8;;http", "\x1bP", "\u{202e}"] {
         assert!(!written.contains(evil), "{evil:?}");
@@ -122,9 +120,7 @@ fn b3_an_interrupt_ends_those_who_do_not_want_to_end() {
             .wait_for("interrupted")
             .wait_gone("Esc interrupt");
         tui.send("and now?\r").wait_for("I go on.");
-        let end = tui.send("\x03\x03").exit();
-        assert_eq!(end.code, 0, "{stubborn}");
-        assert_screen_held(&tui, &end);
+        leave(&mut tui);
     }
 }
 
@@ -187,13 +183,8 @@ fn b6_commands_that_want_a_person_find_none_and_the_screen_stays_ours() {
     let mut tui = Pty::spawn_in(program, &arguments, 100, 30);
     tui.wait_for("Nobody was there.").wait_gone("interrupt");
     tui.send("my own words").wait_for("my own words");
-    let end = tui
-        .send("\x03")
-        .wait_gone("my own words")
-        .send("\x03\x03")
-        .exit();
-    assert_eq!(end.code, 0);
-    assert_screen_held(&tui, &end);
+    tui.send("\x03").wait_gone("my own words");
+    leave(&mut tui);
     assert!(tui.program().session_log().contains("over"));
 }
 

@@ -11,7 +11,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde_json::json;
 
-use super::held::{assert_held, assert_screen_held};
+use super::held::{assert_held, leave};
 use crate::support::program::finish;
 use crate::support::server::wait_for_some;
 use crate::support::wire::{bash, text};
@@ -54,12 +54,6 @@ fn screen(server: &Server) -> Pty {
     tui
 }
 
-fn leave(mut tui: Pty) {
-    let end = tui.send("\x03\x03").exit();
-    assert_eq!(end.code, 0);
-    assert_screen_held(&tui, &end);
-}
-
 /// The beginning of an answer's text, with no end yet.
 fn begun(words: &'static str) -> String {
     let whole = Wire::Anthropic.stream(&[text(words)]);
@@ -85,7 +79,7 @@ fn a6_a_slow_drip_is_shown_as_it_comes_and_escape_ends_it() {
     tui.send("\x1b").wait_for("interrupted");
     tui.send("and now?\r").wait_for("Still here.");
     assert_eq!(server.bodies().len(), 2);
-    leave(tui);
+    leave(&mut tui);
 }
 
 #[test]
@@ -374,7 +368,7 @@ fn a18_what_is_sent_while_an_answer_comes_waits_visibly_and_escape_does_not_send
         let times = sent.matches(&format!("queued-{number}-message")).count();
         assert_eq!(times, 1, "{number}");
     }
-    leave(tui);
+    leave(&mut tui);
 }
 
 #[test]
