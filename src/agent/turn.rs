@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::limits::{self, Limits, Pauses, Repeated};
 use super::words::{
-    NOTHING_SAID, PAUSED, cut_short, not_run, refusal, silent, stream_hint, stream_problem,
+    NOTHING_SAID, PAUSED, STREAM_HINT, cut_short, not_run, refusal, silent, stream_problem,
 };
 use crate::protocol::event::TurnSummary;
 use crate::protocol::{
@@ -294,7 +294,7 @@ impl Turn {
         let started = answer.called && !self.limits.calls_wait;
         match (response.error, started) {
             (Some(error), false) => {
-                let hint = stream_hint();
+                let hint = Some(STREAM_HINT.into());
                 let kind = if error.retryable {
                     ProviderErrorKind::Retry { after: None }
                 } else {
@@ -314,7 +314,7 @@ impl Turn {
                 } else {
                     After::End(Ending::Failed {
                         problem: stream_problem(&error),
-                        hint: stream_hint(),
+                        hint: Some(STREAM_HINT.into()),
                     })
                 };
                 self.drain(answer.ended, None, response.usage, after)
@@ -546,7 +546,7 @@ impl Turn {
                 }
                 None => self.finish(Ending::Failed {
                     problem,
-                    hint: stream_hint(),
+                    hint: Some(STREAM_HINT.into()),
                 }),
             },
             After::Loop | After::End(_) => match self.pauses.wait() {

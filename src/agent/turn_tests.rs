@@ -123,6 +123,14 @@ pub(super) fn deliver(results: &[ToolResult]) -> Next {
     }
 }
 
+/// The stream broke, and was not asked for again.
+fn broken_off() -> Next {
+    Next::Finish(Ending::Failed {
+        problem: "the connection to the provider broke off: unexpected end".into(),
+        hint: Some(super::words::STREAM_HINT.into()),
+    })
+}
+
 pub(super) fn failed(problem: &str) -> Next {
     Next::Finish(Ending::Failed {
         problem: problem.into(),
@@ -290,13 +298,7 @@ fn answers_that_keep_breaking_after_a_call_end_the_run() {
         turn.handle(over(broken(true)));
         last = turn.handle(Fact::Drained(vec![result(id)]));
     }
-    assert_eq!(
-        last[1..],
-        [
-            deliver(&[result("d")]),
-            failed("the connection to the provider broke off: unexpected end")
-        ]
-    );
+    assert_eq!(last[1..], [deliver(&[result("d")]), broken_off()]);
 }
 
 #[test]
@@ -306,19 +308,10 @@ fn a_final_error_of_a_stream_ends_the_run_with_the_results_delivered() {
     turn.handle(over(broken(false)));
     assert_eq!(
         turn.handle(Fact::Drained(vec![result("a")]))[1..],
-        [
-            deliver(&[result("a")]),
-            failed("the connection to the provider broke off: unexpected end")
-        ]
+        [deliver(&[result("a")]), broken_off()]
     );
     let nexts = limited(Limits::default()).handle(over(broken(false)));
-    assert_eq!(
-        nexts,
-        [
-            Next::Discard,
-            failed("the connection to the provider broke off: unexpected end")
-        ]
-    );
+    assert_eq!(nexts, [Next::Discard, broken_off()]);
 }
 
 #[test]

@@ -176,8 +176,8 @@ fn c6_mode_links_and_owner_stay() {
     assert!(program.path("link").is_symlink());
     assert_eq!(program.read("real/file"), "TWO\n");
     if is_root {
-        let owner = fs::metadata(program.path("owned")).expect("there");
-        assert_eq!((owner.uid(), owner.gid()), (61_999, 61_999));
+        let kept = fs::metadata(program.path("owned")).expect("there");
+        assert_eq!((kept.uid(), kept.gid()), (61_999, 61_999));
     }
 }
 

@@ -227,7 +227,7 @@ fn d12_noise_from_the_keyboard_leaves_it_usable() {
     tui.wait_for(PROMPT);
     let mut noise = Vec::new();
     for step in 0..30_000_u32 {
-        let byte = (step.wrapping_mul(2_246_822_519) >> 23) as u8;
+        let [_, byte, ..] = step.wrapping_mul(2_246_822_519).to_be_bytes();
         // Ctrl+C, Ctrl+D and Ctrl+Z mean what they mean; Ctrl+G would open an editor.
         if !matches!(byte, 0x03 | 0x04 | 0x07 | 0x1a) {
             noise.push(byte);
@@ -260,9 +260,8 @@ fn trimmed(screen: &str) -> Vec<String> {
 #[test]
 fn d13_wide_and_joined_characters_leave_no_smear() {
     let odd = "👩‍👩‍👧‍👦 👍🏽 e\u{301}\u{302} 日本語 \u{200b}\u{feff} שלום \\t tab 🇩🇪 ｆｕｌｌ";
-    let lines: String = (0..60)
-        .map(|number| format!("{number} {odd}\\n\\n"))
-        .collect();
+    let lines: Vec<String> = (0..60).map(|number| format!("{number} {odd}")).collect();
+    let lines = lines.join("\\n\\n") + "\\n\\n";
     let mut tui = play(&format!("[[turn]]\ntext = \"{lines} OVER\"\n"), &[], 61, 20);
     tui.send("go\r").wait_for("OVER").wait_gone("interrupt");
     tui.send("\x1b[5~\x1b[5~\x1b[5~").wait_gone("OVER");

@@ -316,7 +316,8 @@ fn f10_a_log_of_another_version_and_with_missing_files_is_gone_on_with() {
     .iter()
     .enumerate()
     {
-        text += &format!("{{\"seq\":{},\"at_ms\":1,{extra}}}\n", 500 + number);
+        let line = format!("{{\"seq\":{},\"at_ms\":1,{extra}}}\n", 500 + number);
+        text.push_str(&line);
     }
     fs::write(&path, text).expect("written");
     fs::remove_file(program.path("file")).expect("removed");

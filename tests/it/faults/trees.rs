@@ -29,11 +29,11 @@ fn c7_a_write_that_fails_leaves_the_old_file_and_names_the_step() {
     let program = Program::new();
     program.put("file", "old\n");
     let content = "x".repeat(64 << 10);
-    let long = "n".repeat(300);
+    let too_long = "n".repeat(300);
     let calls = [
         read("file"),
         write("file", &content),
-        write(&long, "x"),
+        write(&too_long, "x"),
         write("/proc/none", "x"),
         write("/dev/full", "x"),
         write("file/below", "x"),
@@ -59,6 +59,8 @@ fn c7_a_write_that_fails_leaves_the_old_file_and_names_the_step() {
         &model,
         "--permission-mode",
         "bypassPermissions",
+        "--output-format",
+        "stream-json",
     ];
     let plain = program.command(&arguments);
     command
@@ -78,19 +80,16 @@ fn c7_a_write_that_fails_leaves_the_old_file_and_names_the_step() {
         .stderr(std::process::Stdio::piped());
     let output = finish(command.spawn().expect("it starts"));
     assert_held(&program, &output);
-    assert_eq!(output.stdout, "done\n", "{output:?}");
+    assert_eq!(output.result()["result"], "done", "{output:?}");
     assert_eq!(program.read("file"), "old\n");
-    let log = program.session_log();
-    let results: Vec<&str> = log
-        .lines()
-        .filter(|line| line.contains("\"kind\":\"result\""))
-        .collect();
-    assert!(
-        results.len() < 2 || results[1].contains("\"is_error\":true"),
-        "{results:?}"
-    );
-    for result in results.iter().skip(1) {
-        assert!(result.contains("\"is_error\":true"), "{result}");
+    for (at, (_, input)) in calls.iter().enumerate().skip(1) {
+        let id = format!("script_{}_1", at + 1);
+        let outcome = output
+            .lines()
+            .into_iter()
+            .find(|line| line["tool_use_id"] == id.as_str() && line["state"] == "completed");
+        let outcome = outcome.unwrap_or_else(|| panic!("{id}: {output:?}"));
+        assert_eq!(outcome["is_error"], true, "{}", input["file_path"]);
     }
 }
 
@@ -158,7 +157,7 @@ fn c10_a_directory_that_is_swapped_for_a_link_leads_nobody_outside() {
     symlink(&outside, program.path("link")).expect("a link");
     let over = Arc::new(AtomicBool::new(false));
     let (root, stop) = (program.workspace(), over.clone());
-    let (swapped, swaps) = mpsc::channel();
+    let (sender, swaps) = mpsc::channel();
     let swapper = std::thread::spawn(move || {
         let [inside, link, aside] = ["inside", "link", "aside"].map(|name| root.join(name));
         let mut count = 0_u64;
@@ -173,7 +172,7 @@ fn c10_a_directory_that_is_swapped_for_a_link_leads_nobody_outside() {
             }
             count += 1;
         }
-        swapped.send(count).expect("awaited");
+        sender.send(count).expect("awaited");
     });
     let mut calls = Vec::new();
     for number in 0..40 {
@@ -272,7 +271,7 @@ fn c13_searches_through_hostile_trees_end_and_say_what_they_left_out() {
     symlink("/", program.path("root")).expect("a link");
     let locked = program.path("locked");
     fs::create_dir(&locked).expect("made");
-    fs::set_permissions(&locked, fs::Permissions::from_mode(0)).expect("locked");
+    fs::set_permissions(&locked, fs::Permissions::from_mode(0o000)).expect("locked");
     program.put("minified.js", "x".repeat(20 << 20) + "needle");
     program.put(
         "many.txt",

@@ -199,7 +199,7 @@ impl Wire {
 
 /// In two, between characters.
 fn halves(text: &str) -> (&str, &str) {
-    let middle = (text.len() / 2..).find(|at| text.is_char_boundary(*at));
+    let middle = (text.len() / 2..text.len()).find(|at| text.is_char_boundary(*at));
     text.split_at(middle.unwrap_or_default())
 }
 
