@@ -12,7 +12,7 @@ mod names;
 use self::names::Names;
 use super::limits::{self, Limits, Pauses, Repeated};
 use super::spending::Account;
-use super::words::PAUSED;
+use super::words::{PAUSED, STREAM_HINT};
 use crate::protocol::event::TurnSummary;
 use crate::protocol::{
     Block, CallNumbers, CallRef, Ending, Message, Origin, StopReason, ToolCall, ToolResult, Usage,
@@ -461,7 +461,7 @@ impl Turn {
                 }
                 None => self.finish(Ending::Failed {
                     problem,
-                    hint: None,
+                    hint: Some(STREAM_HINT.into()),
                 }),
             },
             After::Loop | After::End(_) => match self.pauses.wait() {
