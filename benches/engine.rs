@@ -32,10 +32,10 @@ use agent_tui::protocol::{
 use agent_tui::provider::script::Script;
 use agent_tui::provider::{Decoder, anthropic, retry, sse};
 use agent_tui::session::{History, Log, Writer};
+use agent_tui::tools::Environment;
 use agent_tui::tools::bash::groups::Groups;
 use agent_tui::tools::files::{Checkpoints, Locks};
 use agent_tui::tools::registry::Registry;
-use agent_tui::tools::{DescribeCx, Environment};
 use server::{Piece, Reply, Server};
 use wire::{Wire, bash, text};
 
@@ -204,8 +204,6 @@ async fn run_script(home: &Path, script: &Path) -> Duration {
         git: Git::new(programs.clone()),
         programs,
     };
-    let registry = Registry::built_in();
-    let tools = registry.definitions(&DescribeCx::default());
     let places = Places {
         workspace: home.to_owned(),
         ..Places::default()
@@ -217,12 +215,11 @@ async fn run_script(home: &Path, script: &Path) -> Duration {
         places,
         Arc::new(env),
     );
-    let context = Context::new(Arc::new(shared), registry);
+    let context = Context::new(Arc::new(shared), Registry::built_in());
     let mut agent = agent::spawn(agent::Setup {
         provider: Arc::new(Script::load(script).expect("a script")),
         model: "script".into(),
         system: Vec::new(),
-        tools,
         context: Arc::new(context),
         policy: Policy::default(),
         limits: Limits::default(),
@@ -234,7 +231,6 @@ async fn run_script(home: &Path, script: &Path) -> Duration {
         past: Vec::new(),
         branch: None,
         context_window: None,
-        price: None,
         beginning: agent_tui::hooks::occasion::Source::Startup,
         notices: Vec::new(),
     });

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use agent_tui::permissions::{Asked, NoLinks, RuleList, Rules, Source, World, decide};
-use agent_tui::protocol::{Level, Mode};
+use agent_tui::protocol::{Level, Mode, Touches};
 use serde_json::{Value, json};
 
 const SHARED: &str = include_str!("../tests/fixtures/security/bash_cases.jsonl");
@@ -113,7 +113,7 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let mut rules = Rules::default();
-        let source = Source("the bench".to_owned());
+        let source = Source::Session;
         let lists = [
             (RuleList::Deny, DENY.as_slice()),
             (RuleList::Ask, ASK.as_slice()),
@@ -142,6 +142,7 @@ impl Bench {
         let asked = Asked {
             tool: "Bash",
             input: &input,
+            touches: Touches::command(&input, "command"),
             level: Level::Dangerous,
             read_only: false,
         };

@@ -13,7 +13,8 @@ use agent_tui::app::{AppState, DiffStyle, Msg, Settings, update};
 use agent_tui::keymap::Keymap;
 use agent_tui::protocol::{
     AgentEvent, AgentId, CallEvent, CallOutcome, CallRef, Ending, Message, Mode, SessionEvent,
-    SessionId, SessionOpened, Shown, Told, ToolResult, TurnEvent, TurnId, TurnSummary, Usage,
+    SessionId, SessionOpened, Shown, Spending, Told, ToolResult, TurnEvent, TurnId, TurnSummary,
+    Usage,
 };
 use agent_tui::theme::{Depth, Theme};
 use agent_tui::ui::{self, Caches};
@@ -128,7 +129,7 @@ impl Screen {
             tools: Vec::new(),
             branch: None,
             context_window: None,
-            price: None,
+            spending: Spending::default(),
             hooks: Vec::new(),
             past: (0..count).flat_map(exchange).collect(),
         })));

@@ -46,7 +46,7 @@ impl Asides {
             ..Policy::default()
         };
         let mut asides = Self {
-            executor: Executor::new(context.clone(), policy, session),
+            executor: Executor::new(context.clone(), policy, session, context.tools.snapshot()),
             context,
             numbers: CallNumbers::after(AgentId::PERSON, history.last_aside()),
             untold: Vec::new(),
@@ -65,12 +65,13 @@ impl Asides {
             name: tool.to_owned(),
             input,
         };
+        self.executor.offer(self.context.tools.snapshot());
         self.executor.add_for(by, call, journal);
     }
 
     pub fn obey(&mut self, call: CallRef, command: CallCommand, journal: &mut Journal) {
         match command {
-            CallCommand::Answer(answer) => self.executor.answer(call, answer),
+            CallCommand::Reply(reply) => self.executor.reply(call, reply),
             CallCommand::Cancel => self.executor.cancel(call, journal),
             CallCommand::Background => self.executor.background(call, journal),
             CallCommand::RunAgain => {
@@ -145,10 +146,11 @@ impl Asides {
     }
 
     fn tell_model(&mut self, call: &ToolCall, result: &ToolResult, moved: Option<PathBuf>) {
-        let tool = self.context.registry.find(&call.name);
+        let offered = self.context.tools.snapshot();
+        let tool = offered.find(&call.name);
         let subject = tool.and_then(|tool| tool.facts(&call.input).subject);
         let label = format!("{}({})", call.name, subject.unwrap_or_default());
-        let text = result.as_text();
+        let text = result.as_sent().as_text();
         let size = text.chars().count();
         let mut output = if size <= MOST_TOLD {
             text

@@ -6,7 +6,7 @@ use super::rig::{Rig, call};
 use crate::conversation::Limits;
 use crate::protocol::{
     AgentEvent, AgentId, Answer, Block, CallCommand, CallEvent, CallOutcome, CallRef, Command,
-    Ending, Mode, SessionCommand, SessionEvent, TurnCommand, TurnEvent,
+    Ending, Mode, PartOfFile, SessionCommand, SessionEvent, TurnCommand, TurnEvent,
 };
 
 /// The model's first call.
@@ -40,7 +40,7 @@ async fn a_command_of_the_person_runs_unasked_and_the_model_hears_of_it_with_the
     let [aside, prompt] = said.as_slice() else {
         panic!("two blocks, not {said:?}")
     };
-    assert!(Block::text(aside.as_str()).is_aside());
+    assert!(aside.starts_with("<user-ran>\n"), "{aside}");
     assert!(
         aside.contains("Bash(mkdir sub && cd sub && echo here)\n<output>\nhere"),
         "{aside}"
@@ -164,8 +164,11 @@ async fn a_change_that_was_allowed_in_part_asks_again_before_it_runs_once_more()
     let mut rig = Rig::new([vec![call("c", "Write", input)]]);
     rig.submit("go");
     rig.asked(AgentId::MAIN).await;
-    let after = "one\n".to_owned();
-    rig.answer(FIRST, Answer::AllowPart { after });
+    let part = PartOfFile {
+        path: "x".to_owned(),
+        after: "one\n".to_owned(),
+    };
+    rig.answer(FIRST, Answer::AllowPart { files: vec![part] });
     rig.finished().await;
     rig.order(FIRST, CallCommand::RunAgain);
     assert_eq!(rig.asked(AgentId::PERSON).await, aside(1));

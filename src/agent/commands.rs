@@ -57,9 +57,15 @@ impl Agent {
                     .tell_session(SessionEvent::TakenBack(waiting));
             }
             SessionCommand::Run(command) => {
-                let input = serde_json::json!({ "command": command });
+                let offered = self.conversation.context().tools.snapshot();
                 let journal = &mut self.conversation.journal;
-                self.asides.start("Bash", input, Authority::Typed, journal);
+                let Some((tool, field)) = offered.shell() else {
+                    journal.notice("no tool is offered that runs commands".to_owned());
+                    return;
+                };
+                let input = serde_json::json!({ field: command });
+                self.asides
+                    .start(&tool.name, input, Authority::Typed, journal);
             }
         }
     }

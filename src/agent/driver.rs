@@ -7,6 +7,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::Setup;
 use super::asides::Asides;
+use crate::config::logged;
+use crate::conversation::spending::Account;
 use crate::conversation::{Conversation, Journal, Parts};
 use crate::executor::pipeline::Report;
 use crate::executor::{Context, Shared};
@@ -17,10 +19,13 @@ use crate::protocol::{
 };
 use crate::session::Record;
 use crate::tools::bash::jobs::Status;
+use crate::tools::offered::Changes;
 
 pub struct Agent {
     pub(super) conversation: Conversation,
     pub(super) asides: Asides,
+    /// What is offered, as far as it has not been told.
+    tools: Changes,
     inbox: mpsc::UnboundedReceiver<Command>,
     pub(super) outbox: mpsc::Sender<Told>,
     pub(super) session: CancellationToken,
@@ -39,6 +44,7 @@ impl Agent {
         outbox: mpsc::Sender<Told>,
         session: CancellationToken,
     ) -> Self {
+        let tools = setup.context.tools.watch();
         let opened = SessionOpened {
             session: setup.session.clone(),
             provider: setup.provider.name().to_owned(),
@@ -46,13 +52,17 @@ impl Agent {
             mode: setup.context.shared.mode(),
             branch: setup.branch,
             context_window: setup.context_window,
-            price: setup.price,
+            spending: Account::after(setup.limits.price, setup.history.spending()).spending(),
             hooks: hooks_of(&setup.context),
-            tools: setup.tools.iter().map(|tool| tool.name.clone()).collect(),
+            tools: setup.context.tools.snapshot().infos(),
             past: setup.past,
         };
         let asides = Asides::new(setup.context.clone(), &session, &setup.history);
         let is_kept = setup.log.is_kept();
+        let (mode, path) = (opened.mode.name(), setup.log.path());
+        let path = logged(path.display());
+        let messages = setup.history.messages().len();
+        tracing::info!(session = %setup.session, log = %path, mode, messages, "session opened");
         let mut journal = Journal::new(setup.log, AgentId::MAIN, setup.history);
         journal.tell_session(SessionEvent::Opened(opened));
         if !is_kept {
@@ -67,7 +77,6 @@ impl Agent {
             provider: setup.provider,
             model: setup.model,
             system: setup.system,
-            tools: setup.tools,
             context: setup.context,
             policy: setup.policy,
             limits: setup.limits,
@@ -81,6 +90,7 @@ impl Agent {
         let mut agent = Self {
             conversation,
             asides,
+            tools,
             inbox,
             outbox,
             session,
@@ -133,6 +143,7 @@ impl Agent {
                 (call, status) = shared.env.groups.jobs.next_end() => {
                     self.background_ended(call, status);
                 }
+                () = self.tools.wait() => self.tell_tools(),
                 () = &mut idle, if !is_told => {
                     is_told = true;
                     self.notify_idle();
@@ -145,6 +156,8 @@ impl Agent {
     async fn exchange(&mut self, prompt: Vec<Block>) {
         self.conversation.begin(prompt);
         let ending = loop {
+            // Nobody is to hear of a call before its tool.
+            self.tell_tools();
             self.conversation.tell().await;
             let shared = self.conversation.context().shared.clone();
             tokio::select! {
@@ -157,6 +170,7 @@ impl Agent {
                 (call, status) = shared.env.groups.jobs.next_end() => {
                     self.background_ended(call, status);
                 }
+                () = self.tools.wait() => {}
                 command = self.inbox.recv(), if !self.deserted => match command {
                     Some(command) => self.obey(command),
                     // Whoever could have waited for the answer is gone.
@@ -170,6 +184,13 @@ impl Agent {
         // What follows a failure would fail, too: the person decides.
         self.send_queue &= matches!(ending, Ending::Done | Ending::Interrupted);
         self.conversation.finish(ending).await;
+    }
+
+    fn tell_tools(&mut self) {
+        if let Some(offered) = self.tools.news() {
+            let tools = SessionEvent::Tools(offered.infos());
+            self.journal().tell_session(tools);
+        }
     }
 
     fn background_ended(&mut self, call: CallRef, status: Status) {

@@ -20,15 +20,19 @@ mod identity_tests;
 mod rig;
 #[cfg(test)]
 mod rules_tests;
+#[cfg(test)]
+mod spending_tests;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::conversation::Limits;
 use crate::executor::{Context, Policy};
-use crate::protocol::{Command, Price, SessionId, Told, ToolDefinition};
+use crate::protocol::{Command, SessionId, Told, TurnCommand};
 use crate::provider::{Provider, retry};
 use crate::session::{History, Writer};
 use crate::tools::bash::groups::Groups;
@@ -41,7 +45,6 @@ pub struct Setup {
     pub provider: Arc<dyn Provider>,
     pub model: String,
     pub system: Vec<String>,
-    pub tools: Vec<ToolDefinition>,
     pub context: Arc<Context>,
     pub policy: Policy,
     pub limits: Limits,
@@ -56,7 +59,6 @@ pub struct Setup {
     /// The branch that the workspace's repository is on.
     pub branch: Option<String>,
     pub context_window: Option<u64>,
-    pub price: Option<Price>,
     /// Why the session begins, for hooks.
     pub beginning: crate::hooks::occasion::Source,
     /// What a person should know before anything else.
@@ -71,6 +73,32 @@ pub struct AgentHandle {
     pub session: CancellationToken,
     /// What runs in the background.
     pub groups: Groups,
+}
+
+impl AgentHandle {
+    /// Stops what runs: the first interrupt asks, the second insists.
+    pub fn stop(&self) {
+        let _ = self.commands.send(Command::Turn(TurnCommand::Interrupt));
+        let _ = self.commands.send(Command::Turn(TurnCommand::Interrupt));
+    }
+
+    /// Lets it come to its end for so long, and ends what is left of it then. It is gone when its events end; they are
+    /// what is returned.
+    pub async fn end(self, grace: Duration) -> Vec<Told> {
+        let Self {
+            commands,
+            mut events,
+            session,
+            groups,
+        } = self;
+        drop(commands);
+        let mut said = Vec::new();
+        let gone = async { while events.recv_many(&mut said, EVENTS).await > 0 {} };
+        let _ = timeout(grace, gone).await;
+        session.cancel();
+        groups.end().await;
+        said
+    }
 }
 
 pub fn spawn(setup: Setup) -> AgentHandle {

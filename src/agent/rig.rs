@@ -16,7 +16,7 @@ use crate::hooks::{Hook, Runner};
 use crate::permissions::{Rules, Store};
 use crate::protocol::{
     AgentEvent, AgentId, Answer, Block, CallCommand, CallEvent, CallOutcome, CallRef, Command,
-    Message, Mode, Role, SessionCommand, SessionId, StopReason, ToolUse, TurnEvent,
+    Message, Mode, Reply, Role, SessionCommand, SessionId, StopReason, ToolUse, TurnEvent, Usage,
 };
 use crate::provider::{
     Batch, Provider, ProviderError, Request, Response, ResponseStream, StreamEvent, retry,
@@ -31,9 +31,10 @@ use crate::tools::registry::Registry;
 struct Model {
     answers: Mutex<VecDeque<Vec<Block>>>,
     asked: Mutex<Vec<Vec<Message>>>,
+    usage: Mutex<Usage>,
 }
 
-struct Stream(Option<Vec<Block>>);
+struct Stream(Option<Vec<Block>>, Usage);
 
 impl Provider for Model {
     fn name(&self) -> &'static str {
@@ -47,8 +48,9 @@ impl Provider for Model {
         let asked = request.messages.to_vec();
         self.asked.lock().expect("unpoisoned").push(asked);
         let answer = self.answers.lock().expect("unpoisoned").pop_front();
+        let usage = *self.usage.lock().expect("unpoisoned");
         let blocks = answer.unwrap_or_else(|| vec![Block::text("done")]);
-        let stream: Box<dyn ResponseStream> = Box::new(Stream(Some(blocks)));
+        let stream: Box<dyn ResponseStream> = Box::new(Stream(Some(blocks), usage));
         async move { Ok(stream) }.boxed()
     }
 }
@@ -62,6 +64,7 @@ impl ResponseStream for Stream {
             blocks,
             stop_reason: Some(StopReason::EndTurn),
             complete: true,
+            usage: self.1,
             ..Response::default()
         };
         async move { Batch::Over(events, Box::new(response)) }.boxed()
@@ -137,7 +140,6 @@ impl Rig {
             provider: model.clone(),
             model: "m".into(),
             system: Vec::new(),
-            tools: Vec::new(),
             context: context.clone(),
             policy: Policy::default(),
             limits,
@@ -149,7 +151,6 @@ impl Rig {
             past,
             branch: None,
             context_window: None,
-            price: None,
             beginning: crate::hooks::occasion::Source::Startup,
             notices: Vec::new(),
         });
@@ -193,6 +194,11 @@ impl Rig {
         (self.scratch, said)
     }
 
+    /// Every response from now on uses so much.
+    pub fn uses(&self, usage: Usage) {
+        *self.model.usage.lock().expect("unpoisoned") = usage;
+    }
+
     pub fn send(&self, command: Command) {
         self.agent.commands.send(command).expect("it listens");
     }
@@ -208,7 +214,7 @@ impl Rig {
     }
 
     pub fn answer(&self, call: CallRef, answer: Answer) {
-        self.order(call, CallCommand::Answer(answer));
+        self.order(call, CallCommand::Reply(Reply::Permission(answer)));
     }
 
     /// The next event that is of interest.
@@ -339,7 +345,7 @@ impl Rig {
         texts
             .map(|block| match block {
                 Block::Text { text, .. } => text,
-                Block::ToolResult(result) => result.as_text(),
+                Block::ToolResult(result) => result.as_sent().as_text(),
                 other => format!("{other:?}"),
             })
             .collect()

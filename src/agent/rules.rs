@@ -2,14 +2,14 @@
 //!
 //! A change counts at once; that it is kept, or why not, is told when the file is written.
 
-use std::path::PathBuf;
-
 use serde_json::Value;
 
 use super::driver::Agent;
 use crate::permissions::Store;
 use crate::permissions::store::SaveError;
-use crate::protocol::{AgentEvent, KnownRule, RuleList, RulesCommand, SessionEvent};
+use crate::protocol::{
+    AgentEvent, KnownRule, NamedFile, RuleList, RulesCommand, SessionEvent, Source,
+};
 
 impl Agent {
     pub(super) fn obey_rules(&mut self, command: RulesCommand) {
@@ -46,8 +46,8 @@ impl Agent {
                 self.journal().notice(problem);
                 return;
             }
-            Ok(Some(warning)) => format!("{}; it is kept in {}", warning.0, source.0),
-            Ok(None) => format!("{} {rule}: in {} from now on", list.name(), source.0),
+            Ok(Some(warning)) => format!("{}; it is kept in {source}", warning.0),
+            Ok(None) => format!("{} {rule}: in {source} from now on", list.name()),
         };
         let rule = rule.to_owned();
         self.write_rules(told, move |store| store.save(list, &rule));
@@ -65,19 +65,13 @@ impl Agent {
             rule.rule,
             rule.from
         );
-        let Some(file) = self.file_of(&rule.from) else {
+        let Source::File(NamedFile { path: file, .. }) = rule.from.clone() else {
             let told = format!("{told}, until the program ends");
             self.journal().tell_session(SessionEvent::Reply(told));
             return;
         };
         let (list, rule) = (rule.list, rule.rule.clone());
         self.write_rules(told, move |store| store.remove_from(&file, list, &rule));
-    }
-
-    /// The settings file that a rule is said to be from; `None` for flags and the session.
-    fn file_of(&self, from: &str) -> Option<PathBuf> {
-        let file = self.shared().places.workspace.join(from);
-        file.is_file().then_some(file)
     }
 
     fn write_rules(

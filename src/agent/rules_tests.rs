@@ -8,12 +8,17 @@ use crate::protocol::{
 
 const FILE: &str = ".agent-tui/settings.local.json";
 
-fn rule(list: RuleList, rule: &str, from: &str) -> KnownRule {
+fn rule(list: RuleList, rule: &str, from: Source) -> KnownRule {
     KnownRule {
         list,
         rule: rule.to_owned(),
-        from: from.to_owned(),
+        from,
     }
+}
+
+/// The file that the person's rules are kept in.
+fn kept_in(rig: &Rig) -> Source {
+    Source::file(rig.scratch.root.join(FILE), FILE)
 }
 
 /// What a command about the rules is answered with.
@@ -46,7 +51,7 @@ async fn decision(rig: &Rig, command: &str) -> Decision {
         .judge("Bash", &input)
         .await
         .expect("Bash is there")
-        .decision
+        .decision()
 }
 
 #[tokio::test]
@@ -63,8 +68,8 @@ async fn a_rule_that_is_added_counts_at_once_and_is_kept() {
     let lists = json!({ "allow": ["Bash(touch:*)"], "deny": ["Bash(touch y)"] });
     assert_eq!(kept["permissions"], lists);
     let rules = [
-        rule(RuleList::Deny, "Bash(touch y)", FILE),
-        rule(RuleList::Allow, "Bash(touch:*)", FILE),
+        rule(RuleList::Deny, "Bash(touch y)", kept_in(&rig)),
+        rule(RuleList::Allow, "Bash(touch:*)", kept_in(&rig)),
     ];
     assert_eq!(listed(&mut rig).await, rules);
 }
@@ -73,7 +78,7 @@ async fn a_rule_that_is_added_counts_at_once_and_is_kept() {
 async fn a_rule_that_is_removed_counts_no_more_and_leaves_its_file() {
     let mut rig = Rig::new([]);
     answer(&mut rig, add(RuleList::Deny, "Bash(touch y)")).await;
-    let gone = rule(RuleList::Deny, "Bash(touch y)", FILE);
+    let gone = rule(RuleList::Deny, "Bash(touch y)", kept_in(&rig));
     let said = answer(&mut rig, RulesCommand::Remove(gone.clone())).await;
     assert_eq!(said, format!("deny Bash(touch y): removed from {FILE}"));
     assert_eq!(decision(&rig, "touch y").await, Decision::Ask);
@@ -87,19 +92,37 @@ async fn a_rule_that_is_removed_counts_no_more_and_leaves_its_file() {
 #[tokio::test]
 async fn a_rule_of_a_flag_is_removed_for_this_run() {
     let mut rig = Rig::new([]);
-    let flag = Source("--allow".to_owned());
+    let flag = Source::Flag(RuleList::Allow);
     let added = rig
         .context
         .shared
         .add_rule(RuleList::Allow, "Bash(touch:*)", &flag);
     assert_eq!(added, Ok(None));
-    let gone = rule(RuleList::Allow, "Bash(touch:*)", "--allow");
+    let gone = rule(RuleList::Allow, "Bash(touch:*)", flag);
     let said = answer(&mut rig, RulesCommand::Remove(gone)).await;
     assert_eq!(
         said,
         "allow Bash(touch:*): removed from --allow, until the program ends"
     );
     assert_eq!(decision(&rig, "touch x").await, Decision::Ask);
+}
+
+#[tokio::test]
+async fn a_rule_of_a_flag_leaves_a_file_of_that_name_alone() {
+    let mut rig = Rig::new([]);
+    let file = rig.scratch.root.join("--allow");
+    let text = r#"{"permissions": {"allow": ["Bash(touch:*)"]}}"#;
+    std::fs::write(&file, text).expect("written");
+    let flag = Source::Flag(RuleList::Allow);
+    let added = rig
+        .context
+        .shared
+        .add_rule(RuleList::Allow, "Bash(touch:*)", &flag);
+    assert_eq!(added, Ok(None));
+    let gone = rule(RuleList::Allow, "Bash(touch:*)", flag);
+    let said = answer(&mut rig, RulesCommand::Remove(gone)).await;
+    assert!(said.ends_with("until the program ends"), "{said}");
+    assert_eq!(std::fs::read_to_string(file).expect("there"), text);
 }
 
 #[tokio::test]

@@ -79,9 +79,9 @@ impl Agent {
 
     /// Tells hooks that a call of the person waits for an answer.
     pub(super) fn notify_asked(&self, report: &Report) {
-        if let Report::Asked(request, _) = report {
-            let message = format!("agent-tui needs your permission to use {}", request.tool);
-            self.notify(Notification::PermissionPrompt, &message);
+        if let Report::Asked(question, _) = report {
+            let (kind, message) = Notification::of_question(&question.kind);
+            self.notify(kind, &message);
         }
     }
 

@@ -7,7 +7,9 @@ use serde_json::Value;
 
 use super::diff::Diff;
 use super::preview::Partial;
-use crate::protocol::{CallOutcome, CallRef, ChangeSize, Phase, ResultBlock, Shown, ToolResult};
+use crate::protocol::{
+    CallOutcome, CallRef, ChangeSize, Phase, ResultBlock, Shown, ToolInfo, ToolResult,
+};
 
 /// More of a running call's output than this is not kept: the whole of it is on disk.
 const KEPT_OUTPUT: usize = 64 * 1024;
@@ -23,7 +25,7 @@ pub struct CallKey(pub usize);
 #[derive(Debug, Clone)]
 pub struct Call {
     pub id: CallRef,
-    pub tool: String,
+    pub tool: ToolInfo,
     pub by: Author,
     pub input: Value,
     pub state: State,
@@ -106,7 +108,7 @@ impl Calls {
         self.all.is_empty()
     }
 
-    pub fn add(&mut self, id: CallRef, tool: String, by: Author, now: Instant) -> CallKey {
+    pub fn add(&mut self, id: CallRef, tool: ToolInfo, by: Author, now: Instant) -> CallKey {
         let key = CallKey(self.all.len());
         self.by_ref.insert(id, key);
         self.all.push(Call {
@@ -283,15 +285,15 @@ impl Call {
     /// What the call is about: its command, file, pattern or address.
     pub fn subject(&self) -> String {
         match &self.state {
-            State::Arriving(partial) => SUBJECTS
-                .iter()
-                .find_map(|field| partial.get(field))
-                .map(|(text, _)| text.to_owned())
-                .unwrap_or_default(),
+            State::Arriving(partial) => {
+                let arrived = |field: &str| partial.get(field).map(|(text, _)| text);
+                self.tool.subject.with(arrived)
+            }
             State::Queued | State::Executing(_) | State::Completed(_) | State::Yielded(_) => {
-                subject_of(&self.input)
+                self.tool.subject.of(&self.input)
             }
         }
+        .unwrap_or_default()
     }
 }
 
@@ -310,7 +312,7 @@ impl Completed {
             .iter()
             .filter(|block| matches!(block, ResultBlock::Image(_)))
             .count();
-        let text = without_tag(&result.as_text()).to_owned();
+        let text = result.as_text();
         Self {
             outcome,
             lines: text.lines().count(),
@@ -321,32 +323,4 @@ impl Completed {
             ran,
         }
     }
-}
-
-/// The fields that say best what a call is about, the best first.
-const SUBJECTS: [&str; 10] = [
-    "command",
-    "file_path",
-    "notebook_path",
-    "pattern",
-    "url",
-    "query",
-    "description",
-    "path",
-    "name",
-    "bash_id",
-];
-
-fn subject_of(input: &Value) -> String {
-    let field = SUBJECTS
-        .iter()
-        .find_map(|field| input.get(field).and_then(Value::as_str));
-    field.map(str::to_owned).unwrap_or_default()
-}
-
-/// The model reads errors inside a tag; a person need not.
-fn without_tag(text: &str) -> &str {
-    text.strip_prefix("<tool_use_error>")
-        .and_then(|text| text.strip_suffix("</tool_use_error>"))
-        .unwrap_or(text)
 }

@@ -466,7 +466,7 @@ impl AppState {
 
     fn paste(&mut self, text: String) -> Vec<Effect> {
         if let Some(dialog) = self.dialogs.last_mut() {
-            dialog.paste(&text);
+            dialog.paste(&text, self.now);
             return Vec::new();
         }
         self.quit_armed = None;

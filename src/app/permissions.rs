@@ -1,6 +1,6 @@
 //! What the person asks about permissions: what decided about a call, which rules there are, what they would decide.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::call::Call;
 use super::dialogs::Dialog;
@@ -22,7 +22,7 @@ impl AppState {
         let command = match arguments.split_once(char::is_whitespace) {
             None if arguments.is_empty() => Ok(RulesCommand::List),
             Some(("add", rest)) => rule_to_add(rest.trim()).ok_or(HOW_TO_ADD.to_owned()),
-            Some(("test", rest)) => call_to_test(rest.trim()),
+            Some(("test", rest)) => self.call_to_test(rest.trim()),
             None if arguments == "test" => Err(HOW_TO_TEST.to_owned()),
             None if arguments == "add" => Err(HOW_TO_ADD.to_owned()),
             None | Some(_) => Err(HOW.to_owned()),
@@ -51,7 +51,7 @@ impl AppState {
         ];
         items.extend(rules.into_iter().map(|rule| {
             let label = format!("{:<5} {}", rule.list.name(), rule.rule);
-            item(&label, &rule.from.clone(), Choice::Rule(rule))
+            item(&label, &rule.from.to_string(), Choice::Rule(rule))
         }));
         self.dialogs
             .push(Dialog::Picker(Picker::new("permissions", items)));
@@ -87,7 +87,7 @@ impl AppState {
     pub(super) fn tell_why(&mut self, which: &str) {
         let which = which.to_lowercase();
         let named = |call: &&Call| {
-            let name = format!("{} {}", call.tool, call.subject()).to_lowercase();
+            let name = format!("{} {}", call.tool.name, call.subject()).to_lowercase();
             !call.decisions.is_empty() && name.contains(&which)
         };
         let calls = self.calls.iter().rev().map(|(_, call)| call);
@@ -99,9 +99,28 @@ impl AppState {
             });
             return;
         };
-        let mut lines = vec![format!("{} {}", call.tool, call.subject())];
+        let mut lines = vec![format!("{} {}", call.tool.name, call.subject())];
         lines.extend(call.decisions.iter().cloned());
         self.notice(NoticeKind::Info, lines.join("\n"));
+    }
+
+    /// A tool and what it is called with: JSON, or what rules look at in its calls.
+    fn call_to_test(&self, text: &str) -> Result<RulesCommand, String> {
+        let (tool, what) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        let what = what.trim();
+        if tool.is_empty() {
+            return Err(HOW_TO_TEST.to_owned());
+        }
+        let input = if what.starts_with('{') {
+            serde_json::from_str(what).map_err(|error| format!("this is not JSON: {error}"))?
+        } else {
+            match self.session.tool(tool).ruled {
+                Some(field) => json!({ &*field: what }),
+                None => json!({}),
+            }
+        };
+        let tool = tool.to_owned();
+        Ok(RulesCommand::Test { tool, input })
     }
 }
 
@@ -109,29 +128,4 @@ fn rule_to_add(text: &str) -> Option<RulesCommand> {
     let (list, rule) = text.split_once(char::is_whitespace)?;
     let (list, rule) = (RuleList::from_name(list)?, rule.trim().to_owned());
     (!rule.is_empty()).then_some(RulesCommand::Add { list, rule })
-}
-
-/// A tool and what it is called with: JSON, or what matters most to it.
-fn call_to_test(text: &str) -> Result<RulesCommand, String> {
-    let (tool, what) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
-    let what = what.trim();
-    if tool.is_empty() {
-        return Err(HOW_TO_TEST.to_owned());
-    }
-    let input = if what.starts_with('{') {
-        serde_json::from_str(what).map_err(|error| format!("this is not JSON: {error}"))?
-    } else {
-        match tool {
-            "Bash" => json!({ "command": what }),
-            "WebFetch" => json!({ "url": what }),
-            "WebSearch" => json!({ "query": what }),
-            "Glob" => json!({ "pattern": what }),
-            "Grep" | "LS" => json!({ "path": what }),
-            "NotebookEdit" => json!({ "notebook_path": what }),
-            "Read" | "Write" | "Edit" | "MultiEdit" => json!({ "file_path": what }),
-            _ => Value::Object(serde_json::Map::new()),
-        }
-    };
-    let tool = tool.to_owned();
-    Ok(RulesCommand::Test { tool, input })
 }

@@ -11,14 +11,16 @@ use serde_json::{Value, json};
 use crate::app::{AppState, DiffStyle, Effect, Msg, Settings, update};
 use crate::keymap::{Chord, Key, Keymap};
 use crate::protocol::{
-    AgentEvent, AgentId, Block, CallEvent, CallOutcome, CallRef, Command, Ending, FileDiff,
-    Message, Mode, PermissionRequest, Phase, RuleOffer, Seq, SessionCommand, SessionEvent,
-    SessionId, SessionOpened, Shown, Told, ToolResult, TurnEvent, TurnId, TurnSummary, Usage,
+    AgentEvent, AgentId, Block, CallCommand, CallEvent, CallOutcome, CallRef, ChoiceOption,
+    ChoiceRequest, Command, Ending, FileDiff, Message, Mode, PermissionRequest, Phase, Question,
+    QuestionKind, Reply, RuleOffer, Seq, SessionCommand, SessionEvent, SessionId, SessionOpened,
+    Shown, Spending, Told, ToolResult, TurnEvent, TurnId, TurnSummary, Usage,
 };
 use crate::session::Record;
 use crate::session::record::Line;
 use crate::session::telling::recall;
 use crate::theme::{Depth, Theme};
+use crate::tools::registry::Registry;
 
 pub struct App {
     pub state: AppState,
@@ -159,10 +161,13 @@ impl App {
     }
 
     /// A call of the running turn comes, and asks.
-    pub fn asks(&mut self, request: PermissionRequest) -> Vec<Effect> {
-        let (tool, input) = (request.tool.clone(), request.input.clone());
-        self.tool(request.call, &tool).queued(input).waits();
-        self.hear_call(request.call, CallEvent::Asked(request))
+    pub fn asks(&mut self, question: Question) -> Vec<Effect> {
+        let (tool, input) = match &question.kind {
+            QuestionKind::Permission(request) => (request.tool.clone(), request.input.clone()),
+            QuestionKind::Choice(_) => ("Asks".to_owned(), json!({})),
+        };
+        self.tool(question.call, &tool).queued(input).waits();
+        self.hear_call(question.call, CallEvent::Asked(question))
     }
 
     /// A call has been decided about.
@@ -274,7 +279,7 @@ impl Life<'_> {
     }
 
     /// Succeeds with a change to show.
-    pub fn changes(&mut self, change: FileDiff) -> &mut Self {
+    pub fn changes(&mut self, change: impl Into<Shown>) -> &mut Self {
         let result = ToolResult::text("wire".into(), "done");
         self.is(completed(result, CallOutcome::Succeeded, change.into()))
     }
@@ -346,30 +351,57 @@ pub fn completed(result: ToolResult, outcome: CallOutcome, shown: Shown) -> Call
 }
 
 /// A question as the engine asks it.
-pub fn request(call: impl Into<CallRef>, tool: &str) -> PermissionRequest {
-    let (input, change, rule) = match tool {
+pub fn request(call: impl Into<CallRef>, tool: &str) -> Question {
+    let (input, changes, rule) = match tool {
         "Edit" => (
             json!({"file_path": "src/lib.rs", "old_string": "2", "new_string": "3"}),
-            Some(change()),
+            vec![change()],
             "Edit(/src/**)",
         ),
         _ => (
             json!({"command": "cargo test --workspace", "description": "Run the tests"}),
-            None,
+            Vec::new(),
             "Bash(cargo test:*)",
         ),
     };
-    PermissionRequest {
-        call: call.into(),
+    let request = PermissionRequest {
         tool: tool.to_owned(),
         input,
         reason: "it may change something".to_owned(),
-        change,
+        changes,
         rule: Some(RuleOffer {
             rule: rule.to_owned(),
             file: PathBuf::from(".agent-tui/settings.local.json"),
         }),
+    };
+    Question {
+        call: call.into(),
+        asker: None,
+        kind: QuestionKind::Permission(request),
     }
+}
+
+/// Something that a tool wants to know, with these answers to choose from.
+pub fn choice(call: impl Into<CallRef>, options: &[&str]) -> Question {
+    let option = |label: &&str| ChoiceOption {
+        label: (*label).to_owned(),
+        about: String::new(),
+    };
+    Question {
+        call: call.into(),
+        asker: None,
+        kind: QuestionKind::Choice(ChoiceRequest {
+            question: "Which database?".to_owned(),
+            options: options.iter().map(option).collect(),
+            several: false,
+            free_text: false,
+        }),
+    }
+}
+
+/// A reply to the question of a call.
+pub fn reply(call: impl Into<CallRef>, reply: Reply) -> Command {
+    Command::Call(call.into(), CallCommand::Reply(reply))
 }
 
 pub fn change() -> FileDiff {
@@ -401,10 +433,10 @@ pub fn opened(past: Vec<Told>) -> SessionOpened {
         provider: "builtin".to_owned(),
         model: "builtin".to_owned(),
         mode: Mode::Default,
-        tools: vec!["Bash".to_owned(), "Edit".to_owned(), "Read".to_owned()],
+        tools: Registry::built_in().infos(),
         branch: Some("main".to_owned()),
         context_window: Some(200_000),
-        price: None,
+        spending: Spending::default(),
         hooks: Vec::new(),
         past,
     }

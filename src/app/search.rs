@@ -206,7 +206,7 @@ fn searchable<'a>(entry: &'a Entry, calls: &Calls) -> Cow<'a, str> {
         Cell::Thinking { text, .. } if entry.open => text.into(),
         Cell::Call(key) => {
             let call = calls.get(*key);
-            let mut text = format!("{} {}", call.tool, call.subject());
+            let mut text = format!("{} {}", call.tool.name, call.subject());
             if let Some(completed) = call.completed().filter(|_| entry.open) {
                 text.push('\n');
                 text.push_str(&completed.text);

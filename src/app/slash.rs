@@ -12,7 +12,7 @@ use super::panel::ToolPanel;
 use super::session::SessionInfo;
 use super::transcript::{Cell, NoticeKind};
 use super::{AppState, Effect, Focus, Opening, OpeningSession};
-use crate::protocol::{Block, Command, RulesCommand, SessionCommand};
+use crate::protocol::{Block, Command, RulesCommand, SessionCommand, Spending};
 use crate::theme::{AUTO, Theme};
 
 /// One command, as completion and help show it.
@@ -241,7 +241,7 @@ impl AppState {
 
     fn list_tools(&mut self) {
         let tools = self.session.tools.iter().map(|tool| Item {
-            label: tool.clone(),
+            label: tool.name.to_string(),
             about: String::new(),
             choice: Choice::Nothing,
         });
@@ -278,8 +278,11 @@ impl AppState {
             self.flash("nothing has been changed since this conversation was opened");
             return;
         }
-        let count = changed.len();
-        let text = match count {
+        let count = |key: &CallKey| {
+            let completed = self.calls.get(*key).completed();
+            completed.map_or(0, |it| it.shown.changes().len() + it.told.len())
+        };
+        let text = match changed.iter().map(count).sum() {
             1 => "1 change".to_owned(),
             count => format!("{count} changes"),
         };
@@ -292,19 +295,12 @@ impl AppState {
     }
 
     fn tell_cost(&mut self) {
-        let SessionInfo {
-            used, price, cost, ..
-        } = &self.session;
-        let tokens = |count: Option<u64>| count.unwrap_or(0);
-        let mut text = format!(
-            "{} tokens in, {} out",
-            tokens(used.input_tokens),
-            tokens(used.output_tokens)
-        );
-        if let Some(cached) = used.cache_read_input_tokens.filter(|cached| *cached > 0) {
-            let _ = write!(text, ", {cached} from the cache");
+        let Spending { used, cost, .. } = self.session.spending;
+        let mut text = format!("{} tokens in, {} out", used.input(), used.output());
+        if used.cached() > 0 {
+            let _ = write!(text, ", {} from the cache", used.cached());
         }
-        if price.is_some() {
+        if let Some(cost) = cost {
             let _ = write!(text, "; ${cost:.2}");
         } else {
             text.push_str("; the price of this model is not known (setting `prices`)");

@@ -5,6 +5,7 @@ mod hearing;
 mod ladder;
 mod panel;
 mod permissions;
+mod questions;
 mod sending;
 mod slash;
 mod trust;

@@ -91,7 +91,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     pub theme: Option<String>,
 
-    /// Write a log of every call to a file in the data directory.
+    /// Write all that happens to a file in the data directory: requests, retries, calls, decisions, hooks.
     #[arg(long, global = true)]
     pub debug: bool,
 
@@ -136,9 +136,9 @@ pub enum HooksCommand {
         /// The event as JSON, instead of an example; `-` is standard input. What it leaves out is as in the example.
         #[arg(long, value_name = "FILE")]
         input: Option<PathBuf>,
-        /// The tool that the example is about.
-        #[arg(long, value_name = "NAME", default_value = "Bash")]
-        tool: String,
+        /// The tool that the example is about; Bash unless given.
+        #[arg(long, value_name = "NAME")]
+        tool: Option<String>,
     },
 }
 

@@ -7,17 +7,26 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Mutex;
 
+use tracing::Level;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
 use super::UsageError;
-use crate::config::Dirs;
 use crate::config::dirs::create_private_dir;
+use crate::config::{Dirs, keys, logged, open_regular};
+use crate::process::stderr::say;
+use crate::provider::errors::redact;
 
 /// More of it helps nobody.
 const LONGEST_PANIC_LOG: u64 = 1 << 20;
+/// A longer log is put aside when the program starts, and takes the place of the one put aside before.
+const LONGEST_DEBUG_LOG: u64 = 64 << 20;
 
 /// A panic in a task is a bug that becomes an error result; it belongs into the logs, not on the screen.
 pub fn quiet_panics() {
     std::panic::set_hook(Box::new(|info| {
-        tracing::error!("panic: {info}");
+        tracing::error!("panic: {}", logged(info));
         let trace = Backtrace::force_capture();
         // Whoever tells the person of the panic looks whether there is a log.
         let _ = write_down(&Dirs::find().panic_log(), &format!("{info}\n{trace}\n"));
@@ -27,12 +36,17 @@ pub fn quiet_panics() {
 fn write_down(log: &Path, text: &str) -> io::Result<()> {
     let folder = log.parent().ok_or(io::ErrorKind::NotFound)?;
     create_private_dir(folder)?;
-    let mut options = OpenOptions::new();
-    let mut file = options.append(true).create(true).mode(0o600).open(log)?;
+    let mut file = open_log(log)?;
     if file.metadata()?.len() > LONGEST_PANIC_LOG {
         file.set_len(0)?;
     }
     file.write_all(crate::config::hidden(text.to_owned()).as_bytes())
+}
+
+fn open_log(log: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true).mode(0o600);
+    open_regular(log, &mut options)
 }
 
 /// Where the details of a panic are, if they could be written.
@@ -45,50 +59,96 @@ pub fn panic_note() -> String {
     }
 }
 
-/// Sends what the program says about itself to a file in the data directory.
+/// Sends what the program says about itself to a file in the data directory, and says where that is.
 pub fn log_to_file() -> Result<(), UsageError> {
     let folder = Dirs::find().logs();
     let path = folder.join("debug.log");
-    let opened = create_private_dir(&folder).and_then(|()| {
-        OpenOptions::new()
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .open(&path)
-    });
-    let file = opened.map_err(|error| {
+    let file = open(&folder, &path).map_err(|error| {
         UsageError::new(format!(
             "the log `{}` cannot be written: {error}",
             path.display()
         ))
         .hint("set AGENT_TUI_DATA_DIR to a directory that can be written to")
     })?;
-    tracing_subscriber::fmt()
+    let written = tracing_subscriber::fmt::layer()
         .with_ansi(false)
-        .with_max_level(tracing::Level::DEBUG)
-        .with_writer(Mutex::new(WithoutKeys {
-            file,
-            keys: crate::config::keys(),
-        }))
+        .with_writer(Mutex::new(WithoutKeys::new(file)));
+    tracing_subscriber::registry()
+        // What libraries say about themselves helps nobody here, and may have keys in it.
+        .with(Targets::new().with_target(env!("CARGO_CRATE_NAME"), Level::DEBUG))
+        .with(written)
         .try_init()
-        .map_err(|error| UsageError::new(format!("the log cannot be started: {error}")))
+        .map_err(|error| UsageError::new(format!("the log cannot be started: {error}")))?;
+    let (version, process) = (env!("CARGO_PKG_VERSION"), std::process::id());
+    tracing::info!(version, process, "started");
+    say(&format!("note: the debug log is `{}`", path.display()));
+    Ok(())
 }
 
-/// The log file, from which keys are kept away.
-struct WithoutKeys {
-    file: File,
+fn open(folder: &Path, path: &Path) -> io::Result<File> {
+    create_private_dir(folder)?;
+    if path
+        .metadata()
+        .is_ok_and(|log| log.len() > LONGEST_DEBUG_LOG)
+    {
+        std::fs::rename(path, path.with_extension("log.old"))?;
+    }
+    open_log(path)
+}
+
+/// The log file, from which keys are kept away: those of this run, and what looks like one.
+struct WithoutKeys<W> {
+    file: W,
     keys: Vec<String>,
 }
 
-impl Write for WithoutKeys {
+impl<W> WithoutKeys<W> {
+    fn new(file: W) -> Self {
+        let keys = keys();
+        Self { file, keys }.and_as_json()
+    }
+
+    /// A key may stand in a command, and that in JSON.
+    fn and_as_json(mut self) -> Self {
+        let quoted = self.keys.iter().map(|key| format!("{key:?}"));
+        let inner: Vec<String> = quoted.map(|key| key[1..key.len() - 1].to_owned()).collect();
+        self.keys.extend(inner);
+        self
+    }
+}
+
+impl<W: Write> Write for WithoutKeys<W> {
+    /// Each event comes whole, in one piece.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut clean = bytes.to_vec();
         crate::config::without_keys(&mut clean, &self.keys);
-        self.file.write_all(&clean)?;
+        let clean = redact(&String::from_utf8_lossy(&clean), None);
+        self.file.write_all(clean.as_bytes())?;
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_found_wherever_it_stands() {
+        let mut log = WithoutKeys {
+            file: Vec::new(),
+            keys: vec!["secret\"key".to_owned()],
+        }
+        .and_as_json();
+        let event = r#"a secret"key, {"command":"echo secret\"key"}, Bearer abcdefghijk, sk-0123456789 end"#;
+        log.write_all(event.as_bytes()).expect("written");
+        let text = String::from_utf8(log.file).expect("text");
+        assert_eq!(
+            text,
+            r#"a [redacted], {"command":"echo [redacted]"}, Bearer [redacted], sk-[redacted] end"#
+        );
     }
 }

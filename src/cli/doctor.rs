@@ -127,12 +127,12 @@ async fn model(args: &Args, place: &Place) -> Finding {
     let origin = |key: &str| place.settings.origins.get(key);
     let from = match (&args.model, origin("model")) {
         (Some(_), _) => " (--model)".to_owned(),
-        (None, Some(source)) => format!(" ({})", source.0),
+        (None, Some(source)) => format!(" ({source})"),
         (None, None) => String::new(),
     };
     let name = provider.name();
     let why = match origin("provider") {
-        Some(source) if args.provider.is_none() => format!("{} says so", source.0),
+        Some(source) if args.provider.is_none() => format!("{source} says so"),
         _ => about.why,
     };
     let mut text = format!("{name}, model {model}{from}: {why}");

@@ -10,6 +10,7 @@ use super::launch::this_thread;
 use super::place::{Audience, Place};
 use super::{UsageError, print_line};
 use crate::config::{LONGEST_FILE, read_bounded, read_named};
+use crate::hooks::occasion::SampleCall;
 use crate::hooks::process::{Ended, Ran};
 use crate::hooks::runner::Told;
 use crate::hooks::said::{Said, shortened};
@@ -18,6 +19,7 @@ use crate::permissions::Decision;
 use crate::process::stderr::say;
 use crate::protocol::SessionId;
 use crate::text::clean;
+use crate::tools::registry::Registry;
 
 /// More than this of an output is not shown.
 const LONGEST: usize = 10_000;
@@ -37,7 +39,7 @@ pub fn run(args: &Args, command: &HooksCommand) -> Result<u8, UsageError> {
     if place.settings.disable_all_hooks == Some(true) {
         say("note: `disableAllHooks` is set, so no hook is run");
     }
-    let occasion = Occasion::sample(event, tool).overlaid(fields);
+    let occasion = Occasion::sample(event, &sample_call(tool.as_deref())).overlaid(fields);
     let transcript = place.dirs.sessions().join("example.jsonl");
     let session = SessionId("example".to_owned());
     let Some(runner) = place.hooks(&session, &transcript, &place.programs(args)) else {
@@ -69,6 +71,20 @@ pub fn run(args: &Args, command: &HooksCommand) -> Result<u8, UsageError> {
     }
     runtime.shutdown_background();
     Ok(0)
+}
+
+/// A call as it might come; without a name, of the tool that runs commands.
+fn sample_call(tool: Option<&str>) -> SampleCall {
+    let tools = Registry::built_in();
+    let shell = tools.shell().map(|(spec, _)| &*spec.name);
+    let tool = tool.or(shell).unwrap_or_default();
+    let nothing = || Value::Object(Map::new());
+    let input = tools.find(tool).map_or_else(nothing, |tool| tool.sample());
+    SampleCall {
+        touches: tools.touches(tool, &input),
+        tool: tool.to_owned(),
+        input,
+    }
 }
 
 fn unknown(event: &str) -> UsageError {

@@ -25,17 +25,19 @@ use crate::hooks::occasion::Source;
 use crate::permissions::Store;
 use crate::process::signals::Signals;
 use crate::process::{Programs, Variables, scarce};
-use crate::protocol;
+use crate::protocol::AgentId;
 use crate::provider::builtin::Builtin;
 use crate::provider::choose::{self, Choice, Wanted, Wish};
 use crate::provider::models::context_window;
 use crate::provider::retry;
-use crate::runtime::FoundTerminal;
+use crate::runtime::{FoundTerminal, end_guard, guard_commands};
 use crate::session::Record;
 use crate::session::record::VERSION;
-use crate::settings::{Price, Settings};
+use crate::settings::Settings;
 use crate::tools::bash::groups::Groups;
 use crate::tools::files::{Checkpoints, Locks};
+use crate::tools::offered::Tools;
+use crate::tools::registry::{Offer, Registry};
 use crate::tools::{DescribeCx, Environment};
 
 /// Longer than anybody works without a pause.
@@ -49,6 +51,7 @@ pub fn headless(args: &Args) -> Result<u8, UsageError> {
     let place = Place::find(args, Audience::Nobody)?;
     let prompt = prompt::read(args, &place.settings)?;
     let runtime = engine()?;
+    guard_commands();
     let code = runtime.block_on(async {
         // Before anything is started that a signal must not leave behind.
         let mut signals = Signals::listen()
@@ -70,6 +73,7 @@ pub fn headless(args: &Args) -> Result<u8, UsageError> {
     // A tool that does not listen must not keep the program alive.
     runtime.shutdown_background();
     terminal.restore();
+    end_guard();
     code
 }
 
@@ -126,28 +130,22 @@ pub(super) async fn setup(
         provider: provider.name().to_owned(),
         model: model.clone(),
     };
-    let registry = place.registry(args);
     let about = DescribeCx {
         workspace: place.workspace.clone(),
         model: model.clone(),
     };
-    let tools = registry.definitions(&about);
-    let preparing = registry.clone();
+    let offer = Offer {
+        about,
+        ..place.offer(args)
+    };
+    let tools = Tools::new(Registry::built_in(), offer);
+    let preparing = tools.snapshot();
     tokio::task::spawn_blocking(move || preparing.prepare());
     let hooks = place.hooks(&session.id, &session.log.path(), &programs);
-    let env = Arc::new(environment(args, &place, results_dir, programs));
-    let (rules, mode) = (place.settings.rules.clone(), place.mode(args));
-    let mut shared = Shared::new(rules, mode, asking, place.places(args), env);
-    shared.interrupt_overrides = place
-        .settings
-        .interrupt_behavior
-        .clone()
-        .into_iter()
-        .collect();
-    shared.store = Some(Store::new(&place.dirs.data, &place.workspace));
+    let env = environment(args, &place, results_dir, programs);
+    let mut shared = shared(args, &place, asking, env);
     shared.hooks = hooks;
-    shared.live = Some(reload::live(args, &place));
-    let context = Context::new(Arc::new(shared), registry);
+    let context = Context::new(Arc::new(shared), tools);
     if let Some(cwd) = session.cwd {
         context.set_cwd(cwd);
     }
@@ -158,9 +156,8 @@ pub(super) async fn setup(
         model: model.clone(),
     };
     // A log that cannot be written says so with its first record of substance.
-    let _ = log.write(protocol::AgentId::MAIN, &begun);
+    let _ = log.write(AgentId::MAIN, &begun);
     let settings = &place.settings;
-    let price = settings.prices.get(&model);
     let git = git.hear().await;
     let system = system_prompt(&around, &git.lines);
     let mut notices = place.notices();
@@ -168,22 +165,11 @@ pub(super) async fn setup(
     notices.extend(session.notices);
     Ok(agent::Setup {
         context_window: settings.context_window.or_else(|| context_window(&model)),
-        price: price.map(|price| protocol::Price {
-            input: price.input,
-            output: price.output,
-        }),
         system: system.parts,
         branch: git.branch,
         limits: limits(args, settings, &model, asking),
         policy: policy(settings),
-        retry: retry::Policy {
-            tries: settings
-                .retries
-                .map_or(retry::Policy::default().tries, |retries| {
-                    retries.saturating_add(1)
-                }),
-            ..retry::Policy::default()
-        },
+        retry: retries(settings),
         beginning: if session.resumed {
             Source::Resume
         } else {
@@ -192,7 +178,6 @@ pub(super) async fn setup(
         max_output_tokens: settings.max_output_tokens.unwrap_or(MAX_OUTPUT_TOKENS),
         provider,
         model,
-        tools,
         context: Arc::new(context),
         session: session.id,
         log,
@@ -227,7 +212,7 @@ pub(super) async fn choose(
     choose::choose(wanted).await.map_err(|error| {
         let file = settings.origins.get("provider");
         let usage = match file.filter(|_| args.provider.is_none()) {
-            Some(file) => UsageError::new(format!("{}: {}", file.0, error.problem)),
+            Some(file) => UsageError::new(format!("{file}: {}", error.problem)),
             None => UsageError::new(error.problem),
         };
         match error.hint {
@@ -273,6 +258,27 @@ fn environment(
     }
 }
 
+/// What all calls of the session share, but for the hooks, which need to know it.
+fn shared(args: &Args, place: &Place, asking: Asking, env: Environment) -> Shared {
+    let (rules, mode) = (place.settings.rules.clone(), place.mode(args));
+    let mut shared = Shared::new(rules, mode, asking, place.places(args), Arc::new(env));
+    let overrides = place.settings.interrupt_behavior.clone();
+    shared.interrupt_overrides = overrides.into_iter().collect();
+    shared.store = Some(Store::new(&place.dirs.data, &place.workspace));
+    shared.live = Some(reload::live(args, place));
+    shared
+}
+
+fn retries(settings: &Settings) -> retry::Policy {
+    let standard = retry::Policy::default();
+    retry::Policy {
+        tries: settings
+            .retries
+            .map_or(standard.tries, |retries| retries.saturating_add(1)),
+        ..standard
+    }
+}
+
 fn policy(settings: &Settings) -> executor::Policy {
     let standard = executor::Policy::default();
     executor::Policy {
@@ -286,7 +292,6 @@ fn policy(settings: &Settings) -> executor::Policy {
 }
 
 fn limits(args: &Args, settings: &Settings, model: &str, asking: Asking) -> limits::Limits {
-    let price = settings.prices.get(model).copied();
     limits::Limits {
         // Whoever asks knows.
         looks_at_prompts: false,
@@ -295,13 +300,7 @@ fn limits(args: &Args, settings: &Settings, model: &str, asking: Asking) -> limi
         calls_wait: settings.streaming_execution == Some(false),
         max_turns: args.max_turns.or(settings.max_turns),
         max_tokens: settings.max_tokens,
-        max_cost: settings
-            .max_cost
-            .zip(price)
-            .map(|(most, Price { input, output })| limits::Cost {
-                most,
-                input,
-                output,
-            }),
+        max_cost: settings.max_cost,
+        price: settings.prices.get(model).copied(),
     }
 }

@@ -8,10 +8,14 @@ use super::place::{Audience, Place};
 use super::{UsageError, print_line};
 use crate::git::Git;
 use crate::permissions::{Asked, Remembered, World, check, decide};
+use crate::tools::registry::Registry;
 
 pub fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, UsageError> {
     match command {
-        PermissionsCommand::Check { batch: true, .. } => each_line(|line| check::check_case(line)),
+        PermissionsCommand::Check { batch: true, .. } => {
+            let tools = Registry::built_in();
+            each_line(|line| check::check_case(line, |tool, input| tools.touches(tool, input)))
+        }
         PermissionsCommand::Classify { batch: true, .. } => {
             each_line(|line| check::classify_case(line))
         }
@@ -39,6 +43,7 @@ pub fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, UsageError> 
             let asked = Asked {
                 tool,
                 input: &input,
+                touches: Registry::built_in().touches(tool, &input),
                 level,
                 read_only,
             };

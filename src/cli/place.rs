@@ -8,7 +8,7 @@ use super::args::Args;
 use crate::config::Dirs;
 use crate::executor::Places;
 use crate::hooks::{Runner, scripts};
-use crate::permissions::{RuleList, Source, Store};
+use crate::permissions::{RuleList, Source, Store, names};
 use crate::process::Programs;
 use crate::protocol::{Mode, SessionId};
 use crate::settings::files::{Files, Owner};
@@ -138,13 +138,13 @@ impl Place {
     }
 
     fn add_rules(&mut self, args: &Args) -> Result<(), UsageError> {
-        for (list, flag, rules) in [
-            (RuleList::Deny, "--deny", &args.deny),
-            (RuleList::Ask, "--ask", &args.ask),
-            (RuleList::Allow, "--allow", &args.allow),
+        for (list, rules) in [
+            (RuleList::Deny, &args.deny),
+            (RuleList::Ask, &args.ask),
+            (RuleList::Allow, &args.allow),
         ] {
             for rule in rules {
-                let added = self.settings.add_rule(list, rule, &Source(flag.to_owned()));
+                let added = self.settings.add_rule(list, rule, &Source::Flag(list));
                 added.map_err(|error| {
                     UsageError::new(error.to_string())
                         .hint("a rule is `Tool` or `Tool(what)`, e.g. 'Bash(npm test:*)'")
@@ -163,7 +163,6 @@ impl Place {
             }
             pattern.push(letter);
         }
-        let own = Source("agent-tui itself".to_owned());
         if directory
             .components()
             .any(|part| part == std::path::Component::ParentDir)
@@ -171,9 +170,10 @@ impl Place {
             // A place that cannot be made has no results to read.
             return Ok(());
         }
+        let rule = names::rule(names::READ, &format!("/{pattern}/**"));
         let added = self
             .settings
-            .add_rule(RuleList::Allow, &format!("Read(/{pattern}/**)"), &own);
+            .add_rule(RuleList::Allow, &rule, &Source::Program);
         added.map_err(|error| UsageError::new(error.to_string()))
     }
 
@@ -218,18 +218,15 @@ impl Place {
 
     /// The tools that this run offers.
     pub fn registry(&self, args: &Args) -> Registry {
-        let all = Registry::built_in();
-        let rules = &self.settings.rules;
-        let denied = all
-            .names()
-            .into_iter()
-            .filter(|tool| rules.denies_whole(tool))
-            .collect();
-        all.offered(&Offer {
+        Registry::built_in().offered(&self.offer(args))
+    }
+
+    pub fn offer(&self, args: &Args) -> Offer {
+        Offer {
             simple: args.simple,
-            denied,
+            rules: self.settings.rules.clone(),
             about: self.describe(args),
-        })
+        }
     }
 
     /// The programs of the machine, none of which is in the workspace.

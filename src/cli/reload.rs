@@ -4,7 +4,7 @@
 use super::args::Args;
 use super::place::Place;
 use crate::executor::{Live, Reloaded};
-use crate::permissions::{Rule, Rules, Store};
+use crate::permissions::{Rule, Rules, Source, Store};
 use crate::settings::files::{Content, Files, Layer};
 use crate::settings::trust::{Memory, Review};
 use crate::settings::{Settings, SettingsError, Trust};
@@ -76,7 +76,7 @@ impl Reader {
         new.allow.extend(rules.allow.iter().filter(stays).cloned());
         // So does what a project that is not trusted has forbidden: to take that back is to allow it.
         let forbids = |rule: &Rule| {
-            let says_so = !rule.source.0.ends_with(crate::settings::BROKEN);
+            let says_so = !matches!(rule.source, Source::Broken(_));
             let gone = is_of_missing(&files, rule);
             let untrusted = self.trusted == Trusted::Not && is_of_project(&files, rule);
             says_so && (gone || untrusted)
@@ -165,7 +165,8 @@ fn gone(before: &Files, now: &Files, rules: &Rules) -> Vec<String> {
         let mut forbids = rules.deny.iter().chain(&rules.ask);
         old.content != Content::Missing
             && new.content == Content::Missing
-            && forbids.any(|rule| rule.source.0 == new.name)
+            && forbids
+                .any(|rule| matches!(&rule.source, Source::File(file) if file.path == new.path))
     });
     let say = |(_, layer): (&Layer, &Layer)| {
         let path = layer.path.display();
@@ -191,8 +192,7 @@ fn is_of_project(files: &Files, rule: &Rule) -> bool {
 
 /// Whether a rule is of this file, or there because the file is broken.
 fn is_of(layer: &Layer, rule: &Rule) -> bool {
-    let rest = rule.source.0.strip_prefix(layer.name.as_str());
-    rest.is_some_and(|rest| rest.is_empty() || rest == crate::settings::BROKEN)
+    rule.source.path() == Some(&layer.path)
 }
 
 #[cfg(test)]
@@ -200,7 +200,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use super::*;
-    use crate::permissions::{RuleList, Source};
+    use crate::permissions::RuleList;
 
     struct Desk {
         home: tempfile::TempDir,
@@ -231,7 +231,7 @@ mod tests {
                 Trusted::WhatItWas => Trust::Full,
             };
             desk.rules = Settings::merge(&desk.files, trust).rules;
-            let session = Source("this session".to_owned());
+            let session = Source::Session;
             let added = desk.rules.add(RuleList::Allow, "Bash(session)", &session);
             added.expect("a rule");
             desk
@@ -428,5 +428,21 @@ mod tests {
         assert_eq!(desk.rules.ask.len(), 1, "everything is asked about");
         desk.put("work/.agent-tui/settings.json", "{}");
         assert_eq!(desk.load(), (is("", "", "Bash(session)"), 0));
+    }
+
+    #[test]
+    fn a_file_that_is_called_like_one_of_the_project_is_still_the_persons() {
+        let mut desk = Desk::new(Trusted::Not, "{}");
+        desk.put("named.json", r#"{"permissions": {"deny": ["Bash(n)"]}}"#);
+        let named = desk.path("named.json");
+        desk.files = Files::read(&desk.path("config"), &desk.path("work"), Some(&named));
+        for layer in &mut desk.files.layers {
+            ".agent-tui/settings.json".clone_into(&mut layer.name);
+        }
+        desk.rules = Settings::merge(&desk.files, Trust::OnlyTightens { own: &[] }).rules;
+        assert_eq!(desk.rules.deny.len(), 1);
+        // A project that is not trusted cannot take this back; she can.
+        desk.put("named.json", "{}");
+        assert_eq!(desk.load(), (is("", "", ""), 0));
     }
 }

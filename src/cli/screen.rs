@@ -55,7 +55,7 @@ fn theme(args: &Args, place: &Place) -> Option<ThemeWish> {
     let file = place.settings.origins.get("theme");
     Some(ThemeWish {
         name: place.settings.theme.clone()?,
-        file: Some(file.map_or_else(|| "the settings".to_owned(), |source| source.0.clone())),
+        file: Some(file.map_or_else(|| "the settings".to_owned(), ToString::to_string)),
     })
 }
 

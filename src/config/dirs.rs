@@ -139,13 +139,37 @@ pub fn create_private_dir(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// What a workspace is called on disk, in 32 hexadecimal digits. A beginning of it will do where a mistake costs little.
+pub fn workspace_key(workspace: &Path) -> String {
+    let hash = Sha256::digest(workspace.as_os_str().as_encoded_bytes());
+    hash.iter().take(16).fold(String::new(), |mut key, byte| {
+        let _ = write!(key, "{byte:02x}");
+        key
+    })
+}
+
+/// The beginning of a [`workspace_key`], for what has another name beside it.
+pub fn short_workspace_key(workspace: &Path) -> String {
+    let mut key = workspace_key(workspace);
+    key.truncate(12);
+    key
+}
+
 /// The name of the file that holds what is known about a workspace.
 pub fn name_for(workspace: &Path) -> String {
-    let hash = Sha256::digest(workspace.as_os_str().as_encoded_bytes());
-    let mut name = hash.iter().take(16).fold(String::new(), |mut name, byte| {
-        let _ = write!(name, "{byte:02x}");
-        name
-    });
-    name.push_str(".json");
-    name
+    format!("{}.json", workspace_key(workspace))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{name_for, short_workspace_key};
+    use std::path::Path;
+
+    /// Sessions, drafts, trust and rules of people are found by these.
+    #[test]
+    fn the_names_of_a_workspace_never_change() {
+        let workspace = Path::new("/home/me/shop");
+        assert_eq!(name_for(workspace), "4a68c726aa051718fe4af11f691cc40e.json");
+        assert_eq!(short_workspace_key(workspace), "4a68c726aa05");
+    }
 }

@@ -10,12 +10,6 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-/// Below this likeness a suggestion would only confuse.
-const ALIKE: f64 = 0.75;
-
-/// Longer words are cut in messages.
-const LONGEST_WORD: usize = 40;
-
 /// A mistake in a file: where, what, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -128,24 +122,6 @@ impl<'a> Document<'a> {
     }
 }
 
-/// The known word that the person may have meant.
-pub fn nearest<'w>(word: &str, known: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
-    let word = cut(word).to_lowercase();
-    let likeness = |candidate: &str| strsim::jaro_winkler(&word, &candidate.to_lowercase());
-    known
-        .into_iter()
-        .map(|candidate| (likeness(candidate), candidate))
-        .filter(|(likeness, _)| *likeness >= ALIKE)
-        .max_by(|one, other| one.0.total_cmp(&other.0))
-        .map(|(_, candidate)| candidate)
-}
-
-/// The word for a message: not longer than a message can bear.
-pub fn cut(word: &str) -> &str {
-    let end = word.char_indices().nth(LONGEST_WORD);
-    end.map_or(word, |(end, _)| &word[..end])
-}
-
 /// `a`, `b` or `c`.
 pub fn listed<'w>(words: impl IntoIterator<Item = &'w str>) -> String {
     let quoted: Vec<_> = words.into_iter().map(|word| format!("`{word}`")).collect();
@@ -183,13 +159,6 @@ mod tests {
     #[test]
     fn columns_count_characters() {
         assert_eq!(read("\"äöü\" = x"), (vec![], vec![(1, 9)]));
-    }
-
-    #[test]
-    fn suggests_only_what_is_alike() {
-        let known = ["scroll", "select", "search"];
-        assert_eq!(nearest("Scrol", known), Some("scroll"));
-        assert_eq!(nearest("panel", known), None);
     }
 
     #[test]

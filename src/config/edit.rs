@@ -1,7 +1,8 @@
-//! Changes one place in a settings file and leaves the rest of it as it is: order, indentation, blanks. Pure.
+//! Changes one place in a settings file and leaves the rest of it as it is: order, indentation, blanks, comments.
+//! Pure.
 
-use std::ops::Range;
-
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 use serde_json::{Map, Value};
 
 use super::json::{self, Inside, Node, Wrong, place};
@@ -26,17 +27,25 @@ impl Change<'_> {
         if new == old {
             return Ok(None);
         }
-        let edit = Edit::new(text);
-        let edited = match self {
-            Change::Set(keys, value) => edit.set(&node, keys, value),
-            Change::Add(keys, item) => edit.add(&node, keys, item),
-            Change::Remove(keys, item) => edit.remove(&node, keys, item),
-        };
-        let same =
-            |edited: &String| serde_json::from_str::<Value>(edited).is_ok_and(|value| value == new);
+        let same = |edited: &String| json::read(edited).is_ok_and(|(value, _)| value == new);
         // What the careful way did not get right, a key that stands there twice say, is written anew as a whole.
         let whole = || format!("{new:#}\n");
-        Ok(Some(edited.filter(same).unwrap_or_else(whole)))
+        Ok(Some(self.edited(text).filter(same).unwrap_or_else(whole)))
+    }
+
+    /// The text with the change made in its own layout.
+    fn edited(&self, text: &str) -> Option<String> {
+        let root = CstRootNode::parse(text, &ParseOptions::default()).ok()?;
+        let object = root.object_value()?;
+        match self {
+            Change::Set(keys, value) => set(&object, keys, value)?,
+            Change::Add(keys, item) => match list_at(&object, keys) {
+                Some(list) => drop(list.append((*item).into())),
+                None => set(&object, keys, &Value::from(vec![*item]))?,
+            },
+            Change::Remove(keys, item) => remove(&list_at(&object, keys)?, item),
+        }
+        Some(root.to_string())
     }
 
     /// The same on the parsed value: what the text must mean afterwards.
@@ -114,149 +123,93 @@ fn in_the_way(text: &str, node: &Node, keys: &[&str], what: &str) -> Wrong {
     }
 }
 
-/// An edit of a text that is known to be JSON.
-struct Edit<'t> {
-    text: &'t str,
-    /// One step of indentation, as the file has it.
-    unit: &'t str,
+/// The list that `keys` lead to.
+fn list_at(object: &CstObject, keys: &[&str]) -> Option<CstArray> {
+    match innermost(object, keys) {
+        (inner, [key]) => member(&inner, key)?.array_value(),
+        _ => None,
+    }
 }
 
-impl<'t> Edit<'t> {
-    fn new(text: &'t str) -> Self {
-        let indented = text.lines().find_map(|line| {
-            let width = line.len() - line.trim_start().len();
-            (width > 0 && width < line.len()).then(|| &line[..width])
-        });
-        Self {
-            text,
-            unit: indented.unwrap_or("  "),
+/// Sets a value where it stands, or at the end of the innermost object on the way to it.
+fn set(object: &CstObject, keys: &[&str], value: &Value) -> Option<()> {
+    let (inner, rest) = innermost(object, keys);
+    let (key, rest) = rest.split_first()?;
+    let value = rest.iter().rfold(input(value), |value, key| {
+        CstInputValue::Object(vec![((*key).to_owned(), value)])
+    });
+    let new = match member(&inner, key) {
+        Some(member) => {
+            member.set_value(value);
+            member.value()
+        }
+        None => inner.append(key, value).value(),
+    };
+    spread(&new?);
+    Some(())
+}
+
+/// The object that holds the value at `keys`, or as deep as there are objects; and the keys that are left from there.
+fn innermost<'k>(object: &CstObject, keys: &'k [&'k str]) -> (CstObject, &'k [&'k str]) {
+    if let [key, rest @ ..] = keys
+        && !rest.is_empty()
+        && let Some(inner) = member(object, key).and_then(|member| member.object_value())
+    {
+        return innermost(&inner, rest);
+    }
+    (object.clone(), keys)
+}
+
+/// Of a key that stands there twice, the last one, as JSON's readers do.
+fn member(object: &CstObject, key: &str) -> Option<CstObjectProp> {
+    let mut members = object.properties().into_iter().rev();
+    members.find(|member| member.decoded_name().as_deref() == Some(key))
+}
+
+fn remove(list: &CstArray, item: &str) {
+    let starts_with_blank =
+        |list: &CstArray| list.children().get(1).is_some_and(CstNode::is_whitespace);
+    let had_blank = starts_with_blank(list);
+    for element in list.elements() {
+        let text = element.as_string_lit();
+        if text.is_some_and(|text| text.decoded_value().is_ok_and(|text| text == item)) {
+            element.remove();
         }
     }
+    // The blank before the second item, now that this is the first.
+    if !had_blank
+        && starts_with_blank(list)
+        && let Some(blank) = list.child_at_index(1)
+    {
+        blank.remove();
+    }
+}
 
-    fn set(&self, root: &Node, keys: &[&str], value: &Value) -> Option<String> {
-        if let Some(node) = node_at(root, keys) {
-            let indent = self.indent(node.span.start);
-            return Some(self.with(node.span.clone(), &self.written(value, indent)));
+/// Every item of a new list on a line of its own: it is going to grow.
+fn spread(node: &CstNode) {
+    if let Some(list) = node.as_array().filter(|list| !list.elements().is_empty()) {
+        list.ensure_multiline();
+    }
+    for inner in node.children() {
+        spread(&inner);
+    }
+}
+
+fn input(value: &Value) -> CstInputValue {
+    match value {
+        Value::Null => CstInputValue::Null,
+        Value::Bool(value) => CstInputValue::Bool(*value),
+        Value::Number(number) => CstInputValue::Number(number.to_string()),
+        Value::String(text) => CstInputValue::String(text.clone()),
+        Value::Array(list) => CstInputValue::Array(list.iter().map(input).collect()),
+        Value::Object(members) => {
+            let members = members.iter();
+            CstInputValue::Object(
+                members
+                    .map(|(key, value)| (key.clone(), input(value)))
+                    .collect(),
+            )
         }
-        self.insert_at(root, keys, value)
-    }
-
-    fn add(&self, root: &Node, keys: &[&str], item: &str) -> Option<String> {
-        match node_at(root, keys) {
-            Some(list) => Some(self.insert(list, &[], &Value::from(item))),
-            None => self.insert_at(root, keys, &Value::from(vec![item])),
-        }
-    }
-
-    fn remove(&self, root: &Node, keys: &[&str], item: &str) -> Option<String> {
-        let list = node_at(root, keys)?;
-        let Inside::List(items) = &list.inside else {
-            return None;
-        };
-        let wanted = |node: &Node| {
-            let text = &self.text[node.span.clone()];
-            serde_json::from_str::<Value>(text).is_ok_and(|value| value == item)
-        };
-        let kept: Vec<&Node> = items.iter().filter(|node| !wanted(node)).collect();
-        let (Some(first), Some(end)) = (kept.first(), items.last()) else {
-            return Some(self.with(list.span.clone(), "[]"));
-        };
-        // From item to item, each with what stands before it; the first of those that stay takes the place of the first.
-        let mut inner = self.text[list.span.start..items[0].span.start].to_owned();
-        inner.push_str(&self.text[first.span.clone()]);
-        for (before, node) in items.iter().zip(&items[1..]) {
-            if kept[1..].iter().any(|kept| kept.span == node.span) {
-                inner.push_str(&self.text[before.span.end..node.span.end]);
-            }
-        }
-        inner.push_str(&self.text[end.span.end..list.span.end]);
-        Some(self.with(list.span.clone(), &inner))
-    }
-
-    /// Puts a value at the end of the innermost object on the way to it.
-    fn insert_at(&self, root: &Node, keys: &[&str], value: &Value) -> Option<String> {
-        let mut object = root;
-        for (depth, key) in keys.iter().enumerate() {
-            match object.get(key) {
-                Some(inner) => object = inner,
-                None => return Some(self.insert(object, &keys[depth..], value)),
-            }
-        }
-        None
-    }
-
-    /// Puts `value`, inside objects for the `keys` that are missing, at the end of an object or a list.
-    fn insert(&self, node: &Node, keys: &[&str], value: &Value) -> String {
-        let indent = self.indent(node.span.start);
-        let inner = format!("{indent}{}", self.unit);
-        let (open, close) = (node.span.start + 1, node.span.end - 1);
-        let (first, last) = match &node.inside {
-            Inside::Object(members) => (
-                members.first().map(|member| member.start),
-                members.last().map(|member| member.value.span.end),
-            ),
-            Inside::List(list) => (
-                list.first().map(|item| item.span.start),
-                list.last().map(|item| item.span.end),
-            ),
-            Inside::Plain => (None, None),
-        };
-        let (at, before, after) = match first.zip(last) {
-            Some((first, last)) => {
-                let gap = &self.text[open..first];
-                let gap = if gap.is_empty() { " " } else { gap };
-                (last..last, format!(",{gap}"), String::new())
-            }
-            None => (open..close, format!("\n{inner}"), format!("\n{indent}")),
-        };
-        let new = self.nested(keys, value, &inner);
-        self.with(at, &format!("{before}{new}{after}"))
-    }
-
-    fn nested(&self, keys: &[&str], value: &Value, indent: &str) -> String {
-        let inner = format!("{indent}{}", self.unit);
-        match keys {
-            [] => self.written(value, indent),
-            [key] => format!("{}: {}", Value::from(*key), self.written(value, indent)),
-            [key, rest @ ..] => {
-                let rest = self.nested(rest, value, &inner);
-                format!("{}: {{\n{inner}{rest}\n{indent}}}", Value::from(*key))
-            }
-        }
-    }
-
-    /// A value as the file would have it, at this indentation.
-    fn written(&self, value: &Value, indent: &str) -> String {
-        let inner = format!("{indent}{}", self.unit);
-        let lines = |items: Vec<String>, open: char, close: char| {
-            let items = items.join(&format!(",\n{inner}"));
-            format!("{open}\n{inner}{items}\n{indent}{close}")
-        };
-        match value {
-            Value::Array(list) if !list.is_empty() => {
-                let items = list.iter().map(|item| self.written(item, &inner));
-                lines(items.collect(), '[', ']')
-            }
-            Value::Object(members) if !members.is_empty() => {
-                let items = members.iter().map(|(name, value)| {
-                    let value = self.written(value, &inner);
-                    format!("{}: {value}", Value::from(name.as_str()))
-                });
-                lines(items.collect(), '{', '}')
-            }
-            plain => plain.to_string(),
-        }
-    }
-
-    fn with(&self, at: Range<usize>, new: &str) -> String {
-        format!("{}{new}{}", &self.text[..at.start], &self.text[at.end..])
-    }
-
-    /// The blanks at the beginning of the line that has `at`.
-    fn indent(&self, at: usize) -> &'t str {
-        let start = self.text[..at].rfind('\n').map_or(0, |newline| newline + 1);
-        let line = &self.text[start..];
-        &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
     }
 }
 

@@ -1,7 +1,14 @@
 //! A JSON text that a person wrote, with the place of every value. Pure.
+//!
+//! It may have comments. They are blanked out first, so that every other byte keeps its place and serde's reader alone
+//! decides what the text means and whether it is JSON.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
+use jsonc_parser::common::Ranged;
+use jsonc_parser::tokens::Token;
+use jsonc_parser::{CollectOptions, ParseOptions, Scanner, ScannerOptions, ast, parse_to_ast};
 use serde_json::Value;
 
 /// A place in a file, and what is wrong there.
@@ -60,16 +67,41 @@ impl Node {
     }
 }
 
-/// Reads a text that must be JSON.
+/// Reads a text that must be JSON but for its comments.
 pub fn read(text: &str) -> Result<(Value, Node), Wrong> {
+    let text = &*without_comments(text);
     let value: Value = serde_json::from_str(text).map_err(|error| wrong(text, &error))?;
-    let scan = Scan { text };
-    let node = scan.value(scan.blanks(0)).ok_or_else(|| Wrong {
+    let parsed = parse_to_ast(text, &CollectOptions::default(), &ParseOptions::default());
+    let node = parsed.ok().and_then(|parsed| parsed.value);
+    let node = node.ok_or_else(|| Wrong {
         line: 1,
         column: 1,
         problem: "it is not understood".to_owned(),
     })?;
-    Ok((value, node))
+    Ok((value, Node::from(&node)))
+}
+
+/// The same text with blanks for its comments.
+pub fn without_comments(text: &str) -> Cow<'_, str> {
+    let mut scanner = Scanner::new(text, &ScannerOptions::default());
+    let mut blanks: Vec<Range<usize>> = Vec::new();
+    // What the scanner does not understand is left for the reader to complain about.
+    while let Ok(Some(token)) = scanner.scan() {
+        if let Token::CommentLine(_) | Token::CommentBlock(_) = token {
+            blanks.push(scanner.token_start()..scanner.token_end());
+        }
+    }
+    if blanks.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let mut page = text.as_bytes().to_vec();
+    for byte in blanks.into_iter().flatten() {
+        if page[byte] != b'\n' {
+            page[byte] = b' ';
+        }
+    }
+    // Whole characters were blanked, so it is text still.
+    String::from_utf8(page).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
 /// What the parser says, with the place before the problem and not again at its end.
@@ -99,77 +131,31 @@ pub fn place(text: &str, offset: usize) -> (usize, usize) {
     (line, before[line_start..].chars().count() + 1)
 }
 
-/// Finds places in a text that is known to be JSON, no deeper than its parser goes.
-struct Scan<'t> {
-    text: &'t str,
+impl From<&ast::Value<'_>> for Node {
+    /// No deeper than serde's reader has gone before.
+    fn from(value: &ast::Value<'_>) -> Self {
+        let inside = match value {
+            ast::Value::Object(object) => {
+                Inside::Object(object.properties.iter().map(Member::from).collect())
+            }
+            ast::Value::Array(list) => Inside::List(list.elements.iter().map(Node::from).collect()),
+            ast::Value::StringLit(_)
+            | ast::Value::NumberLit(_)
+            | ast::Value::BooleanLit(_)
+            | ast::Value::NullKeyword(_) => Inside::Plain,
+        };
+        let span = value.start()..value.end();
+        Self { span, inside }
+    }
 }
 
-impl Scan<'_> {
-    fn value(&self, start: usize) -> Option<Node> {
-        let bytes = self.text.as_bytes();
-        let is_object = match bytes.get(start)? {
-            b'{' => true,
-            b'[' => false,
-            _ => {
-                let span = start..self.plain_end(start)?;
-                let inside = Inside::Plain;
-                return Some(Node { span, inside });
-            }
-        };
-        let (mut members, mut list) = (Vec::new(), Vec::new());
-        let mut at = self.blanks(start + 1);
-        while !matches!(bytes.get(at)?, b'}' | b']') {
-            if is_object {
-                let end = self.plain_end(at)?;
-                let name = serde_json::from_str(&self.text[at..end]).ok()?;
-                // Behind the colon.
-                let value = self.value(self.blanks(self.blanks(end) + 1))?;
-                let start = at;
-                at = self.blanks(value.span.end);
-                members.push(Member { name, start, value });
-            } else {
-                let value = self.value(at)?;
-                at = self.blanks(value.span.end);
-                list.push(value);
-            }
-            if bytes.get(at)? == &b',' {
-                at = self.blanks(at + 1);
-            }
+impl From<&ast::ObjectProp<'_>> for Member {
+    fn from(member: &ast::ObjectProp<'_>) -> Self {
+        Self {
+            name: member.name.as_str().to_owned(),
+            start: member.name.start(),
+            value: Node::from(&member.value),
         }
-        let inside = if is_object {
-            Inside::Object(members)
-        } else {
-            Inside::List(list)
-        };
-        let span = start..at + 1;
-        Some(Node { span, inside })
-    }
-
-    fn blanks(&self, at: usize) -> usize {
-        let rest = self.text.as_bytes().get(at..).unwrap_or_default();
-        let blanks = rest.iter().take_while(|byte| byte.is_ascii_whitespace());
-        at + blanks.count()
-    }
-
-    /// The end of a text, a number or a word.
-    fn plain_end(&self, start: usize) -> Option<usize> {
-        let rest = self.text.as_bytes().get(start..)?;
-        if rest.first() != Some(&b'"') {
-            let ends =
-                |byte: &u8| matches!(byte, b'}' | b']' | b',' | b' ' | b'\n' | b'\r' | b'\t');
-            let end = rest.iter().position(ends);
-            return Some(start + end.unwrap_or(rest.len()));
-        }
-        let mut escaped = false;
-        for (offset, byte) in rest.iter().enumerate().skip(1) {
-            match byte {
-                _ if escaped => escaped = false,
-                b'\\' => escaped = true,
-                b'"' => return Some(start + offset + 1),
-                _ => {}
-            }
-        }
-        None
     }
 }
 
@@ -212,5 +198,39 @@ mod tests {
         );
         let deep = "[".repeat(100_000);
         assert!(read(&deep).is_err(), "and not a crash");
+    }
+
+    #[test]
+    fn comments_are_passed_over_and_move_nothing() {
+        let text = "// mine\n{\n  \"a\": /* why */ [1, 2 /* , */], // ä \"b\": 3\n  \"url\": \"http://x/*\"\n}\n";
+        let (value, node) = read(text).expect("JSON");
+        let expected = serde_json::json!({"a": [1, 2], "url": "http://x/*"});
+        assert_eq!(value, expected);
+        let list = node.get("a").expect("it is there");
+        assert_eq!(&text[list.span.clone()], "[1, 2 /* , */]");
+        assert_eq!(place(text, node.members()[1].start), (4, 3));
+        assert_eq!(without_comments(r#"{"a": "//"}"#), r#"{"a": "//"}"#);
+    }
+
+    #[test]
+    fn nothing_else_is_added_to_json() {
+        for text in [
+            "[1,]",
+            r#"{"a": 1, /* last */}"#,
+            "{a: 1}",
+            "{'a': 1}",
+            r#"{"a": 0x1}"#,
+            r#"{"a": +1}"#,
+            r#"{"a": NaN}"#,
+            r#"{"a": 1 "b": 2}"#,
+            "{\"a\": \"x\ny\"}",
+            "\u{a0}{}",
+            "{\"a\": 1\0}",
+            "{} /* no end",
+            "// nothing",
+            "",
+        ] {
+            assert!(read(text).is_err(), "{text:?}");
+        }
     }
 }

@@ -5,6 +5,7 @@ pub mod dirs;
 pub mod document;
 pub mod edit;
 pub mod json;
+mod logged;
 pub mod save;
 pub mod secrets;
 
@@ -15,6 +16,7 @@ use std::path::Path;
 
 pub use dirs::Dirs;
 pub use document::{Document, Problem};
+pub use logged::logged;
 pub use secrets::{KEY_VARIABLES, hidden, keys, without_keys};
 
 /// A longer settings file is refused: people do not write such.

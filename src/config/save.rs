@@ -9,9 +9,11 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use tempfile::NamedTempFile;
+
 use super::edit::Change;
 use super::json::Wrong;
-use super::{LONGEST_FILE, read_regular};
+use super::{LONGEST_FILE, open_regular, read_regular};
 
 /// How long another program may keep the lock; it needs a few milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -83,11 +85,9 @@ pub fn change_locked(file: &Path, change: &Change<'_>, fresh: Fresh) -> Result<(
 
 /// One writer at a time, until the file is dropped.
 pub fn lock(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .mode(0o600)
-        .open(path)?;
+    let mut options = OpenOptions::new();
+    options.create(true).append(true).mode(0o600);
+    let file = open_regular(path, &mut options)?;
     let until = Instant::now() + PATIENCE;
     loop {
         match file.try_lock() {
@@ -105,28 +105,63 @@ pub fn lock(path: &Path) -> io::Result<File> {
     }
 }
 
+/// The mode of a file.
+#[derive(Clone, Copy)]
+enum Mode {
+    /// What the umask leaves of this.
+    New(u32),
+    /// Exactly this, as another had it.
+    Kept(u32),
+}
+
 /// Puts the whole text there or nothing; a file that exists keeps its mode.
 pub fn replace(path: &Path, text: &str, fresh: Fresh) -> io::Result<()> {
-    let mode = path.metadata().map(|data| data.permissions().mode());
-    let unless_there = match fresh {
-        Fresh::Private => 0o600,
-        Fresh::Ordinary => 0o666,
+    let mode = match path.metadata() {
+        Ok(data) => Mode::Kept(data.permissions().mode() & 0o777),
+        Err(_) => Mode::New(match fresh {
+            Fresh::Private => 0o600,
+            Fresh::Ordinary => 0o666,
+        }),
     };
-    let new = Permissions::from_mode(mode.as_ref().map_or(unless_there, |mode| mode & 0o777));
-    let folder = path.parent().unwrap_or(path);
-    let mut temporary = tempfile::Builder::new()
-        .prefix(".settings-")
-        .permissions(new.clone())
-        .tempfile_in(folder)?;
-    temporary.write_all(text.as_bytes())?;
-    if mode.is_ok() {
-        temporary.as_file().set_permissions(new)?;
-    }
-    temporary.as_file().sync_data()?;
-    temporary.persist(path).map_err(|error| error.error)?;
+    put(path, text.as_bytes(), mode)?;
     // The new name is on the disk, too; where that cannot be asked for, it is the kernel's.
+    let folder = path.parent().unwrap_or(path);
     let _ = File::open(folder).and_then(|folder| folder.sync_data());
     Ok(())
+}
+
+/// Puts the whole content there, readable by its owner only, or nothing.
+pub fn put_private(path: &Path, content: &[u8]) -> io::Result<()> {
+    put(path, content, Mode::New(0o600))
+}
+
+/// The same without waiting for the disk: after a failure of the machine it may hold less.
+pub fn put_private_soon(path: &Path, content: &[u8]) -> io::Result<()> {
+    let temporary = beside(path, content, Mode::New(0o600))?;
+    temporary.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Writes beside the place, on the disk, and moves it there; what goes wrong leaves nothing behind.
+fn put(path: &Path, content: &[u8], mode: Mode) -> io::Result<()> {
+    let temporary = beside(path, content, mode)?;
+    temporary.as_file().sync_data()?;
+    temporary.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+fn beside(path: &Path, content: &[u8], mode: Mode) -> io::Result<NamedTempFile> {
+    let (Mode::New(bits) | Mode::Kept(bits)) = mode;
+    let permissions = Permissions::from_mode(bits);
+    let mut temporary = tempfile::Builder::new()
+        .prefix(".agent-tui-")
+        .permissions(permissions.clone())
+        .tempfile_in(path.parent().unwrap_or(path))?;
+    temporary.write_all(content)?;
+    if let Mode::Kept(_) = mode {
+        temporary.as_file().set_permissions(permissions)?;
+    }
+    Ok(temporary)
 }
 
 #[cfg(test)]

@@ -10,17 +10,20 @@ use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use super::hooking::{HookCaller, Starting};
 use super::journal::Journal;
 use super::limits::Limits;
+use super::spending::Account;
+use super::trace;
 use super::turn::{Fact, Look, Next, Turn};
 use crate::executor::{Context, Executor, Policy, pipeline::Report};
 use crate::hooks::occasion::Notification;
 use crate::hooks::{self, Event, Occasion};
 use crate::protocol::{
     AgentId, Block, CallCommand, CallEvent, CallNumbers, CallRef, Ending, Message, Origin, Role,
-    Told, ToolCall, ToolDefinition, TurnSummary,
+    Told, ToolCall, TurnSummary,
 };
 use crate::provider::{
     Batch, Provider, ProviderError, Request, ResponseStream, StreamEvent, retry,
@@ -33,7 +36,6 @@ pub struct Parts {
     pub provider: Arc<dyn Provider>,
     pub model: String,
     pub system: Vec<String>,
-    pub tools: Vec<ToolDefinition>,
     pub context: Arc<Context>,
     pub policy: Policy,
     pub limits: Limits,
@@ -54,6 +56,8 @@ pub struct Conversation {
     context: Arc<Context>,
     policy: Policy,
     limits: Limits,
+    /// What it has used so far.
+    account: Account,
     retry: retry::Policy,
     hooks: HookCaller,
     token: CancellationToken,
@@ -110,7 +114,7 @@ impl Conversation {
             model: parts.model,
             system: parts.system,
             messages: Arc::new(Vec::new()),
-            tools: Arc::new(parts.tools),
+            tools: Arc::default(),
             max_tokens: parts.max_output_tokens,
             session: parts.session,
         };
@@ -123,6 +127,7 @@ impl Conversation {
             request,
             context: parts.context,
             policy: parts.policy,
+            account: Account::after(parts.limits.price, parts.journal.history().spending()),
             limits: parts.limits,
             retry: parts.retry,
             token: parts.token,
@@ -206,13 +211,14 @@ impl Conversation {
             asks_to_stop: self.hooks.has(self.stop_event()),
             ..self.limits
         };
+        let offered = self.context.tools.snapshot();
         let token = self.token.child_token();
         let seed = fastrand::u64(..);
         let mut turn = Turn::new(origin, limits, self.retry, self.numbers, seed);
         let nexts = turn.handle(Fact::Prompted(prompt));
         self.exchange = Some(Exchange {
             turn,
-            executor: Executor::new(self.context.clone(), self.policy, &token),
+            executor: Executor::new(self.context.clone(), self.policy, &token, offered),
             token,
             waiting: Waiting::Nothing,
             ending: None,
@@ -253,6 +259,7 @@ impl Conversation {
         let denials = self.journal.history().denials().to_vec();
         self.journal.append(telling::ended(&summary));
         self.journal.sync().await;
+        trace::turn_ended(self.agent, &summary);
         self.tell().await;
         TurnSummary { denials, ..summary }
     }
@@ -268,6 +275,7 @@ impl Conversation {
     /// Stops the exchange: the stream at once, each call as its tool demands.
     pub fn interrupt(&mut self) {
         if let Some(exchange) = &mut self.exchange {
+            tracing::info!(agent = self.agent.0, "turn interrupted");
             exchange.executor.interrupt(&mut self.journal);
             self.turn(Fact::Interrupted);
         }
@@ -289,7 +297,7 @@ impl Conversation {
         };
         let executor = &mut exchange.executor;
         match command {
-            CallCommand::Answer(answer) => executor.answer(call, answer),
+            CallCommand::Reply(reply) => executor.reply(call, reply),
             CallCommand::Cancel => executor.cancel(call, journal),
             CallCommand::AnswerByHand(text) => executor.answer_by_hand(call, text, journal),
             CallCommand::RunAgain => executor.run_again(call, journal),
@@ -360,6 +368,11 @@ impl Conversation {
             }
             Next::Warn(text) => journal.notice(text),
             Next::Settle { call, result } => journal.settle(call, result),
+            Next::Count(usage) => {
+                self.account.count(usage);
+                let spending = self.account.spending();
+                journal.append(Record::Spent { spending });
+            }
             Next::Answer {
                 message,
                 stop_reason,
@@ -398,6 +411,7 @@ impl Conversation {
                 attempt,
             } => {
                 exchange.waiting = Waiting::NextTry(Instant::now() + wait);
+                trace::retrying(self.agent, &problem, attempt, wait);
                 journal.append(Record::Retry {
                     problem,
                     attempt,
@@ -424,10 +438,11 @@ impl Conversation {
 
     /// Sends the history, once it is fit to be sent.
     fn send(&mut self, attempt: u32) {
-        let what = self.journal.history().repairs();
-        if !what.is_empty() {
-            self.journal
-                .notice(format!("the history was repaired: {}", what.join("; ")));
+        if let Some(what) = self.journal.history().repairs() {
+            if !what.is_empty() {
+                let notice = format!("the history was repaired: {}", what.join("; "));
+                self.journal.notice(notice);
+            }
             self.journal.append(Record::Repaired { what });
         }
         self.journal.append(Record::Request {
@@ -436,13 +451,17 @@ impl Conversation {
             attempt,
         });
         let provider = self.provider.clone();
+        let offered = self.context.tools.snapshot();
         let request = Request {
             messages: self.journal.history().messages().clone(),
+            tools: offered.definitions().clone(),
             ..self.request.clone()
         };
         if let Some(exchange) = &mut self.exchange {
-            exchange.executor = Executor::new(self.context.clone(), self.policy, &exchange.token);
+            let context = self.context.clone();
+            exchange.executor = Executor::new(context, self.policy, &exchange.token, offered);
             let opening = async move { provider.open(&request).await };
+            let opening = opening.instrument(trace::request(self.agent, attempt));
             exchange.waiting = Waiting::Open(Box::pin(opening));
         }
     }
@@ -506,11 +525,10 @@ impl Conversation {
         let Some(exchange) = &mut self.exchange else {
             return;
         };
-        if let Report::Asked(request, _) = &report {
-            let message = format!("agent-tui needs your permission to use {}", request.tool);
+        if let Report::Asked(question, _) = &report {
+            let (kind, message) = Notification::of_question(&question.kind);
             let (token, reporter) = (self.token.child_token(), exchange.executor.reporter());
-            self.hooks
-                .notify(Notification::PermissionPrompt, &message, token, reporter);
+            self.hooks.notify(kind, &message, token, reporter);
         }
         if let Report::Permitted(call, permit) = &report
             && permit.part.is_none()

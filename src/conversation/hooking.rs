@@ -62,7 +62,7 @@ impl HookCaller {
         starting: Option<Starting>,
         token: CancellationToken,
     ) -> BoxFuture<'static, Answer> {
-        let looking = self.fire(Occasion::user_prompt_submit(&text_of(prompt)), token);
+        let looking = self.fire(Occasion::user_prompt_submit(&Block::texts(prompt)), token);
         let asking = async move {
             let mut context = match starting {
                 Some(starting) => starting.await,
@@ -117,12 +117,4 @@ impl Look {
         };
         Self::Refused { problem }
     }
-}
-
-fn text_of(prompt: &[Block]) -> String {
-    let texts = prompt.iter().filter_map(|block| match block {
-        Block::Text { text, .. } => Some(text.as_str()),
-        _ => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
 }

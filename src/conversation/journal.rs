@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::trace;
+use crate::config::logged;
 use crate::executor::{Happened, Witness};
 use crate::hooks;
 use crate::permissions::{Decision, Verdict};
@@ -56,6 +58,10 @@ impl Journal {
 
     pub fn begin_turn(&mut self) {
         self.since = Instant::now();
+        trace::turn_begun(TurnId {
+            agent: self.agent,
+            number: self.history.turn() + 1,
+        });
     }
 
     /// What the log has in it, with all that was appended.
@@ -103,6 +109,7 @@ impl Journal {
 
     /// Says something that the person should know.
     pub fn notice(&mut self, text: String) {
+        tracing::info!(text = %logged(&text), "notice");
         self.append(Record::Notice { text });
     }
 
@@ -196,7 +203,9 @@ impl Journal {
             return;
         };
         // A disk that cannot sync has been complained about by the write before.
-        let _ = tokio::task::spawn_blocking(move || file.sync_data()).await;
+        if let Ok(Err(error)) = tokio::task::spawn_blocking(move || file.sync_data()).await {
+            tracing::warn!(%error, "the session's log could not be synced");
+        }
     }
 
     fn flush_deltas(&mut self) {
@@ -246,15 +255,15 @@ impl Journal {
         }
     }
 
-    fn decided(&mut self, call: CallRef, verdict: Verdict, asks_person: bool) {
-        let settled = verdict.decision != Decision::Ask || !asks_person;
+    fn decided(&mut self, call: CallRef, verdict: &Verdict, asks_person: bool) {
+        let settled = verdict.decision() != Decision::Ask || !asks_person;
         self.append(Record::Decision {
             call,
             by: verdict.in_short(),
             settled,
-            decision: verdict.decision.name().to_owned(),
-            reason: verdict.reason,
-            cause: verdict.cause.to_string(),
+            decision: verdict.decision().name().to_owned(),
+            reason: verdict.reason().to_owned(),
+            cause: verdict.cause().to_string(),
         });
     }
 
@@ -287,7 +296,7 @@ fn changed(change: &FileDiff, kept: Option<&Checkpoint>) -> Changed {
 
 impl Witness for Journal {
     fn see(&mut self, happened: Happened) {
-        tracing::debug!(?happened, at = ?self.since.elapsed(), "call");
+        trace::call(&happened, &self.history, self.since.elapsed());
         match happened {
             Happened::Queued(call) => {
                 self.append(Record::Call { call });
@@ -305,12 +314,12 @@ impl Witness for Journal {
                 }
             },
             Happened::Progress(call, text) => self.tell_call(call, CallEvent::Progress(text)),
-            Happened::Asked(request) => self.tell_call(request.call, CallEvent::Asked(request)),
+            Happened::Asked(question) => self.tell_call(question.call, CallEvent::Asked(question)),
             Happened::Decided {
                 call,
                 verdict,
                 asks_person,
-            } => self.decided(call, verdict, asks_person),
+            } => self.decided(call, &verdict, asks_person),
             Happened::Changing(call, change) => {
                 self.append(Record::Change {
                     call,

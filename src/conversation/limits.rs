@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::protocol::{Block, Ending, ToolUse, Usage};
+use crate::protocol::{Block, Ending, Note, Price, Spending, ToolUse};
 
 /// The same call this often in a row, and the model is told.
 const TELL_AT: u32 = 3;
@@ -30,37 +30,25 @@ pub struct Limits {
     pub asks_to_stop: bool,
     pub max_turns: Option<u32>,
     pub max_tokens: Option<u64>,
-    pub max_cost: Option<Cost>,
-}
-
-/// A limit of money, with what the model costs.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Cost {
-    pub most: f64,
-    /// For a million tokens.
-    pub input: f64,
-    pub output: f64,
+    /// In dollars. Where the price is not known it bounds nothing.
+    pub max_cost: Option<f64>,
+    pub price: Option<Price>,
 }
 
 impl Limits {
     /// The ending of an exchange that has used up what it may use.
-    pub fn exhausted(&self, responses: u32, usage: Usage) -> Option<Ending> {
+    pub fn exhausted(&self, responses: u32, spending: &Spending) -> Option<Ending> {
         if self.max_turns.is_some_and(|most| responses >= most) {
             return Some(Ending::MaxTurns);
         }
-        if let Some(cost) = self.max_cost
-            && cost.of(usage) >= cost.most
+        if let Some((cost, most)) = spending.cost.zip(self.max_cost)
+            && cost >= most
         {
-            let problem = format!(
-                "the run has cost {:.2}, and `maxCost` is {:.2}",
-                cost.of(usage),
-                cost.most
-            );
+            let problem = format!("the run has cost {cost:.2}, and `maxCost` is {most:.2}");
             let hint = Some("raise `maxCost` in the settings, or go on with --continue".into());
             return Some(Ending::Failed { problem, hint });
         }
-        let used = [usage.input_tokens, usage.output_tokens];
-        let used = used.iter().flatten().copied().fold(0, u64::saturating_add);
+        let used = spending.used.worked_on();
         let most = self.max_tokens.filter(|most| used >= *most)?;
         let problem = format!("the run has used {used} tokens, and `maxTokens` is {most}");
         let hint = Some("raise `maxTokens` in the settings, or go on with --continue".into());
@@ -74,18 +62,6 @@ pub(super) fn reason_to_pause(ending: Ending) -> String {
         Ending::MaxTurns => "the model has answered as often as `maxTurns` allows".to_owned(),
         Ending::Failed { problem, .. } => problem,
         Ending::Done | Ending::Interrupted => "it is over".to_owned(),
-    }
-}
-
-impl Cost {
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "token counts are far below 2^52"
-    )]
-    fn of(&self, usage: Usage) -> f64 {
-        let count = |tokens: Option<u64>| tokens.unwrap_or(0) as f64;
-        let input = count(usage.input_tokens) + count(usage.cache_creation_input_tokens);
-        (input * self.input + count(usage.output_tokens) * self.output) / 1e6
     }
 }
 
@@ -159,10 +135,11 @@ impl Repeated {
         let Some((name, times)) = &self.worst else {
             return Vec::new();
         };
-        vec![Block::text(format!(
+        let text = format!(
             "You have made the same {name} call with the same input {times} times in a row. Its result will not change: \
              do something else, or say what keeps you from going on."
-        ))]
+        );
+        vec![Block::note(Note::Program, text)]
     }
 
     /// Why a person should have a look before it goes on.

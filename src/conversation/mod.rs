@@ -9,6 +9,8 @@ pub mod driver;
 pub mod hooking;
 pub mod journal;
 pub mod limits;
+pub mod spending;
+mod trace;
 pub mod turn;
 mod words;
 

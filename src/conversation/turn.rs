@@ -11,7 +11,8 @@ mod names;
 
 use self::names::Names;
 use super::limits::{self, Limits, Pauses, Repeated};
-use super::words::PAUSED;
+use super::spending::Account;
+use super::words::{PAUSED, STREAM_HINT};
 use crate::protocol::event::TurnSummary;
 use crate::protocol::{
     Block, CallNumbers, CallRef, Ending, Message, Origin, StopReason, ToolCall, ToolResult, Usage,
@@ -94,6 +95,8 @@ pub enum Next {
         call: ToolCall,
         result: ToolResult,
     },
+    /// A response has used this, whatever came of it.
+    Count(Usage),
     /// The answer goes into the history.
     Answer {
         message: Message,
@@ -155,9 +158,9 @@ pub struct Turn {
     /// How often in a row a request has failed.
     failures: u32,
     responses: u32,
-    usage: Usage,
+    used: Account,
     /// What was used since the person last said that it goes on.
-    spent: (u32, Usage),
+    spent: (u32, Account),
     last_text: String,
     repeated: Repeated,
     pauses: Pauses,
@@ -235,8 +238,8 @@ impl Turn {
             answer: Partial::default(),
             failures: 0,
             responses: 0,
-            usage: Usage::default(),
-            spent: (0, Usage::default()),
+            used: Account::new(limits.price),
+            spent: (0, Account::new(limits.price)),
             last_text: String::new(),
             repeated: Repeated::default(),
             pauses: Pauses::default(),
@@ -297,7 +300,7 @@ impl Turn {
             ending,
             text: self.last_text.clone(),
             responses: self.responses,
-            usage: self.usage,
+            usage: self.used.spending().used,
             took,
             denials: Vec::new(),
         }
@@ -383,7 +386,7 @@ impl Turn {
         let Stage::Paused(after) = std::mem::replace(&mut self.stage, Stage::Over) else {
             return Vec::new();
         };
-        self.spent = (0, Usage::default());
+        self.spent = (0, Account::new(self.limits.price));
         self.repeated = Repeated::default();
         self.go_on(after)
     }
@@ -404,7 +407,9 @@ impl Turn {
         if let Some(ending) = self.pauses.ending() {
             return self.finish(ending);
         }
-        let exhausted = self.limits.exhausted(self.spent.0, self.spent.1);
+        let exhausted = self
+            .limits
+            .exhausted(self.spent.0, &self.spent.1.spending());
         if self.limits.pauses {
             let why = self.repeated.reason_to_pause();
             if let Some(why) = why.or_else(|| exhausted.map(limits::reason_to_pause)) {
@@ -456,7 +461,7 @@ impl Turn {
                 }
                 None => self.finish(Ending::Failed {
                     problem,
-                    hint: None,
+                    hint: Some(STREAM_HINT.into()),
                 }),
             },
             After::Loop | After::End(_) => match self.pauses.wait() {

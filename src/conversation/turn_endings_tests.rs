@@ -10,7 +10,7 @@ use super::turn_tests::{
     Driven, answer, call, call_with, deliver, deliver_from, ended, endings, give, limited, over,
     result, text, turn, whole, written,
 };
-use crate::protocol::{Block, Ending, StopReason, Usage};
+use crate::protocol::{Block, Ending, Price, StopReason, Usage};
 use crate::provider::{Response, StreamEvent};
 
 #[test]
@@ -68,6 +68,61 @@ fn max_tokens_of_the_run_ends_the_loop() {
         matches!(endings(&nexts)[..], [Ending::Failed { problem, .. }] if problem.contains("`maxTokens` is 100")),
         "{nexts:?}"
     );
+    assert_eq!(turn.turn.summary(Ending::Done, Duration::ZERO).usage, usage);
+}
+
+/// One response with a call that uses so much.
+fn used(turn: &mut Driven, id: &str, usage: Usage) -> Vec<Next> {
+    turn.handle(ended(call(id)));
+    turn.handle(over(Response {
+        usage,
+        ..whole(&[call(id)], StopReason::ToolUse)
+    }));
+    turn.handle(Fact::Drained)
+}
+
+#[test]
+fn max_cost_ends_the_loop_where_the_price_is_known() {
+    let usage = Usage {
+        input_tokens: Some(200_000),
+        cache_creation_input_tokens: Some(100_000),
+        cache_read_input_tokens: Some(100_000),
+        output_tokens: Some(100_000),
+        ..Usage::default()
+    };
+    let price = Price {
+        input: 1.0,
+        output: 2.0,
+    };
+    for (price, ends) in [(Some(price), true), (None, false)] {
+        let mut turn = limited(Limits {
+            max_cost: Some(1.0),
+            price,
+            ..Limits::default()
+        });
+        let nexts = used(&mut turn, "a", usage);
+        assert!(nexts.contains(&Next::Count(usage)), "{nexts:?}");
+        assert_eq!(endings(&nexts), [] as [&Ending; 0]);
+        let nexts = used(&mut turn, "b", usage);
+        let problem = "the run has cost 1.20, and `maxCost` is 1.00";
+        let ended = matches!(endings(&nexts)[..], [Ending::Failed { problem: told, .. }] if told == problem);
+        assert_eq!(ended, ends, "{nexts:?}");
+    }
+}
+
+#[test]
+fn a_response_without_a_word_is_counted_all_the_same() {
+    let usage = Usage {
+        input_tokens: Some(7),
+        ..Usage::default()
+    };
+    let mut turn = turn();
+    turn.handle(over(Response {
+        usage,
+        ..whole(&[], StopReason::EndTurn)
+    }));
+    let nexts = turn.handle(Fact::Drained);
+    assert!(nexts.contains(&Next::Count(usage)), "{nexts:?}");
     assert_eq!(turn.turn.summary(Ending::Done, Duration::ZERO).usage, usage);
 }
 

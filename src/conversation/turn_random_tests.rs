@@ -137,6 +137,7 @@ impl Rig {
                 | Next::Keep(_)
                 | Next::Discard
                 | Next::Warn(_)
+                | Next::Count(_)
                 | Next::Tell(_)
                 | Next::Write(_)
                 | Next::Refuse => {}

@@ -5,13 +5,13 @@ use serde_json::json;
 use super::driver::Happened;
 use super::rig::{Rig, Setting, Tools, safe, secs, unsafe_};
 use super::shared::Asking;
-use crate::permissions::{Cause, Decision, RuleList, Rules, Source, Verdict};
-use crate::protocol::{Answer, Mode, PermissionRequest, Phase, ToolResult};
+use crate::permissions::{Cause, Decision, RuleList, Rules, Source};
+use crate::protocol::{Answer, Mode, Phase, Question, ToolResult};
 
 /// The calls that have asked so far.
 fn asked(rig: &Rig) -> Vec<&str> {
     let asked = rig.seen.0.iter().filter_map(|happened| match happened {
-        Happened::Asked(PermissionRequest { call, .. }) => Some(rig.word(*call)),
+        Happened::Asked(Question { call, .. }) => Some(rig.word(*call)),
         _ => None,
     });
     asked.collect()
@@ -129,10 +129,10 @@ async fn with_nobody_to_ask_the_call_is_denied_and_says_so() {
     assert_eq!(asked(&rig), Vec::<&str>::new());
     let decided = rig.seen.0.iter().find_map(|happened| match happened {
         Happened::Decided {
-            verdict: Verdict { decision, .. },
+            verdict,
             asks_person,
             ..
-        } => Some((*decision, *asks_person)),
+        } => Some((verdict.decision(), *asks_person)),
         _ => None,
     });
     assert_eq!(decided, Some((Decision::Ask, false)));
@@ -145,7 +145,7 @@ async fn every_decision_is_seen_with_what_made_it() {
     rig.stream_ended();
     rig.deliver().await;
     let causes = rig.seen.0.iter().filter_map(|happened| match happened {
-        Happened::Decided { verdict, .. } => Some(verdict.cause.clone()),
+        Happened::Decided { verdict, .. } => Some(verdict.cause().clone()),
         _ => None,
     });
     let expected = Cause::Mode(Mode::BypassPermissions);
@@ -193,7 +193,7 @@ async fn the_mode_of_the_moment_decides() {
 /// What the model is told about a call of the program's own tools when nobody is there, with this deny rule.
 async fn told(denied: &str, tool: &str, input: serde_json::Value) -> String {
     let mut rules = Rules::default();
-    let source = Source("test".to_owned());
+    let source = Source::Session;
     let added = rules.add(RuleList::Deny, denied, &source);
     assert_eq!(added, Ok(None));
     let setting = Setting {

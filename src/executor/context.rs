@@ -9,35 +9,41 @@ use super::shared::{Shared, Stance};
 use crate::hooks::Scene;
 use crate::permissions::{Asked, Links, RealLinks, Remembered, Verdict, World, decide};
 use crate::tools::files::Ledger;
-use crate::tools::registry::Registry;
+use crate::tools::offered::Tools;
 
 /// What belongs to a conversation: where its shell is, what its model has read, which tools it has.
 pub struct Context {
     pub shared: Arc<Shared>,
-    pub registry: Registry,
+    /// What its model can use; changes while it goes on.
+    pub tools: Tools,
     /// What was read, and may therefore be changed.
     pub ledger: Arc<Ledger>,
+    /// What people call the conversation whose calls these are; `None` for the one that they have themselves.
+    pub name: Option<String>,
     cwd: RwLock<PathBuf>,
 }
 
 impl Context {
     /// A conversation that begins in the workspace, with nothing read.
-    pub fn new(shared: Arc<Shared>, registry: Registry) -> Self {
+    pub fn new(shared: Arc<Shared>, tools: impl Into<Tools>) -> Self {
         let cwd = RwLock::new(shared.places.workspace.clone());
         Self {
             shared,
-            registry,
+            tools: tools.into(),
             ledger: Arc::default(),
+            name: None,
             cwd,
         }
     }
 
     /// What would be decided about a call; `None` if there is no such tool.
     pub async fn judge(&self, tool: &str, input: &Value) -> Option<Verdict> {
-        let found = self.registry.find(tool)?;
+        let offered = self.tools.snapshot();
+        let found = offered.find(tool)?;
         let asked = Asked {
             tool,
             input,
+            touches: found.touches(input),
             level: found.spec().level,
             read_only: found.facts(input).read_only,
         };

@@ -17,12 +17,19 @@ use super::context::Context;
 use super::machine::{Input, Machine, Policy, Step, Traits};
 use super::permission::{Authority, Permit};
 use super::pipeline::{Line, Report};
+use super::questions::ReplyTo;
+use crate::config::logged;
 use crate::permissions::{Remembered, Verdict};
 use crate::protocol::{
-    Answer, CallOutcome, CallRef, PermissionRequest, Phase, Shown, ToolCall, ToolResult,
+    CallOutcome, CallRef, Phase, Question, QuestionKind, Reply, Shown, ToolCall, ToolResult,
 };
+use crate::text::first_line;
 use crate::tools::ContextChange;
 use crate::tools::files::FileChange;
+use crate::tools::offered::Offered;
+
+/// More of what a call is about is too long for a sentence.
+const LONGEST_SUBJECT: usize = 80;
 
 /// How many reports may wait; progress beyond that is dropped.
 const REPORTS: usize = 256;
@@ -37,7 +44,7 @@ pub enum Happened {
     Progress(CallRef, String),
     /// A hook has made another input of the call: this one, by that hook.
     Rewritten(CallRef, Value, String),
-    Asked(PermissionRequest),
+    Asked(Question),
     Decided {
         call: CallRef,
         verdict: Verdict,
@@ -66,6 +73,8 @@ pub trait Witness {
 pub struct Executor {
     machine: Machine,
     context: Arc<Context>,
+    /// The tools that the request has offered.
+    offered: Offered,
     /// Parent of the calls' tokens, child of the turn's.
     siblings: CancellationToken,
     calls: HashMap<CallRef, Tracked>,
@@ -84,7 +93,8 @@ struct Tracked {
     begun: Option<Instant>,
     /// It runs, or has run.
     works: bool,
-    reply: Option<oneshot::Sender<Answer>>,
+    /// Where the reply to its open question goes.
+    reply_to: Option<ReplyTo>,
     /// It waits to be alone.
     go_on: Option<oneshot::Sender<()>>,
     shown: Shown,
@@ -101,11 +111,18 @@ struct Overlap {
 }
 
 impl Executor {
-    pub fn new(context: Arc<Context>, policy: Policy, turn: &CancellationToken) -> Self {
+    /// For the response to a request that has offered these tools.
+    pub fn new(
+        context: Arc<Context>,
+        policy: Policy,
+        turn: &CancellationToken,
+        offered: Offered,
+    ) -> Self {
         let (reporter, reports) = mpsc::channel(REPORTS);
         Self {
             machine: Machine::new(policy),
             context,
+            offered,
             siblings: turn.child_token(),
             calls: HashMap::new(),
             reports,
@@ -139,7 +156,7 @@ impl Executor {
                 background: CancellationToken::new(),
                 begun: None,
                 works: false,
-                reply: None,
+                reply_to: None,
                 go_on: None,
                 shown: Shown::Nothing,
                 permit: None,
@@ -203,8 +220,8 @@ impl Executor {
     pub fn background(&mut self, id: CallRef, witness: &mut dyn Witness) {
         let call = self.calls.get(&id).filter(|_| self.machine.is_running(id));
         let can = |call: &&Tracked| {
-            let tool = self.context.registry.find(&call.call.name);
-            tool.is_some_and(|tool| tool.can_background())
+            let tool = self.offered.find(&call.call.name);
+            tool.is_some_and(|tool| tool.spec().can_background)
         };
         match call.filter(can) {
             Some(call) => call.background.cancel(),
@@ -214,17 +231,22 @@ impl Executor {
         }
     }
 
-    /// A person's answer to a call that asked.
-    pub fn answer(&mut self, id: CallRef, answer: Answer) {
-        if let Some(reply) = self.calls.get_mut(&id).and_then(|call| call.reply.take()) {
-            // A call that was stopped meanwhile does not listen any more.
-            let _ = reply.send(answer);
+    /// What the person says to a call that asked.
+    pub fn reply(&mut self, id: CallRef, reply: Reply) {
+        tracing::info!(call = %id, reply = %logged(format_args!("{reply:?}")), "person replied");
+        if let Some(call) = self.calls.get_mut(&id) {
+            call.reply_to = call.reply_to.take().and_then(|to| to.send(reply));
         }
     }
 
     /// The response is thrown away: its calls stop, and none of their results counts.
     pub fn discard(&mut self, witness: &mut dyn Witness) {
         self.feed(Input::Discarded, witness);
+    }
+
+    /// The calls from now on find these tools.
+    pub fn offer(&mut self, offered: Offered) {
+        self.offered = offered;
     }
 
     /// The results, once they are all there.
@@ -247,6 +269,9 @@ impl Executor {
 
     pub fn handle(&mut self, report: Report, witness: &mut dyn Witness) {
         match report {
+            // A call that finishes after an interrupt may look as if it went on; the person knows better.
+            Report::Reached(id, Phase::WaitingForApproval | Phase::Running)
+                if self.machine.is_finishing(id) => {}
             Report::Reached(id, phase) => {
                 if phase == Phase::Running {
                     self.feed(Input::Running(id), witness);
@@ -261,15 +286,7 @@ impl Executor {
                     witness.see(Happened::Progress(id, text));
                 }
             }
-            Report::Asked(request, reply) => {
-                // A call that got its result meanwhile has nothing more to ask.
-                if self.machine.is_executing(request.call)
-                    && let Some(call) = self.calls.get_mut(&request.call)
-                {
-                    call.reply = Some(reply);
-                    witness.see(Happened::Asked(request));
-                }
-            }
+            Report::Asked(question, reply_to) => self.ask(question, reply_to, witness),
             Report::Decided(call, verdict) => {
                 let asks_person = self.context.shared.asking == super::shared::Asking::Person;
                 witness.see(Happened::Decided {
@@ -312,8 +329,21 @@ impl Executor {
         }
     }
 
+    /// A call that got its result meanwhile has nothing more to ask; after an interrupt, a tool has not, either.
+    fn ask(&mut self, question: Question, reply_to: ReplyTo, witness: &mut dyn Witness) {
+        let is_choice = matches!(question.kind, QuestionKind::Choice(_));
+        let too_late = is_choice && self.machine.is_finishing(question.call);
+        if self.machine.is_executing(question.call)
+            && !too_late
+            && let Some(call) = self.calls.get_mut(&question.call)
+        {
+            call.reply_to = Some(reply_to);
+            witness.see(Happened::Asked(question));
+        }
+    }
+
     fn traits(&self, call: &ToolCall) -> Traits {
-        let tool = self.context.registry.find(&call.name);
+        let tool = self.offered.find(&call.name);
         let facts = tool.map(|tool| tool.facts(&call.input)).unwrap_or_default();
         let by_tool = tool.map_or(crate::protocol::InterruptBehavior::Cancel, |tool| {
             tool.spec().interrupt
@@ -331,7 +361,9 @@ impl Executor {
             read_only: facts.read_only,
             interrupt,
             tool: call.name.clone(),
-            subject: facts.subject.as_deref().map(shortened),
+            subject: facts
+                .subject
+                .map(|subject| first_line(&subject, LONGEST_SUBJECT)),
         }
     }
 
@@ -356,10 +388,17 @@ impl Executor {
             }
             Step::Stop(id) => {
                 if let Some(call) = self.calls.get(&id) {
+                    tracing::debug!(call = %id, tool = %logged(&call.call.name), "call stopped");
                     call.cancel.cancel();
                 }
             }
-            Step::Finishing(id) => witness.see(Happened::Reached(id, Phase::Finishing)),
+            Step::Finishing(id) => {
+                // Who interrupts does not answer what the tool wants to know.
+                if let Some(call) = self.calls.get_mut(&id) {
+                    call.reply_to.take_if(|to| matches!(to, ReplyTo::Tool(_)));
+                }
+                witness.see(Happened::Reached(id, Phase::Finishing));
+            }
             Step::Complete(id, result, outcome) => {
                 let call = self.calls.get_mut(&id);
                 let (begun, works, shown) = call.map_or_else(Default::default, |call| {
@@ -411,6 +450,7 @@ impl Executor {
         };
         let line = Line {
             context: self.context.clone(),
+            offered: self.offered.clone(),
             authority,
             cancel: tracked.cancel.clone(),
             background: tracked.background.clone(),
@@ -469,15 +509,4 @@ impl Overlap {
             self.worked += since.elapsed();
         }
     }
-}
-
-/// A subject short enough for a sentence.
-fn shortened(subject: &str) -> String {
-    const LONGEST: usize = 80;
-    let line = subject.lines().next().unwrap_or_default();
-    if line.chars().count() <= LONGEST && line.len() == subject.len() {
-        return line.to_owned();
-    }
-    let head: String = line.chars().take(LONGEST).collect();
-    format!("{head}…")
 }

@@ -18,15 +18,11 @@ impl Line {
         let call = case.call;
         let what = held.message.lines().next().unwrap_or_default();
         let mode = self.context.shared.mode();
-        let verdict = Verdict {
-            decision: match mode {
-                Mode::Plan => Decision::Deny,
-                Mode::Default | Mode::AcceptEdits | Mode::DontAsk | Mode::BypassPermissions => {
-                    Decision::Ask
-                }
-            },
-            reason: what.to_owned(),
-            cause: Cause::HeldBack,
+        let verdict = match mode {
+            Mode::Plan => Verdict::deny(Cause::HeldBack, what),
+            Mode::Default | Mode::AcceptEdits | Mode::DontAsk | Mode::BypassPermissions => {
+                Verdict::ask(Cause::HeldBack, what)
+            }
         };
         let verdict = conclude(verdict, None, mode);
         self.decided(call, verdict.clone()).await;
@@ -36,7 +32,7 @@ impl Line {
                 held.message
             )
         };
-        match (verdict.decision, self.context.shared.asking) {
+        match (verdict.decision(), self.context.shared.asking) {
             (Decision::Deny | Decision::Allow, _) => {
                 let why = format!("the mode {} does not ask for more", mode.name());
                 Err(denied(call, told(&why)))
@@ -50,14 +46,13 @@ impl Line {
             (Decision::Ask, Asking::Person) => {
                 self.reach(call, Phase::WaitingForApproval).await;
                 let request = PermissionRequest {
-                    call: call.call,
                     tool: call.name.clone(),
                     input: call.input.clone(),
                     reason: format!("{what}. Run it again with nothing in its way?"),
-                    change: None,
+                    changes: Vec::new(),
                     rule: self.rule_that_frees(call, case.tool),
                 };
-                let permit = self.ask(case, request, None).await?;
+                let permit = self.ask(case, &verdict, request, None).await?;
                 self.report(Report::Permitted(call.call, permit.clone()))
                     .await;
                 self.reach(call, Phase::Running).await;

@@ -8,7 +8,7 @@ use crate::protocol::{Answer, Mode};
 /// A rig in which every call runs without a question.
 fn rig(mode: Mode, asking: Asking) -> Rig {
     let mut rules = Rules::default();
-    let source = Source("a test".to_owned());
+    let source = Source::Session;
     rules
         .add(RuleList::Allow, "Cancels", &source)
         .expect("a rule");

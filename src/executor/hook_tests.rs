@@ -68,7 +68,7 @@ async fn result(rig: &mut Rig) -> String {
     let results = rig.results().await;
     results
         .iter()
-        .map(crate::protocol::ToolResult::as_text)
+        .map(|result| result.as_sent().as_text())
         .collect()
 }
 
@@ -177,9 +177,7 @@ async fn an_allow_beats_no_rule_no_list_no_protected_path_and_no_mode() {
     for (rule, mode, command, said) in cases {
         let mut rules = Rules::default();
         if let Some((list, rule)) = rule {
-            rules
-                .add(list, rule, &Source("file".into()))
-                .expect("a rule");
+            rules.add(list, rule, &Source::Session).expect("a rule");
         }
         let mut rig = Rig::ruled(
             Setting {
@@ -271,7 +269,7 @@ async fn a_rewritten_input_is_what_runs_and_the_model_is_told() {
 #[tokio::test]
 async fn a_rewritten_input_is_checked_by_the_rules_again() {
     let mut rules = Rules::default();
-    let source = Source("file".into());
+    let source = Source::file("/repo/file", "file");
     rules
         .add(RuleList::Deny, "Bash(touch:*)", &source)
         .expect("a rule");

@@ -68,8 +68,6 @@ impl Failure {
     /// It is not the model's fault that the input does not fit.
     pub fn after_rewriting(self, by: &str) -> Self {
         let text = self.result.as_text();
-        let text = text.trim_start_matches("<tool_use_error>");
-        let text = text.trim_end_matches("</tool_use_error>");
         let text = format!(
             "The hook {by} rewrote the input of this call, and that cannot be done:\n{text}"
         );
@@ -110,11 +108,7 @@ impl Line {
         if let Some(halt) = answer.halt {
             let text = halt.to_string();
             self.report(Report::Halted(text.clone())).await;
-            let verdict = Verdict {
-                decision: Decision::Deny,
-                reason: text.clone(),
-                cause: Cause::Hook(halt.by),
-            };
+            let verdict = Verdict::deny(Cause::Hook(halt.by), text.clone());
             self.decided(call, verdict).await;
             return Err(denied(call, denied_text(call, &text)));
         }
@@ -148,6 +142,7 @@ impl Line {
     pub(super) async fn hear_hooks_afterwards(
         &self,
         call: &ToolCall,
+        tool: &dyn AnyTool,
         output: &Result<ToolOutput, ToolError>,
         told: &mut Vec<String>,
     ) {
@@ -156,7 +151,7 @@ impl Line {
         }
         let asking = match output {
             Ok(output) => self.fire(Event::PostToolUse, call, || {
-                Occasion::post_tool_use(call, &output.for_model)
+                Occasion::post_tool_use(call, &tool.touches(&call.input), &output.for_model)
             }),
             Err(error) if error.kind == ToolErrorKind::Cancelled => None,
             Err(error) => self.fire(Event::PostToolUseFailure, call, || {
@@ -200,12 +195,9 @@ impl Line {
             return Ok(None);
         };
         if word.decision == Decision::Deny {
-            let verdict = Verdict {
-                decision: Decision::Deny,
-                reason: format!("{} (the hook {} denies it)", word.reason, word.by),
-                cause: Cause::Hook(word.by),
-            };
-            let text = denied_text(case.call, &verdict.reason);
+            let reason = format!("{} (the hook {} denies it)", word.reason, word.by);
+            let verdict = Verdict::deny(Cause::Hook(word.by), reason);
+            let text = denied_text(case.call, verdict.reason());
             self.decided(case.call, verdict).await;
             return Err(denied(case.call, text));
         }
@@ -263,8 +255,8 @@ impl Line {
             ..Heard::default()
         };
         let verdict = self.decision(call, case.tool, &heard).await;
-        if verdict.decision != Decision::Allow {
-            return Err(verdict.reason);
+        if verdict.decision() != Decision::Allow {
+            return Err(verdict.reason().to_owned());
         }
         self.decided(case.call, verdict.clone()).await;
         let mut permit = granted(&verdict);

@@ -257,6 +257,12 @@ impl Machine {
         })
     }
 
+    /// Whether the call comes to its end although the turn was interrupted.
+    pub fn is_finishing(&self, call: CallRef) -> bool {
+        self.interrupts == Interrupts::Once
+            && (self.position(call)).is_some_and(|at| self.calls[at].may_finish())
+    }
+
     fn add(&mut self, call: CallRef, traits: Traits, steps: &mut Vec<Step>) {
         if self.positions.contains_key(&call) || self.intake == Intake::Delivered {
             return;

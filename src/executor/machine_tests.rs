@@ -109,7 +109,9 @@ impl Rig {
 
     pub(super) fn result(&self, wanted: &str) -> String {
         let found = self.steps.iter().find_map(|step| match step {
-            Step::Complete(call, result, _) if *call == wanted.into() => Some(result.as_text()),
+            Step::Complete(call, result, _) if *call == wanted.into() => {
+                Some(result.as_sent().as_text())
+            }
             _ => None,
         });
         found.expect("the call has completed")

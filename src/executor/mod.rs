@@ -1,7 +1,7 @@
 //! The streaming executor: tool calls from arrival to delivery, while the model is still writing.
 //!
 //! [`machine`] is pure and decides; [`schedule`] says who may start; [`pipeline`] is one call, step by step, with its
-//! [`permission`] and what hooks have to say; [`driver`] runs the calls the machine begins, and stops the ones it stops.
+//! [`permission`], its [`questions`] and what hooks have to say; [`driver`] runs the calls the machine begins, and stops the ones it stops.
 //!
 //! Invariant: every call gets exactly one result, whether it ran, failed, was denied, skipped, interrupted or panicked.
 
@@ -14,6 +14,7 @@ mod hooked;
 pub mod machine;
 pub mod permission;
 pub mod pipeline;
+pub mod questions;
 pub mod schedule;
 pub mod shared;
 mod stopped;
@@ -31,11 +32,15 @@ mod outcome_tests;
 #[cfg(test)]
 mod plan_tests;
 #[cfg(test)]
+mod question_tests;
+#[cfg(test)]
 mod rig;
 #[cfg(test)]
 mod rule_tests;
 #[cfg(test)]
 mod stopping_tests;
+#[cfg(test)]
+mod test_tools;
 
 pub use context::Context;
 pub use driver::{Executor, Happened, Witness};

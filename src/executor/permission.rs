@@ -6,13 +6,16 @@ use tokio::sync::{oneshot, watch};
 
 use super::hooked::{Case, Heard, answer_of};
 use super::pipeline::{Failure, Line, Report, denied, denied_text};
+use super::questions::ReplyTo;
 use super::shared::{Asking, Stance};
 use crate::hooks;
 use crate::permissions::{
-    Asked, Cause, Decision, Grant, RuleList, Rules, Source, Verdict, World, conclude, decide,
-    judge, may_tell, offer, offer_for_held, places, reach,
+    Asked, Cause, Decision, Denied, Grant, RuleList, Rules, Source, Verdict, World, conclude,
+    decide, judge, may_tell, offer, offer_for_held, places, reach,
 };
-use crate::protocol::{Answer, Mode, PermissionRequest, Phase, RuleOffer, ToolCall};
+use crate::protocol::{
+    Answer, Mode, PartOfFile, PermissionRequest, Phase, QuestionKind, RuleOffer, ToolCall,
+};
 use crate::tools::any::AnyTool;
 use crate::tools::{ToolCx, ToolError, Validated};
 
@@ -20,8 +23,8 @@ use crate::tools::{ToolCx, ToolError, Validated};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Permit {
     pub grant: Grant,
-    /// What the call's file shall hold, where the person allowed only a part of a change.
-    pub part: Option<String>,
+    /// What the call's files shall hold, where the person allowed only a part of a change.
+    pub part: Option<Vec<PartOfFile>>,
     /// The call's input, where hooks have made it another one.
     pub input: Option<Value>,
 }
@@ -71,10 +74,11 @@ impl Line {
                 decide(&asked(call, tool), &rules, mode, &self.world())
             }
         };
-        if verdict.decision == Decision::Deny {
-            return Err(denied(call, denied_text(call, &verdict.reason)));
-        }
-        Ok(heard.with_input(Grant::by_person().into()))
+        // That she wants it is her answer.
+        let Ok(grant) = verdict.answered(&Answer::Allow) else {
+            return Err(denied(call, denied_text(call, verdict.reason())));
+        };
+        Ok(heard.with_input(grant.into()))
     }
 
     async fn ask_for_model(
@@ -98,17 +102,13 @@ impl Line {
         let mut rule = None;
         match said {
             // What the tool itself wants to be looked at, no rule allows.
-            Validated::Ask(reason) if verdict.decision == Decision::Allow => {
+            Validated::Ask(reason) if verdict.decision() == Decision::Allow => {
                 changes = None;
-                verdict = Verdict {
-                    decision: Decision::Ask,
-                    reason,
-                    ..verdict
-                };
+                verdict = Verdict::ask(verdict.cause().clone(), reason);
             }
             Validated::Fine | Validated::Ask(_) => rule = self.rule_to_offer(call, tool, &verdict),
         }
-        if (verdict.decision, self.context.shared.asking) == (Decision::Ask, Asking::Nobody)
+        if (verdict.decision(), self.context.shared.asking) == (Decision::Ask, Asking::Nobody)
             && let Some(asking) = self.ask_hooks(call)
         {
             let asked = async { Ok(asking.await) };
@@ -118,14 +118,14 @@ impl Line {
             }
         }
         self.decided(call, verdict.clone()).await;
-        match (verdict.decision, self.context.shared.asking) {
+        match (verdict.decision(), self.context.shared.asking) {
             (Decision::Allow, _) => Ok(granted(&verdict)),
-            (Decision::Deny, _) => Err(denied(call, denied_text(call, &verdict.reason))),
+            (Decision::Deny, _) => Err(denied(call, denied_text(call, verdict.reason()))),
             (Decision::Ask, Asking::Nobody) => {
                 let text = format!(
                     "{}. It needs a person's approval, and nobody is there to ask: allow it beforehand with \
                      --allow or a permission mode",
-                    denied_text(call, &verdict.reason)
+                    denied_text(call, verdict.reason())
                 );
                 Err(denied(call, text))
             }
@@ -133,14 +133,13 @@ impl Line {
                 self.reach(call, Phase::WaitingForApproval).await;
                 let preview = async { Ok(tool.preview(&call.input, cx).await) };
                 let request = PermissionRequest {
-                    call: call.call,
                     tool: call.name.clone(),
                     input: call.input.clone(),
-                    reason: verdict.reason,
-                    change: self.unless_cancelled(call, preview).await?,
+                    reason: verdict.reason().to_owned(),
+                    changes: self.unless_cancelled(call, preview).await?,
                     rule,
                 };
-                self.ask(&case, request, changes).await
+                self.ask(&case, &verdict, request, changes).await
             }
         }
     }
@@ -149,7 +148,7 @@ impl Line {
     /// question can read no others.
     pub(super) fn bound(&self, call: &ToolCall, tool: &dyn AnyTool, mut permit: Permit) -> Permit {
         let world = self.world();
-        let places = places(&call.name, &call.input, &world);
+        let places = places(&tool.touches(&call.input), &world);
         permit.grant = permit.grant.at(places);
         let Stance { mode, rules } = self.context.shared.stance();
         // Without rules it is known: no place outside, and all of it unasked.
@@ -222,8 +221,9 @@ impl Line {
     ) -> Option<RuleOffer> {
         let context = &self.context;
         // No rule keeps a hook from asking again.
-        let by_hook = matches!(verdict.cause, Cause::Hook(_));
-        if verdict.decision != Decision::Ask || context.shared.asking == Asking::Nobody || by_hook {
+        let by_hook = matches!(verdict.cause(), Cause::Hook(_));
+        if verdict.decision() != Decision::Ask || context.shared.asking == Asking::Nobody || by_hook
+        {
             return None;
         }
         let Stance { mode, rules } = context.shared.stance();
@@ -248,12 +248,17 @@ impl Line {
     pub(super) async fn ask(
         &self,
         case: &Case<'_>,
+        question: &Verdict,
         request: PermissionRequest,
         mut changes: Option<watch::Receiver<Stance>>,
     ) -> Result<Permit, Failure> {
         let (reply, mut answer) = oneshot::channel();
         let mut hooks = self.ask_hooks(case.call);
-        self.report(Report::Asked(request, reply)).await;
+        let put = self
+            .context
+            .question(case.call.call, QuestionKind::Permission(request));
+        self.report(Report::Asked(put, ReplyTo::Permission(reply)))
+            .await;
         loop {
             let next = async {
                 tokio::select! {
@@ -264,7 +269,9 @@ impl Line {
                 }
             };
             match self.unless_cancelled(case.call, next).await? {
-                Word::Person(answer) => return self.answered_by_person(case, answer).await,
+                Word::Person(answer) => {
+                    return self.answered_by_person(case, question, answer).await;
+                }
                 Word::Hooks(answer) => {
                     hooks = None;
                     if let Some(permit) = self.answered_by_hooks(case, *answer).await? {
@@ -273,7 +280,7 @@ impl Line {
                 }
                 Word::Stance => {
                     let verdict = self.decision(case.call, case.tool, case.heard).await;
-                    if verdict.decision == Decision::Allow {
+                    if verdict.decision() == Decision::Allow {
                         self.decided(case.call, verdict.clone()).await;
                         return Ok(granted(&verdict));
                     }
@@ -283,19 +290,24 @@ impl Line {
     }
 
     /// Takes the person's answer; and tells her, if the rule that she gave with it is not for this call.
-    async fn answered_by_person(&self, case: &Case<'_>, answer: Answer) -> Result<Permit, Failure> {
+    async fn answered_by_person(
+        &self,
+        case: &Case<'_>,
+        question: &Verdict,
+        answer: Answer,
+    ) -> Result<Permit, Failure> {
         let rule = match &answer {
             Answer::AllowForSession { rule } | Answer::AllowAlways { rule } => Some(rule.clone()),
             Answer::Allow | Answer::AllowPart { .. } | Answer::Deny { .. } => None,
         };
-        let permit = self.answered(case.call, answer).await?;
+        let permit = self.answered(case.call, question, answer).await?;
         let counts = |rule: String| self.context.shared.stance().rules.allows(&rule);
         if rule.is_some_and(counts) && !case.insists {
             let verdict = self.decision(case.call, case.tool, case.heard).await;
-            if verdict.decision != Decision::Allow {
+            if verdict.decision() != Decision::Allow {
                 let notice = format!(
                     "your rule does not cover this call, which runs this once; the next such call is asked about: {}",
-                    verdict.reason
+                    verdict.reason()
                 );
                 self.notice(notice).await;
             }
@@ -303,42 +315,51 @@ impl Line {
         Ok(permit)
     }
 
-    async fn answered(&self, call: &ToolCall, answer: Answer) -> Result<Permit, Failure> {
+    async fn answered(
+        &self,
+        call: &ToolCall,
+        question: &Verdict,
+        answer: Answer,
+    ) -> Result<Permit, Failure> {
+        let grant = match question.answered(&answer) {
+            Ok(grant) => grant,
+            Err(no) => return Err(self.refused(call, no).await),
+        };
         let (reason, part) = match answer {
             Answer::Allow => ("you, once".to_owned(), None),
             Answer::AllowForSession { rule } => (self.allow_for_session(&rule).await, None),
             Answer::AllowAlways { rule } => (self.allow_always(&rule).await, None),
-            Answer::AllowPart { after } => ("you, in part".to_owned(), Some(after)),
-            Answer::Deny { reason } => {
-                let (by, text) = match reason {
-                    Some(reason) => (
-                        format!("you said no: {reason}"),
-                        format!("The user did not allow this call, and says: {reason}"),
-                    ),
-                    None => (
-                        "you said no".to_owned(),
-                        "The user did not allow this call. Do not try it again; ask how to go on"
-                            .to_owned(),
-                    ),
-                };
-                self.decided(call, by_person(Decision::Deny, by)).await;
-                return Err(denied(call, text));
-            }
+            Answer::AllowPart { files } => ("you, in part".to_owned(), Some(files)),
+            Answer::Deny { .. } => unreachable!("a no has no grant"),
         };
-        self.decided(call, by_person(Decision::Allow, reason)).await;
+        self.decided(call, grant.verdict(reason)).await;
         Ok(Permit {
             part,
-            ..Grant::by_person().into()
+            ..grant.into()
         })
+    }
+
+    /// Tells that the person said no.
+    async fn refused(&self, call: &ToolCall, no: Denied) -> Failure {
+        let (by, text) = match no {
+            Denied::ByPerson(Some(reason)) => (
+                format!("you said no: {reason}"),
+                format!("The user did not allow this call, and says: {reason}"),
+            ),
+            Denied::ByPerson(None) => (
+                "you said no".to_owned(),
+                "The user did not allow this call. Do not try it again; ask how to go on"
+                    .to_owned(),
+            ),
+            Denied::Before(reason) => (reason.clone(), denied_text(call, &reason)),
+        };
+        self.decided(call, Verdict::deny(Cause::Person, by)).await;
+        denied(call, text)
     }
 
     /// Adds the rule for the rest of the session; returns who decided, in words.
     async fn allow_for_session(&self, rule: &str) -> String {
-        match self
-            .context
-            .shared
-            .allow(rule, &Source("this session".into()))
-        {
+        match self.context.shared.allow(rule, &Source::Session) {
             Ok(()) => format!("you, for this session: {rule}"),
             Err(problem) => {
                 self.notice(format!("{problem}; the call is allowed once"))
@@ -356,7 +377,7 @@ impl Line {
             return "you, once".to_owned();
         }
         match self.save(rule).await {
-            Ok(()) => format!("you, always: {rule} in {}", source.0),
+            Ok(()) => format!("you, always: {rule} in {source}"),
             Err(problem) => {
                 let notice = format!(
                     "the rule {rule} could not be saved, it counts for this session only: {problem}"
@@ -400,6 +421,7 @@ fn asked<'a>(call: &'a ToolCall, tool: &dyn AnyTool) -> Asked<'a> {
     Asked {
         tool: &call.name,
         input: &call.input,
+        touches: tool.touches(&call.input),
         level: tool.spec().level,
         read_only: tool.facts(&call.input).read_only,
     }
@@ -417,12 +439,4 @@ async fn changed(changes: Option<&mut watch::Receiver<Stance>>) {
 pub(super) fn granted(verdict: &Verdict) -> Permit {
     let grant = verdict.grant().expect("an allowed call has a grant");
     grant.into()
-}
-
-fn by_person(decision: Decision, reason: String) -> Verdict {
-    Verdict {
-        decision,
-        reason,
-        cause: Cause::Person,
-    }
 }

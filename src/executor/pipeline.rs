@@ -11,20 +11,23 @@ use futures_util::FutureExt;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use super::context::Context;
 use super::hooked::Case;
 use super::machine::{End, Outcome};
 use super::permission::{Authority, Permit};
+use super::questions::ReplyTo;
 use super::shared::Stance;
-use crate::permissions::{Asked, Cause, Decision, Remembered, Verdict, decide};
+use crate::config::logged;
+use crate::permissions::{Cause, Decision, Remembered, Verdict, decide_reading};
 use crate::protocol::{
-    Answer, CallId, CallRef, Level, PermissionRequest, Phase, Shown, ToolCall, ToolResult,
-    said_by_hooks,
+    CallId, CallRef, Phase, Question, Shown, ToolCall, ToolResult, said_by_hooks,
 };
 use crate::tools::any::AnyTool;
 use crate::tools::files::FileChange;
 use crate::tools::off_limits::OffLimits;
+use crate::tools::offered::Offered;
 use crate::tools::{
     ContextChange, Journal, NotLogged, Progress, ToolCx, ToolError, ToolErrorKind, ToolOutput,
     Validated, guard,
@@ -41,7 +44,7 @@ const LONGEST_REFUSAL: usize = 10_000;
 pub enum Report {
     Reached(CallRef, Phase),
     Progress(CallRef, String),
-    Asked(PermissionRequest, oneshot::Sender<Answer>),
+    Asked(Question, ReplyTo),
     Decided(CallRef, Verdict),
     /// The call may run, and does from now on.
     Permitted(CallRef, Permit),
@@ -76,6 +79,8 @@ pub(super) struct Failure {
 
 pub struct Line {
     pub context: Arc<Context>,
+    /// The tools that can be called.
+    pub offered: Offered,
     pub authority: Authority,
     pub cancel: CancellationToken,
     /// Cancelled when the call is to go on without being waited for.
@@ -88,12 +93,15 @@ pub struct Line {
 impl Line {
     /// Runs the call in a task of its own; a panic there is a result.
     pub fn spawn(self, call: ToolCall) {
-        tokio::spawn(async move {
+        // A panic, and the hooks of the call, are logged with its name.
+        let span = tracing::info_span!("call", call = %call.call, tool = %logged(&call.name));
+        let running = async move {
             let (id, wire, reports) = (call.call, call.id.clone(), self.reports.clone());
             let done = AssertUnwindSafe(self.run(call)).catch_unwind().await;
             let done = done.unwrap_or_else(|_| panicked(wire));
             let _ = reports.send(Report::Finished(id, done)).await;
-        });
+        };
+        tokio::spawn(running.instrument(span));
     }
 
     async fn run(self, call: ToolCall) -> Done {
@@ -165,7 +173,8 @@ impl Line {
             let permit = self.permission_to_go_on(&case, error).await?;
             output = self.work(call, tool.as_ref(), permit, &cx).await;
         }
-        self.hear_hooks_afterwards(call, &output, told).await;
+        self.hear_hooks_afterwards(call, tool.as_ref(), &output, told)
+            .await;
         match output {
             Ok(output) => {
                 let content = guard::fit(output.for_model, limit, results_dir, call.call);
@@ -243,9 +252,9 @@ impl Line {
     }
 
     fn find(&self, call: &ToolCall) -> Result<Arc<dyn AnyTool>, Failure> {
-        let registry = &self.context.registry;
-        registry.find(&call.name).cloned().ok_or_else(|| {
-            let near = registry
+        self.offered.find(&call.name).cloned().ok_or_else(|| {
+            let near = self
+                .offered
                 .nearest(&call.name)
                 .map(|name| format!(". Did you mean {name}?"));
             let text = format!(
@@ -281,6 +290,7 @@ impl Line {
             background: self.background.clone(),
             progress,
             journal,
+            asker: self.asker(call.call),
             off_limits: off_limits(&self.context),
             ledger: self.context.ledger.clone(),
             env: self.context.shared.env.clone(),
@@ -350,15 +360,9 @@ fn off_limits(context: &Arc<Context>) -> OffLimits {
     }
     let context = context.clone();
     OffLimits::new(move |path| {
-        let input = serde_json::json!({ "file_path": path });
-        let asked = Asked {
-            tool: "Read",
-            input: &input,
-            level: Level::Safe,
-            read_only: true,
-        };
-        let verdict = decide(&asked, &rules, mode, &context.world());
-        verdict.decision != Decision::Allow && matches!(verdict.cause, Cause::Rule(_))
+        let path = path.to_string_lossy().into_owned();
+        let verdict = decide_reading(path, &rules, mode, &context.world());
+        verdict.decision() != Decision::Allow && matches!(verdict.cause(), Cause::Rule(_))
     })
 }
 

@@ -18,7 +18,7 @@ fn planning() -> Rig {
     });
     rig.scratch.put("a", "one\n");
     for rule in ["Bash", "Edit(**)", "Write", "Edit", "KillShell"] {
-        let source = Source("a test".into());
+        let source = Source::Session;
         rig.context.shared.allow(rule, &source).expect("a rule");
     }
     rig

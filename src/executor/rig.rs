@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::sync::CancellationToken;
 
@@ -13,11 +14,12 @@ use super::context::Context;
 use super::driver::{Executor, Happened, Witness};
 use super::machine::Policy;
 use super::shared::{Asking, Places, Shared};
+use super::test_tools::{Asks, Several};
 use crate::hooks::{Hook, Runner};
 use crate::permissions::{Cause, Grant, Rules, Store};
 use crate::protocol::{
-    Answer, CallId, CallRef, InterruptBehavior, Level, Mode, PermissionRequest, SessionId,
-    ToolCall, ToolResult,
+    Answer, CallId, CallRef, InterruptBehavior, Level, Mode, PermissionRequest, Question,
+    QuestionKind, Reply, SessionId, ToolCall, ToolResult, Touches,
 };
 use crate::tools::files::scratch::Scratch;
 use crate::tools::registry::Registry;
@@ -104,17 +106,23 @@ struct Scripted<const BLOCKS: bool>(Called);
 
 impl<const BLOCKS: bool> Tool for Scripted<BLOCKS> {
     type Input = Work;
-    const SPEC: ToolSpec = ToolSpec {
-        name: if BLOCKS { "Blocks" } else { "Cancels" },
-        description: "",
-        level: Level::Confirm,
-        interrupt: if BLOCKS {
-            InterruptBehavior::Block
-        } else {
-            InterruptBehavior::Cancel
-        },
-        max_result_chars: 1000,
-    };
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            interrupt: if BLOCKS {
+                InterruptBehavior::Block
+            } else {
+                InterruptBehavior::Cancel
+            },
+            max_result_chars: 1000,
+            ..ToolSpec::new(
+                if BLOCKS { "Blocks" } else { "Cancels" },
+                "",
+                Level::Confirm,
+                "name",
+            )
+        }
+    }
 
     fn is_concurrency_safe(&self, input: &Work) -> bool {
         assert!(input.end != End::PanicWhenLookedAt, "on purpose");
@@ -125,8 +133,8 @@ impl<const BLOCKS: bool> Tool for Scripted<BLOCKS> {
         input.read_only
     }
 
-    fn subject(&self, input: &Work) -> String {
-        input.name.clone()
+    fn touches(&self, _input: &Value) -> Touches {
+        Touches::Nothing
     }
 
     async fn call(&self, input: Work, grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
@@ -208,6 +216,8 @@ pub struct Setting {
     pub overrides: Vec<(&'static str, InterruptBehavior)>,
     pub tools: Tools,
     pub hooks: Vec<Hook>,
+    /// What people call the conversation.
+    pub name: Option<String>,
 }
 
 /// Which tools there are.
@@ -226,6 +236,7 @@ impl Default for Setting {
             overrides: Vec::new(),
             tools: Tools::Scripted,
             hooks: Vec::new(),
+            name: None,
         }
     }
 }
@@ -266,6 +277,10 @@ impl Rig {
         let added = registry
             .add(Scripted::<true>(called.clone()))
             .and_then(|()| registry.add(Scripted::<false>(called.clone())));
+        let added = added
+            .and_then(|()| registry.add(Asks::<true>))
+            .and_then(|()| registry.add(Asks::<false>))
+            .and_then(|()| registry.add(Several));
         added.expect("names of their own");
         if setting.tools == Tools::Real {
             registry = Registry::built_in();
@@ -291,10 +306,18 @@ impl Rig {
         shared.interrupt_overrides = overrides
             .map(|(name, behavior)| (name.to_owned(), behavior))
             .collect();
-        let context = Arc::new(Context::new(Arc::new(shared), registry));
+        let mut context = Context::new(Arc::new(shared), registry);
+        context.ledger = scratch.cx.ledger.clone();
+        context.name = setting.name;
+        let context = Arc::new(context);
         let turn = CancellationToken::new();
         Self {
-            executor: Some(Executor::new(context.clone(), setting.policy, &turn)),
+            executor: Some(Executor::new(
+                context.clone(),
+                setting.policy,
+                &turn,
+                context.tools.snapshot(),
+            )),
             context,
             turn,
             seen: Seen::default(),
@@ -350,24 +373,32 @@ impl Rig {
     }
 
     /// Waits until this call asks, and returns what it asks.
-    pub async fn request(&mut self, id: &str) -> PermissionRequest {
+    pub async fn question(&mut self, id: &str) -> Question {
         let call = CallRef::from(id);
-        let is_it = |happened: &Happened| matches!(happened, Happened::Asked(request) if request.call == call);
+        let is_it = |happened: &Happened| matches!(happened, Happened::Asked(question) if question.call == call);
         self.until(is_it).await;
-        let request = self
-            .seen
-            .0
-            .iter()
-            .rev()
-            .find_map(|happened| match happened {
-                Happened::Asked(request) if request.call == call => Some(request.clone()),
-                _ => None,
-            });
-        request.expect("it has asked")
+        let mut seen = self.seen.0.iter().rev();
+        let question = seen.find_map(|happened| match happened {
+            Happened::Asked(question) if question.call == call => Some(question.clone()),
+            _ => None,
+        });
+        question.expect("it has asked")
+    }
+
+    /// Waits until this call asks whether it may run.
+    pub async fn request(&mut self, id: &str) -> PermissionRequest {
+        match self.question(id).await.kind {
+            QuestionKind::Permission(request) => request,
+            QuestionKind::Choice(choice) => panic!("it asks something else: {choice:?}"),
+        }
     }
 
     pub fn answer(&mut self, id: &str, answer: Answer) {
-        self.tell(|executor, _| executor.answer(id.into(), answer));
+        self.reply(id, Reply::Permission(answer));
+    }
+
+    pub fn reply(&mut self, id: &str, reply: Reply) {
+        self.tell(|executor, _| executor.reply(id.into(), reply));
     }
 
     /// Who decided about a call, in words.
@@ -425,7 +456,10 @@ impl Rig {
     pub async fn deliver(&mut self) -> Run {
         let results = self.results().await;
         Run {
-            results: results.iter().map(ToolResult::as_text).collect(),
+            results: results
+                .iter()
+                .map(|result| result.as_sent().as_text())
+                .collect(),
             took: self.since.elapsed(),
         }
     }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::driver::Happened;
 use super::rig::{Rig, safe, secs, unsafe_};
-use crate::protocol::{Answer, CallOutcome, FileDiff, RuleOffer};
+use crate::protocol::{Answer, CallOutcome, FileDiff, PartOfFile, RuleOffer};
 use crate::tools::bash::jobs::Status;
 
 fn for_session(rule: &str) -> Answer {
@@ -54,7 +54,7 @@ async fn a_rule_that_is_wrong_allows_the_call_once_and_says_so() {
         ["the rule `Cancels(` has a `(` without a `)` at its end; the call is allowed once"]
     );
     assert!(!rig.context.shared.rules_file().exists());
-    let asked = Happened::Asked(rig.request("b").await);
+    let asked = Happened::Asked(rig.question("b").await);
     assert!(rig.seen.0.contains(&asked));
 }
 
@@ -179,12 +179,12 @@ async fn an_edit_shows_what_it_would_change_before_it_is_allowed() {
     rig.call("1", "Edit", input);
     let request = rig.request("1").await;
     assert_eq!(
-        request.change,
-        Some(FileDiff {
+        request.changes,
+        [FileDiff {
             path: "a".into(),
             before: Some("one\ntwo\n".into()),
             after: "one\n2\n".into(),
-        })
+        }]
     );
     assert_eq!(
         request.rule.map(|offer| offer.rule).as_deref(),
@@ -193,24 +193,67 @@ async fn an_edit_shows_what_it_would_change_before_it_is_allowed() {
     assert_eq!(rig.scratch.bytes("a"), b"one\ntwo\n");
 }
 
+fn part_of(files: &[(&str, &str)]) -> Answer {
+    let part = |(path, after): &(&str, &str)| PartOfFile {
+        path: (*path).to_owned(),
+        after: (*after).to_owned(),
+    };
+    Answer::AllowPart {
+        files: files.iter().map(part).collect(),
+    }
+}
+
+#[tokio::test]
+async fn several_files_are_shown_before_they_change_and_can_be_allowed_in_part() {
+    let mut rig = Rig::asking();
+    rig.scratch.put("b", "old\n");
+    let files = json!({ "files": [["a", "one\ntwo\n"], ["b", "new\n"], ["c", "three\n"]] });
+    rig.call("1", "Several", files);
+    let changes = rig.request("1").await.changes;
+    let shown: Vec<(&str, bool)> = changes
+        .iter()
+        .map(|change| (change.path.as_str(), change.before.is_none()))
+        .collect();
+    assert_eq!(shown, [("a", true), ("b", false), ("c", true)]);
+    rig.answer("1", part_of(&[("a", "one\n"), ("b", "new\n")]));
+    rig.stream_ended();
+    let result = rig.deliver().await.results.concat();
+    assert_eq!(
+        result,
+        "a without:\n@@ -1 +1,2 @@\n one\n+two\n\nb\nc not at all"
+    );
+    assert_eq!(rig.scratch.bytes("a"), b"one\n");
+    assert_eq!(rig.scratch.bytes("b"), b"new\n");
+    assert!(!rig.scratch.path("c").exists());
+    let shown = rig.seen.0.iter().find_map(|happened| match happened {
+        Happened::Completed { shown, .. } => Some(shown.changes().len()),
+        _ => None,
+    });
+    assert_eq!(shown, Some(2));
+}
+
+#[tokio::test]
+async fn an_answer_about_several_files_is_none_to_a_call_that_changes_one() {
+    let mut rig = Rig::real();
+    let input = json!({ "file_path": "new", "content": "one\n" });
+    rig.call("1", "Write", input);
+    rig.request("1").await;
+    rig.answer("1", part_of(&[("new", "one\n"), ("other", "two\n")]));
+    rig.stream_ended();
+    let result = rig.deliver().await.results.concat();
+    assert!(result.contains("nothing was done"), "{result}");
+    assert_eq!(rig.scratch.names(), ["sub"]);
+}
+
 #[tokio::test]
 async fn a_change_allowed_in_part_is_made_in_part_and_the_model_is_told() {
     let mut rig = Rig::real();
     let input = json!({ "file_path": "new", "content": "one\ntwo\n" });
     rig.call("1", "Write", input);
-    assert_eq!(
-        rig.request("1")
-            .await
-            .change
-            .and_then(|change| change.before),
-        None
-    );
-    rig.answer(
-        "1",
-        Answer::AllowPart {
-            after: "one\n".into(),
-        },
-    );
+    let changes = rig.request("1").await.changes;
+    let before: Vec<_> = changes.into_iter().map(|change| change.before).collect();
+    assert_eq!(before, [None]);
+    rig.answer("1", part_of(&[("new", "one\n")]));
     rig.stream_ended();
     let result = rig.deliver().await.results.concat();
     assert!(

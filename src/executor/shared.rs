@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
 
+use crate::config::logged;
 use crate::hooks::Runner;
 use crate::permissions::{Cause, Decision, Rule, RuleList, Rules, Source, Store, Verdict, Warning};
 use crate::process::sandbox;
@@ -118,6 +119,7 @@ impl Shared {
     }
 
     pub fn set_mode(&self, mode: Mode) {
+        tracing::info!(mode = mode.name(), "permission mode");
         self.stance.send_modify(|stance| stance.mode = mode);
     }
 
@@ -140,6 +142,7 @@ impl Shared {
             return Ok(None);
         }
         let warning = Arc::make_mut(&mut rules).add(list, rule, source)?;
+        tracing::info!(?list, rule = %logged(rule), source = %logged(source), "rule added");
         self.stance.send_modify(|stance| stance.rules = rules);
         Ok(warning)
     }
@@ -147,9 +150,11 @@ impl Shared {
     /// Takes a rule away; says whether it was there.
     pub fn remove_rule(&self, rule: &KnownRule) -> bool {
         self.stance.send_if_modified(|stance| {
-            let is_it = |other: &Rule| other.text == rule.rule && other.source.0 == rule.from;
+            let is_it = |other: &Rule| other.text == rule.rule && other.source == rule.from;
             let there = stance.rules.list(rule.list).iter().any(is_it);
             if there {
+                let (text, source) = (logged(&rule.rule), logged(&rule.from));
+                tracing::info!(list = ?rule.list, rule = %text, %source, "rule removed");
                 let rules = Arc::make_mut(&mut stance.rules);
                 rules.list_mut(rule.list).retain(|other| !is_it(other));
             }
@@ -165,7 +170,7 @@ impl Shared {
             rules.map(move |rule| KnownRule {
                 list,
                 rule: rule.text.clone(),
-                from: rule.source.0.clone(),
+                from: rule.source.clone(),
             })
         };
         RuleList::ALL.into_iter().flat_map(known).collect()
@@ -183,7 +188,8 @@ impl Shared {
     pub fn rules_source(&self) -> Source {
         let file = self.rules_file();
         let name = file.strip_prefix(&self.places.workspace).unwrap_or(&file);
-        Source(name.display().to_string())
+        let name = name.display().to_string();
+        Source::file(file, name)
     }
 
     /// Looks whether the settings files have changed; if so, their rules count from now on. Returns what to say about it.
@@ -215,6 +221,8 @@ impl Shared {
                 changed
             });
             if !late {
+                let said = notices.join("; ");
+                tracing::info!(notices = %logged(said), "settings read again");
                 *files = used;
                 return notices;
             }
@@ -231,12 +239,11 @@ impl Shared {
 }
 
 fn unless_unheld(verdict: Verdict, state: &sandbox::State) -> Verdict {
-    match (state, verdict.decision, &verdict.cause) {
-        (sandbox::State::Nothing(why), Decision::Allow, Cause::Classifier) => Verdict {
-            decision: Decision::Ask,
-            reason: format!("`sandbox.unasked` is `require`, and nothing can hold it: {why}"),
-            cause: Cause::Default,
-        },
+    match (state, verdict.decision(), verdict.cause()) {
+        (sandbox::State::Nothing(why), Decision::Allow, Cause::Classifier) => Verdict::ask(
+            Cause::Default,
+            format!("`sandbox.unasked` is `require`, and nothing can hold it: {why}"),
+        ),
         _ => verdict,
     }
 }
@@ -257,12 +264,8 @@ mod tests {
             ),
             (Cause::Person, &nothing, Decision::Allow),
         ] {
-            let allowed = Verdict {
-                decision: Decision::Allow,
-                reason: String::new(),
-                cause: cause.clone(),
-            };
-            let found = unless_unheld(allowed, state).decision;
+            let allowed = Verdict::forged(Decision::Allow, cause.clone(), "");
+            let found = unless_unheld(allowed, state).decision();
             assert_eq!(found, decision, "{cause:?} {state:?}");
         }
     }

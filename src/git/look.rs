@@ -20,6 +20,8 @@ use super::place::Place;
 use super::{Look, Repository};
 use crate::process::Programs;
 use crate::process::running::{self, Leader};
+use crate::process::stragglers;
+use crate::text::{beginning, one_line};
 
 /// A file that never ends, or that nobody writes to, must not hold the program up.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -344,6 +346,7 @@ async fn links(mut list: Command) -> io::Result<Vec<OsString>> {
 
 fn start(command: &mut Command) -> io::Result<(Child, Leader)> {
     let _starting = running::starting();
+    command.env(stragglers::VARIABLE, stragglers::new_mark());
     let child = command.spawn()?;
     let leader = Leader::of(&child);
     Ok((child, leader))
@@ -384,8 +387,6 @@ async fn bounded(stream: Option<impl AsyncRead + Unpin>) -> io::Result<Vec<u8>> 
 fn short(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     let line = line.strip_prefix("fatal: ").unwrap_or(line);
-    let shown = line
-        .chars()
-        .filter(|letter| !letter.is_control() && *letter != '`');
-    shown.take(LONGEST_REASON).collect()
+    let line = one_line(line).replace('`', "");
+    beginning(&line, LONGEST_REASON).to_owned()
 }

@@ -15,7 +15,7 @@ use super::status::{Said, ask_for};
 use super::{Git, Look};
 use crate::permissions::{Asked, Decision, Remembered, Rules, World, decide};
 use crate::process::Programs;
-use crate::protocol::{Level, Mode};
+use crate::protocol::{Level, Mode, Touches};
 
 /// Commands that only look, and run unasked in an ordinary repository.
 const LOOKING: [&str; 8] = [
@@ -134,6 +134,7 @@ impl Scene {
         let asked = Asked {
             tool: "Bash",
             input: &input,
+            touches: Touches::command(&input, "command"),
             level: Level::Dangerous,
             read_only: true,
         };
@@ -149,7 +150,7 @@ impl Scene {
         };
         let git = Git::new(self.programs());
         let deciding = git.deciding(&links, || decide(&asked, &Rules::default(), mode, &world()));
-        deciding.await.decision
+        deciding.await.decision()
     }
 
     async fn status(&self, directory: &Path) -> Said {

@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 
 use crate::protocol::event::SessionOpened;
 use crate::protocol::{
-    CallEvent, CallId, CallOutcome, Ending, Mode, Phase, TurnEvent, TurnSummary,
+    Block, CallEvent, CallId, CallOutcome, Ending, Message, Mode, Phase, TurnEvent, TurnSummary,
 };
 
 pub fn init(opened: &SessionOpened, cwd: &Path, mode: Mode) -> Value {
+    let tools: Vec<&str> = opened.tools.iter().map(|tool| &*tool.name).collect();
     json!({
         "type": "system",
         "subtype": "init",
@@ -18,7 +19,7 @@ pub fn init(opened: &SessionOpened, cwd: &Path, mode: Mode) -> Value {
         "model": opened.model,
         "provider": opened.provider,
         "cwd": cwd,
-        "tools": opened.tools,
+        "tools": tools,
         "permission_mode": mode.name(),
     })
 }
@@ -41,7 +42,7 @@ pub fn turn(event: &TurnEvent, session: &str) -> Option<Value> {
         }),
         TurnEvent::Delivered(message) => json!({
             "type": "user",
-            "message": { "role": message.role, "content": message.content },
+            "message": { "role": message.role, "content": as_sent(message) },
         }),
         TurnEvent::Retrying {
             problem,
@@ -62,6 +63,7 @@ pub fn turn(event: &TurnEvent, session: &str) -> Option<Value> {
         TurnEvent::Prompted(_)
         | TurnEvent::Refused
         | TurnEvent::Streamed
+        | TurnEvent::Spent(_)
         | TurnEvent::Requested { .. }
         | TurnEvent::Text(_)
         | TurnEvent::Thinking(_)
@@ -109,6 +111,20 @@ pub fn result(summary: &TurnSummary, session: &str) -> Value {
         "permission_denials": denials,
         "session_id": session,
     })
+}
+
+/// The blocks of a message as the model gets them: a note is a text like others, an error stands in its tag.
+fn as_sent(message: &Message) -> Vec<Block> {
+    let sent = message.content.iter().map(|block| match block {
+        Block::Text {
+            text,
+            note: Some(_),
+            ..
+        } => Block::text(text),
+        Block::ToolResult(result) => Block::ToolResult(result.as_sent().into_owned()),
+        other => other.clone(),
+    });
+    sent.collect()
 }
 
 /// A call of the model, as its lines name it.
@@ -183,6 +199,29 @@ fn millis(value: u128) -> u64 {
 mod tests {
     use super::*;
     use crate::protocol::{Shown, ToolResult};
+
+    #[test]
+    fn a_note_is_written_like_any_text() {
+        let told = Message::from_user(vec![Block::by_hooks("late")]);
+        let line = turn(&TurnEvent::Delivered(told), "s").expect("a line");
+        let text = "<hook>\nlate\n</hook>";
+        assert_eq!(
+            line["message"]["content"],
+            json!([{"type": "text", "text": text}])
+        );
+    }
+
+    #[test]
+    fn an_error_is_written_with_its_tag() {
+        let result = ToolResult::error("a".into(), "no");
+        let told = Message::from_user(vec![Block::ToolResult(result)]);
+        let line = turn(&TurnEvent::Delivered(told), "s").expect("a line");
+        let content = json!([{
+            "type": "tool_result", "tool_use_id": "a", "is_error": true,
+            "content": "<tool_use_error>no</tool_use_error>",
+        }]);
+        assert_eq!(line["message"]["content"], content);
+    }
 
     #[test]
     fn a_completed_call_says_how_it_came_to_its_result() {

@@ -122,23 +122,12 @@ async fn next_event(output: &mut Output, events: &mut mpsc::Receiver<Told>) -> C
     }
 }
 
-/// Lets the agent stop what runs. It is gone when its events end.
+/// Lets the agent stop what runs.
 async fn end(agent: AgentHandle, exit: Exit) -> Exit {
-    let AgentHandle {
-        commands,
-        mut events,
-        session,
-        groups,
-    } = agent;
     if exit != Exit::Done {
-        let _ = commands.send(Command::Turn(TurnCommand::Interrupt));
-        let _ = commands.send(Command::Turn(TurnCommand::Interrupt));
+        agent.stop();
     }
-    drop(commands);
-    let gone = async { while events.recv().await.is_some() {} };
-    let _ = tokio::time::timeout(LAST_GRACE, gone).await;
-    session.cancel();
-    groups.end().await;
+    agent.end(LAST_GRACE).await;
     exit
 }
 
@@ -255,6 +244,7 @@ impl Printer {
             | SessionEvent::TakenBack(_)
             | SessionEvent::Reply(_)
             | SessionEvent::Saving(_)
+            | SessionEvent::Tools(_)
             | SessionEvent::Rules(_) => {}
         }
     }

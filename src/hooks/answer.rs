@@ -8,6 +8,7 @@ use super::config::Hook;
 use super::event::Event;
 use super::said::{LONGEST_TEXT, Said, rank, shortened};
 use crate::permissions::{Decision, HookWord};
+use crate::text::first_line;
 
 /// More than this of a message is not shown.
 const LONGEST_NOTICE: usize = 2_000;
@@ -110,10 +111,6 @@ impl Answer {
 
 /// A hook in a few words: its command and the file that it stands in.
 pub fn name_of(hook: &Hook) -> String {
-    let line = hook.command.trim().lines().next().unwrap_or_default();
-    let mut command: String = line.chars().take(LONGEST_NAME).collect();
-    if command.len() < hook.command.trim().len() {
-        command.push('…');
-    }
+    let command = first_line(&hook.command, LONGEST_NAME);
     format!("`{command}` in {}", hook.origin)
 }

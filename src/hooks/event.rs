@@ -1,5 +1,7 @@
 //! The events that hooks can be for.
 
+use crate::text::nearest;
+
 /// What has happened, or is about to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Event {
@@ -53,12 +55,7 @@ impl Event {
 
     /// The event that somebody who wrote `name` most likely meant.
     pub fn nearest(name: &str) -> Option<Self> {
-        let written = name.to_lowercase();
-        let likeness = |event: &Event| strsim::jaro_winkler(&written, &event.name().to_lowercase());
-        Self::ALL
-            .into_iter()
-            .filter(|event| likeness(event) > 0.8)
-            .max_by(|one, other| likeness(one).total_cmp(&likeness(other)))
+        nearest(name, Self::ALL.map(Self::name)).and_then(Self::from_name)
     }
 
     /// The field of the input that a matcher is compared with; `None` where there is nothing to match.

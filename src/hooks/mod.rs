@@ -14,6 +14,7 @@ pub mod process;
 pub mod runner;
 pub mod said;
 pub mod scripts;
+mod trace;
 
 #[cfg(test)]
 pub(crate) mod rig;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::event::Event;
-use crate::protocol::{CallRef, ResultBlock, ToolCall};
+use crate::protocol::{CallRef, QuestionKind, ResultBlock, ToolCall, Touches};
 
 /// An event with all that is told about it but for what every hook is told.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,11 +30,36 @@ impl Source {
     }
 }
 
+/// A call that was never made, to try hooks with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SampleCall {
+    pub tool: String,
+    pub input: Value,
+    pub touches: Touches,
+}
+
 /// What a person is told of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notification {
     PermissionPrompt,
+    /// A tool asks something.
+    ElicitationDialog,
     IdlePrompt,
+}
+
+impl Notification {
+    /// That a call waits for the person, and the message that says so.
+    pub fn of_question(question: &QuestionKind) -> (Self, String) {
+        match question {
+            QuestionKind::Permission(request) => (
+                Notification::PermissionPrompt,
+                format!("agent-tui needs your permission to use {}", request.tool),
+            ),
+            QuestionKind::Choice(request) => {
+                (Notification::ElicitationDialog, request.question.clone())
+            }
+        }
+    }
 }
 
 impl Occasion {
@@ -46,8 +71,9 @@ impl Occasion {
         Self::of_call(Event::PermissionRequest, call)
     }
 
-    pub fn post_tool_use(call: &ToolCall, output: &[ResultBlock]) -> Self {
-        Self::of_call(Event::PostToolUse, call).with("tool_response", response(call, output))
+    pub fn post_tool_use(call: &ToolCall, touches: &Touches, output: &[ResultBlock]) -> Self {
+        let response = response(touches, output);
+        Self::of_call(Event::PostToolUse, call).with("tool_response", response)
     }
 
     pub fn post_tool_use_failure(call: &ToolCall, error: &str) -> Self {
@@ -63,6 +89,7 @@ impl Occasion {
     pub fn notification(kind: Notification, message: &str) -> Self {
         let (title, name) = match kind {
             Notification::PermissionPrompt => ("Permission needed", "permission_prompt"),
+            Notification::ElicitationDialog => ("Question", "elicitation_dialog"),
             Notification::IdlePrompt => ("Waiting", "idle_prompt"),
         };
         Self::of(Event::Notification)
@@ -88,12 +115,15 @@ impl Occasion {
         Self::of(Event::SessionEnd).with("reason", json!(reason))
     }
 
-    /// An event as it might happen, for those who want to try their hooks.
-    pub fn sample(event: Event, tool: &str) -> Self {
-        let call = sample_call(tool);
+    /// An event as it might happen, for those who want to try their hooks; where it is about a call, about this one.
+    pub fn sample(event: Event, call: &SampleCall) -> Self {
+        let (tool, touches) = (&call.tool, &call.touches);
+        let call = call.made();
         match event {
             Event::PreToolUse => Self::pre_tool_use(&call),
-            Event::PostToolUse => Self::post_tool_use(&call, &[ResultBlock::text("hello")]),
+            Event::PostToolUse => {
+                Self::post_tool_use(&call, touches, &[ResultBlock::text("hello")])
+            }
             Event::PostToolUseFailure => Self::post_tool_use_failure(&call, "Exit code 1"),
             Event::UserPromptSubmit => Self::user_prompt_submit("Fix the failing test"),
             Event::PermissionRequest => Self::permission_request(&call),
@@ -159,44 +189,30 @@ impl Occasion {
 }
 
 /// What a tool has answered: its content, and beside it the fields that hooks written for Claude Code look at.
-fn response(call: &ToolCall, output: &[ResultBlock]) -> Value {
+fn response(touches: &Touches, output: &[ResultBlock]) -> Value {
     let content = match output {
         [ResultBlock::Text { text }] => json!(text),
         blocks => json!(blocks),
     };
     let mut response = json!({ "content": content, "is_error": false });
-    if call.name == "Bash" {
-        response["stdout"] = json!(text_of(output));
+    if let Touches::Command(_) = touches {
+        response["stdout"] = json!(ResultBlock::texts(output));
         response["stderr"] = json!("");
         response["interrupted"] = json!(false);
-    } else if let Some(path) = call.input.get("file_path") {
-        response["filePath"] = path.clone();
+    } else if let Some(path) = touches.file() {
+        response["filePath"] = json!(path);
         response["success"] = json!(true);
     }
     response
 }
 
-fn text_of(output: &[ResultBlock]) -> String {
-    let texts = output.iter().filter_map(|block| match block {
-        ResultBlock::Text { text } => Some(text.as_str()),
-        ResultBlock::Image(_) => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
-}
-
-fn sample_call(tool: &str) -> ToolCall {
-    let input = match tool {
-        "Bash" => json!({ "command": "echo hello", "description": "Say hello" }),
-        "Read" => json!({ "file_path": "README.md" }),
-        "Write" => json!({ "file_path": "notes.txt", "content": "hello\n" }),
-        "Edit" => json!({ "file_path": "notes.txt", "old_string": "helo", "new_string": "hello" }),
-        "Glob" | "Grep" => json!({ "pattern": "TODO" }),
-        _ => json!({}),
-    };
-    ToolCall {
-        call: CallRef::main(1),
-        id: "toolu_sample".into(),
-        name: tool.to_owned(),
-        input,
+impl SampleCall {
+    fn made(&self) -> ToolCall {
+        ToolCall {
+            call: CallRef::main(1),
+            id: "toolu_sample".into(),
+            name: self.tool.clone(),
+            input: self.input.clone(),
+        }
     }
 }

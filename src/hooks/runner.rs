@@ -14,6 +14,7 @@ use super::event::Event;
 use super::occasion::Occasion;
 use super::process::{self, Ran};
 use super::said::Said;
+use super::trace;
 use crate::process::Programs;
 use crate::protocol::{Mode, SessionId};
 
@@ -92,10 +93,10 @@ impl Runner {
     ) -> Answer {
         let input = self.input(occasion, scene);
         let told = self.tell(occasion, &input, cancel).await;
-        Answer::of(
-            occasion.event,
-            told.into_iter().map(|told| (told.hook, told.said)),
-        )
+        let said = told.into_iter().map(|told| (told.hook, told.said));
+        let answer = Answer::of(occasion.event, said);
+        trace::answered(occasion, &answer);
+        answer
     }
 
     /// What the hooks read on their stdin.
@@ -132,6 +133,7 @@ impl Runner {
             let place = (self.programs.as_ref(), self.project.as_path());
             let ran = process::run(&hook.command, limit, place, input, cancel).await;
             let said = Said::by(occasion.event, &ran);
+            trace::ran(occasion, hook, &ran, &said);
             Told { hook, ran, said }
         });
         join_all(runs).await

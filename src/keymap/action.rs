@@ -86,6 +86,9 @@ actions! {
     Open: "open", "open", "Open it, or fold it again.";
     Choose: "choose", "choose", "Take the chosen one.";
 
+    Mark: "mark", "mark", "Mark this one, or take its mark away.";
+    Dismiss: "dismiss", "do not answer", "Leave the question without an answer; the call goes on.";
+
     CancelCall: "cancel-call", "cancel", "Cancel this call; the others go on.";
     RunAgain: "run-again", "run again", "Run this call again.";
     AnswerByHand: "answer-by-hand", "answer", "Write the result of this call yourself.";

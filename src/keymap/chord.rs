@@ -9,7 +9,7 @@ use std::str::FromStr;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::config::document::{cut, nearest};
+use crate::text::{cut, nearest};
 
 /// One key with what is held down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

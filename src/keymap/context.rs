@@ -52,6 +52,10 @@ contexts! {
     /// The reason of a denial is being typed.
     Reason: "reason", "Writing a reason";
     Question: "question", "Asked a question";
+    /// A tool asks, and has answers to choose from.
+    Choice: "choice", "Choosing an answer";
+    /// The answer is written instead.
+    ChoiceText: "choice-text", "Writing an answer";
     /// Whether the project is trusted.
     Trust: "trust", "Asked about trust";
     Picker: "picker", "Picking from a list";
@@ -75,6 +79,7 @@ impl Context {
             | Self::Search
             | Self::RuleEdit
             | Self::Reason
+            | Self::ChoiceText
             | Self::Picker
             // Both hold around the input, too.
             | Self::Working
@@ -88,6 +93,7 @@ impl Context {
             | Self::Permission
             | Self::Hunks
             | Self::Question
+            | Self::Choice
             | Self::Trust
             | Self::Help => false,
         }

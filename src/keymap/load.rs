@@ -5,7 +5,8 @@ use std::path::Path;
 use toml::de::DeTable;
 
 use super::{Action, Binding, Chord, Context, Keymap};
-use crate::config::document::{Document, Name, Problem, Value, cut, listed, nearest};
+use crate::config::document::{Document, Name, Problem, Value, listed};
+use crate::text::{cut, nearest};
 
 const BUILTIN: &str = include_str!("../../assets/keymap.toml");
 

@@ -1,12 +1,11 @@
-//! What a call touches: files to read or edit, a host, a command.
-
-use serde_json::Value;
+//! What a call touches, on the ground where it runs: files to read or edit, a host, a command.
 
 use super::grant::Places;
 use super::path::{Ground, Spot};
 use super::pattern::Role;
 use super::web;
 use super::world::World;
+use crate::protocol::{Lacks, Paths, Touches};
 
 /// The part of a call that rules look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +17,7 @@ pub enum Subject {
     Web(Option<String>),
     Other,
     /// The input lacks what rules would look at.
-    Unclear(&'static str),
+    Unclear(Lacks),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,64 +27,50 @@ pub struct Files {
 }
 
 impl Subject {
-    pub fn of(tool: &str, input: &Value, ground: &Ground) -> Self {
-        // The tools start where the shell stands.
-        let base = ground.shell.lexical.as_str();
-        let file = |field: &str| match input.get(field).and_then(Value::as_str) {
-            Some(path) if !path.is_empty() => Some(Files {
-                spots: vec![ground.spot(path, base)],
-                role: Role::File,
-            }),
-            _ => None,
-        };
-        let unclear = Self::Unclear("it names no file");
-        match tool {
-            "Bash" => match input.get("command").and_then(Value::as_str) {
-                Some(command) => Self::Bash(command.to_owned()),
-                None => Self::Unclear("it has no command"),
-            },
-            "Read" => file("file_path").map_or(unclear, Self::Read),
-            "Edit" | "MultiEdit" | "Write" => file("file_path").map_or(unclear, Self::Edit),
-            "NotebookEdit" => file("notebook_path").map_or(unclear, Self::Edit),
-            "Grep" | "LS" => starts(input, ground, None).map_or(unclear, Self::Read),
-            "Glob" => starts(input, ground, Some("pattern")).map_or(unclear, Self::Read),
-            "FileSearch" => {
-                let replaces = input
-                    .get("replace_with")
-                    .is_some_and(|value| !value.is_null())
-                    && input.get("preview_only") != Some(&Value::Bool(true));
-                let kind = if replaces { Self::Edit } else { Self::Read };
-                starts(input, ground, Some("file_glob")).map_or(unclear, kind)
-            }
-            "WebFetch" => Self::Web(input.get("url").and_then(Value::as_str).and_then(web::host)),
-            _ => Self::Other,
+    pub fn of(touches: &Touches, ground: &Ground) -> Self {
+        match touches {
+            Touches::Command(command) => Self::Bash(command.clone()),
+            Touches::Reads(paths) => Self::Read(files(paths, ground)),
+            Touches::Writes(paths) => Self::Edit(files(paths, ground)),
+            Touches::Web(url) => Self::Web(url.as_deref().and_then(web::host)),
+            Touches::Nothing => Self::Other,
+            Touches::Unclear(lacks) => Self::Unclear(*lacks),
         }
     }
 }
 
 /// Where the paths of a call lead. Every path is admitted where none is named, or where the links of one never end.
-pub fn places(tool: &str, input: &Value, world: &World<'_>) -> Places {
-    let (Subject::Read(files) | Subject::Edit(files)) =
-        Subject::of(tool, input, &Ground::new(world))
-    else {
+pub fn places(touches: &Touches, world: &World<'_>) -> Places {
+    let (Touches::Reads(paths) | Touches::Writes(paths)) = touches else {
         return Places::default();
     };
-    let physical: Option<Vec<String>> = files.spots.into_iter().map(|spot| spot.physical).collect();
+    let spots = files(paths, &Ground::new(world)).spots.into_iter();
+    let physical: Option<Vec<String>> = spots.map(|spot| spot.physical).collect();
     physical.map(Places::these).unwrap_or_default()
 }
 
-/// Where a search starts: its `path`, and the literal beginning of a glob that may lead out of it.
-fn starts(input: &Value, ground: &Ground, glob: Option<&str>) -> Option<Files> {
-    let root = match input.get("path") {
-        None | Some(Value::Null) => ground.shell.clone(),
-        Some(Value::String(path)) => ground.spot(path, &ground.shell.lexical),
-        Some(_) => return None,
+fn files(paths: &Paths, ground: &Ground) -> Files {
+    match paths {
+        Paths::Files(files) => {
+            // The tools start where the shell stands.
+            let spot = |path: &String| ground.spot(path, &ground.shell.lexical);
+            Files {
+                spots: files.iter().map(spot).collect(),
+                role: Role::File,
+            }
+        }
+        Paths::Below { directory, glob } => starts(directory.as_deref(), glob.as_deref(), ground),
+    }
+}
+
+/// Where a search starts: its directory, and the literal beginning of a glob that may lead out of it.
+fn starts(directory: Option<&str>, glob: Option<&str>, ground: &Ground) -> Files {
+    let root = match directory {
+        None => ground.shell.clone(),
+        Some(path) => ground.spot(path, &ground.shell.lexical),
     };
     let mut spots = Vec::new();
-    if let Some(glob) = glob
-        .and_then(|field| input.get(field))
-        .and_then(Value::as_str)
-    {
+    if let Some(glob) = glob {
         let names: Vec<&str> = glob
             .split('/')
             .take_while(|name| !name.contains(['*', '?', '[', '{', '\\']))
@@ -105,8 +90,8 @@ fn starts(input: &Value, ground: &Ground, glob: Option<&str>) -> Option<Files> {
         }
     }
     spots.insert(0, root);
-    Some(Files {
+    Files {
         spots,
         role: Role::Start,
-    })
+    }
 }

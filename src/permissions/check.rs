@@ -9,8 +9,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::bash::classify_in;
+use super::names::absent_changes_nothing;
 use super::{Asked, Cause, Decision, Rule, RuleList, Rules, Source, Verdict, World, decide};
-use crate::protocol::{Level, Mode};
+use crate::protocol::{Level, Mode, Touches};
 
 const HOME: &str = "/home/u";
 const CONFIG: &str = "/home/u/.config/agent-tui";
@@ -37,8 +38,10 @@ struct Lists {
 }
 
 /// Decides one case and answers `{"decision","reason","rule"}`. A line that is no case asks, and has an `error`, too.
-pub fn check_case(line: impl AsRef<[u8]>) -> String {
-    match check(line.as_ref()) {
+///
+/// `touches` says what a call of a tool touches.
+pub fn check_case(line: impl AsRef<[u8]>, touches: impl FnOnce(&str, &Value) -> Touches) -> String {
+    match check(line.as_ref(), touches) {
         Ok(verdict) => answer(&verdict).to_string(),
         Err(error) => {
             json!({ "decision": "ask", "reason": error, "rule": null, "error": error }).to_string()
@@ -78,7 +81,7 @@ pub fn answer(verdict: &Verdict) -> Value {
     json!({ "decision": verdict.decision.name(), "reason": verdict.reason, "rule": rule })
 }
 
-fn check(line: &[u8]) -> Result<Verdict, String> {
+fn check(line: &[u8], touches: impl FnOnce(&str, &Value) -> Touches) -> Result<Verdict, String> {
     let case: Case = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     let mode = match case.mode.as_deref() {
         None => Mode::Default,
@@ -87,14 +90,13 @@ fn check(line: &[u8]) -> Result<Verdict, String> {
     let lists = case.rules.unwrap_or_default();
     let mut rules = Rules::default();
     let mut broken = None;
-    let source = Source("the project's settings".to_owned());
     for (list, texts) in [
         (RuleList::Deny, &lists.deny),
         (RuleList::Ask, &lists.ask),
         (RuleList::Allow, &lists.allow),
     ] {
         for text in texts.iter().flatten() {
-            match rules.add(list, text, &source) {
+            match rules.add(list, text, &Source::Case) {
                 Ok(_) => {}
                 // What it would have allowed is asked about.
                 Err(_) if list == RuleList::Allow => {}
@@ -118,11 +120,9 @@ fn check(line: &[u8]) -> Result<Verdict, String> {
     let asked = Asked {
         tool: &case.tool,
         input: &case.input,
+        touches: touches(&case.tool, &case.input),
         level: Level::Confirm,
-        read_only: matches!(
-            case.tool.as_str(),
-            "WebFetch" | "WebSearch" | "TodoWrite" | "Task" | "AskUserQuestion"
-        ),
+        read_only: absent_changes_nothing(&case.tool),
     };
     let verdict = decide(&asked, &rules, mode, &world);
     Ok(match (broken, verdict.decision) {

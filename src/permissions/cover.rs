@@ -22,11 +22,16 @@ use super::bash::wrappers::{is_known_safe, unwrap};
 use super::command::CommandPattern;
 use super::linked::{Met, before_glob};
 use super::mcp::NamePattern;
+use super::names::{BASH, READ};
 use super::path::{Ground, Spot};
 use super::pattern::{PathPattern, Role};
 use super::rule::{Matcher, Rule, Rules};
 use super::search::place;
 use crate::protocol::Mode;
+use crate::text::shortened;
+
+/// More of a command is not repeated in a reason.
+const LONGEST_SHOWN: usize = 60;
 
 /// Programs that run others in a way of their own: a rule with a wildcard does not cover them.
 const EXEC_ONLY_EXACT: [&str; 4] = ["watch", "setsid", "ionice", "flock"];
@@ -176,6 +181,11 @@ impl<'r, 'g> Cover<'r, 'g> {
         if self.mode == Mode::AcceptEdits && self.edits_inside(part, walk) {
             return Ok(Basis::Mode);
         }
+        self.only_reads(part, feed, walk)
+    }
+
+    /// What no rule and no mode covers may run if all that it can do is to read what may be read.
+    fn only_reads(&self, part: &Part, feed: &Feed<'_>, walk: &Walk) -> Result<Basis<'r>, String> {
         let uncovered = |reason: String| {
             let words: Vec<&str> = part.words.iter().map(|word| word.raw.as_str()).collect();
             if words.is_empty() {
@@ -183,7 +193,7 @@ impl<'r, 'g> Cover<'r, 'g> {
             } else {
                 format!(
                     "no rule covers `{}`, and {reason}",
-                    shorten(&words.join(" "))
+                    shortened(&words.join(" "), LONGEST_SHOWN, "…")
                 )
             }
         };
@@ -359,7 +369,7 @@ impl<'r, 'g> Cover<'r, 'g> {
     fn unreadable(&self) -> impl Iterator<Item = &PathPattern> {
         let refusing = self.rules.deny.iter().chain(&self.rules.ask);
         refusing
-            .filter(|rule| rule.tool == "Read")
+            .filter(|rule| rule.tool == READ)
             .filter_map(|rule| match &rule.matcher {
                 Matcher::Path(pattern) => Some(pattern),
                 Matcher::Name(_) | Matcher::Command(_) | Matcher::Domain(_) | Matcher::Field(_) => {
@@ -408,7 +418,7 @@ impl<'r, 'g> Cover<'r, 'g> {
         if nothing || self.ground.contains(spot) {
             return true;
         }
-        let allowed = self.allowing("Read", spot, Role::Start).is_some();
+        let allowed = self.allowing(READ, spot, Role::Start).is_some();
         if allowed {
             self.outside.borrow_mut().extend(spot.physical.clone());
         }
@@ -484,7 +494,7 @@ fn rule_covers(rule: &Rule, part: &Part) -> bool {
 
 /// `Bash` or `Bash(*)`.
 fn is_whole_bash(rule: &Rule) -> bool {
-    rule.tool == "Bash" && matches!(rule.matcher, Matcher::Name(_))
+    rule.tool == BASH && matches!(rule.matcher, Matcher::Name(_))
 }
 
 fn join(words: &[Word]) -> String {
@@ -493,12 +503,4 @@ fn join(words: &[Word]) -> String {
         .map(|word| word.raw.as_str())
         .collect::<Vec<_>>()
         .join(" ")
-}
-
-fn shorten(text: &str) -> String {
-    const MOST: usize = 60;
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }

@@ -3,7 +3,6 @@
 //! Pure: rules, a mode and a call go in, a [`Verdict`] comes out. Deny beats ask beats allow, whatever the order of the
 //! rules; what is not understood is asked about.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -12,109 +11,38 @@ use super::bash::classify::classify_reading;
 use super::bash::{self, Reading};
 use super::call::{Files, Subject};
 use super::cover::{Basis, Cover};
-use super::grant::Grant;
 use super::mcp::NamePattern;
+use super::names::{EDIT, READ, reading_rules_deny_writing};
 use super::path::{Ground, Spot};
 use super::pattern::PathPattern;
 use super::protected::is_protected;
 use super::rule::{Field, Matcher, Rule, RuleList, Rules};
 use super::search::{Findings, search};
+use super::verdict::{Cause, Decision, Verdict};
 use super::world::World;
-use crate::protocol::{Level, Mode};
+use crate::protocol::{Lacks, Level, Mode, Paths, Touches};
 
 /// A call, as far as the decision looks at it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Asked<'a> {
     pub tool: &'a str,
     pub input: &'a Value,
+    pub touches: Touches,
     pub level: Level,
     /// The tool itself says that this call changes nothing. Not consulted for Bash, which is classified here.
     pub read_only: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
-    Allow,
-    Ask,
-    Deny,
-}
-
-impl Decision {
-    pub const fn name(self) -> &'static str {
-        match self {
-            Decision::Allow => "allow",
-            Decision::Ask => "ask",
-            Decision::Deny => "deny",
+impl Asked<'static> {
+    /// Nothing but that a file is read.
+    fn reading(path: String) -> Self {
+        Self {
+            tool: READ,
+            input: &Value::Null,
+            touches: Touches::Reads(Paths::Files(vec![path])),
+            level: Level::Safe,
+            read_only: true,
         }
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdict {
-    pub decision: Decision,
-    /// One sentence for the person and, when denied, for the model.
-    pub reason: String,
-    pub cause: Cause,
-}
-
-/// What made a decision.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Cause {
-    Rule(Rule),
-    /// The built-in list of commands that never run, or a critical removal.
-    BuiltIn,
-    /// The path is one that grants rights or runs code.
-    ProtectedPath,
-    Mode(Mode),
-    /// The command was proved read-only.
-    Classifier,
-    /// The tool's own default.
-    Default,
-    Hook(String),
-    /// The kernel kept a command that nobody was asked about from something.
-    HeldBack,
-    Person,
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Cause::Rule(rule) => write!(f, "rule `{}` of {}", rule.text, rule.source.0),
-            Cause::BuiltIn => f.write_str("built-in list"),
-            Cause::ProtectedPath => f.write_str("protected path"),
-            Cause::Mode(mode) => write!(f, "mode {}", mode.name()),
-            Cause::Classifier => f.write_str("classifier"),
-            Cause::Default => f.write_str("the tool's default"),
-            Cause::Hook(name) => write!(f, "hook {name}"),
-            Cause::HeldBack => f.write_str("held back by the kernel"),
-            Cause::Person => f.write_str("person"),
-        }
-    }
-}
-
-impl Verdict {
-    /// What was decided and what decided it, in one line for the person.
-    pub fn in_short(&self) -> String {
-        let decided = match self.decision {
-            Decision::Allow => "allowed",
-            Decision::Ask => "asked about",
-            Decision::Deny => "denied",
-        };
-        match &self.cause {
-            Cause::Rule(rule) => format!("{decided} by rule {} in {}", rule.text, rule.source.0),
-            Cause::Mode(mode) => format!("{decided} by mode {}", mode.name()),
-            Cause::Classifier => "read-only command".to_owned(),
-            Cause::Hook(name) => format!("{decided} by hook {name}"),
-            Cause::BuiltIn | Cause::ProtectedPath | Cause::Default | Cause::HeldBack => {
-                format!("{decided}: {}", self.reason)
-            }
-            Cause::Person => self.reason.clone(),
-        }
-    }
-
-    /// The grant of an allowed call.
-    pub fn grant(&self) -> Option<Grant> {
-        (self.decision == Decision::Allow).then(|| Grant::new(self.cause.clone()))
     }
 }
 
@@ -149,25 +77,24 @@ pub fn may_tell(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>)
         Decision::Allow => true,
         Decision::Deny => false,
         Decision::Ask => files.spots.iter().all(|spot| {
-            let input = serde_json::json!({ "file_path": spot.lexical });
-            let reading = Asked {
-                tool: "Read",
-                input: &input,
-                level: Level::Safe,
-                read_only: true,
-            };
-            judge(&reading, rules, mode, world).decision == Decision::Allow
+            let asked = Asked::reading(spot.lexical.clone());
+            judge(&asked, rules, mode, world).decision == Decision::Allow
         }),
     }
+}
+
+/// Decides whether a file may be read.
+pub fn decide_reading(path: String, rules: &Rules, mode: Mode, world: &World<'_>) -> Verdict {
+    decide(&Asked::reading(path), rules, mode, world)
 }
 
 /// How far a command reaches that is allowed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reach {
     /// What it reads outside of the working directories, because a rule says that it may.
-    pub outside: Vec<PathBuf>,
+    pub(super) outside: Vec<PathBuf>,
     /// Parts of it run that no rule covers, and that nobody was asked about.
-    pub unasked: bool,
+    pub(super) unasked: bool,
 }
 
 /// How far an allowed call reaches; anything but a command reaches nowhere.
@@ -241,7 +168,7 @@ struct Case<'c> {
 impl<'c> Case<'c> {
     fn new(asked: &'c Asked<'c>, rules: &'c Rules, mode: Mode, world: &'c World<'c>) -> Self {
         let ground = Ground::new(world);
-        let subject = Subject::of(asked.tool, asked.input, &ground);
+        let subject = Subject::of(&asked.touches, &ground);
         let reading = match &subject {
             Subject::Bash(command) => Some(bash::read(command)),
             Subject::Read(_)
@@ -319,7 +246,9 @@ impl<'c> Case<'c> {
             }
             (Subject::Edit(_), _) => "it changes files".to_owned(),
             (Subject::Read(_), _) => return None,
-            _ if is_editing_tool(self.asked.tool) => "it changes files".to_owned(),
+            (Subject::Unclear(Lacks::Command | Lacks::FileToWrite), _) => {
+                "it changes files".to_owned()
+            }
             _ if self.asked.read_only || self.asked.level == Level::Safe => return None,
             _ => "it is not marked as read-only".to_owned(),
         };
@@ -414,7 +343,10 @@ impl<'c> Case<'c> {
                 ),
                 None => ask("it changes files".to_owned()),
             },
-            (Subject::Unclear(why), _) => ask(format!("{why}, so nothing can be said about it")),
+            (Subject::Unclear(lacks), _) => ask(format!(
+                "{}, so nothing can be said about it",
+                lacking(*lacks)
+            )),
             (Subject::Web(_) | Subject::Other, _) => match self.asked.level {
                 Level::Safe => verdict(
                     Decision::Allow,
@@ -468,16 +400,16 @@ impl<'c> Case<'c> {
         match (&rule.matcher, &self.subject) {
             (Matcher::Name(name), _) if name.matches(self.asked.tool) => true,
             // The bare names stand for their whole family: who denies `Edit` means edits.
-            (Matcher::Name(NamePattern::Exact(name)), Subject::Edit(_)) => name == "Edit",
-            (Matcher::Name(NamePattern::Exact(name)), Subject::Read(_)) => name == "Read",
+            (Matcher::Name(NamePattern::Exact(name)), Subject::Edit(_)) => name == EDIT,
+            (Matcher::Name(NamePattern::Exact(name)), Subject::Read(_)) => name == READ,
             (Matcher::Path(pattern), Subject::Read(files)) => {
-                rule.tool == "Read" && either(pattern, files)
+                rule.tool == READ && either(pattern, files)
             }
             (Matcher::Path(pattern), Subject::Edit(files)) => {
-                let reading = rule.tool == "Read"
+                let reading = rule.tool == READ
                     && list == RuleList::Deny
-                    && self.asked.tool != "NotebookEdit";
-                (rule.tool == "Edit" || reading) && either(pattern, files)
+                    && reading_rules_deny_writing(self.asked.tool);
+                (rule.tool == EDIT || reading) && either(pattern, files)
             }
             (Matcher::Domain(domain), Subject::Web(host)) => domain.matches(host.as_deref()),
             (Matcher::Field(field), _) => {
@@ -498,7 +430,7 @@ impl<'c> Case<'c> {
                 // What lies inside may be read anyway.
                 let outside = |spot: &&Spot| !self.ground.contains(spot);
                 let spots: Vec<Spot> = files.spots.iter().filter(outside).cloned().collect();
-                rule.tool == "Read"
+                rule.tool == READ
                     && !spots.is_empty()
                     && self.covers(
                         pattern,
@@ -509,7 +441,7 @@ impl<'c> Case<'c> {
                     )
             }
             (Matcher::Path(pattern), Subject::Edit(files)) => {
-                rule.tool == "Edit" && self.covers(pattern, files)
+                rule.tool == EDIT && self.covers(pattern, files)
             }
             (Matcher::Domain(domain), Subject::Web(Some(host))) => domain.matches(Some(host)),
             (
@@ -545,11 +477,11 @@ fn doubtful(findings: &Findings<'_>) -> Option<Verdict> {
     })
 }
 
-fn is_editing_tool(tool: &str) -> bool {
-    matches!(
-        tool,
-        "Edit" | "MultiEdit" | "Write" | "NotebookEdit" | "Bash"
-    )
+fn lacking(lacks: Lacks) -> &'static str {
+    match lacks {
+        Lacks::Command => "it has no command",
+        Lacks::FileToRead | Lacks::FileToWrite => "it names no file",
+    }
 }
 
 fn field_matches(field: &Field, input: &Value) -> bool {
@@ -573,6 +505,6 @@ fn ask(reason: String) -> Verdict {
 }
 
 fn by_rule(decision: Decision, rule: &Rule, what: &str) -> Verdict {
-    let reason = format!("the rule `{}` in {} {what}", rule.text, rule.source.0);
+    let reason = format!("the rule `{}` in {} {what}", rule.text, rule.source);
     verdict(decision, Cause::Rule(rule.clone()), reason)
 }

@@ -3,9 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::decide::{Cause, Reach};
+use super::decide::Reach;
+use super::verdict::{Cause, Decision, Verdict};
 
-/// Only this module's parent can make one, and `Tool::call` wants one: no tool runs unasked.
+/// `Tool::call` wants one, so no tool runs without having been decided on. There are two ways to one: a [`Verdict`] that
+/// allows the call, and the person's answer to a verdict that does not deny it. Outside of `permissions` nobody can make
+/// a verdict that allows something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
     cause: Cause,
@@ -27,7 +30,8 @@ impl Grant {
         }
     }
 
-    /// The person said yes to this call.
+    /// As if the person had said yes.
+    #[cfg(test)]
     pub fn by_person() -> Self {
         Self::new(Cause::Person)
     }
@@ -40,6 +44,15 @@ impl Grant {
 
     pub fn cause(&self) -> &Cause {
         &self.cause
+    }
+
+    /// The verdict that this grant stands for, to be told and written down.
+    pub fn verdict(&self, reason: String) -> Verdict {
+        Verdict {
+            decision: Decision::Allow,
+            reason,
+            cause: self.cause.clone(),
+        }
     }
 
     /// The same grant for these places, unless it has been given for some already.

@@ -12,6 +12,7 @@ pub mod decide;
 pub mod grant;
 mod linked;
 mod mcp;
+pub mod names;
 mod offer;
 mod path;
 mod pattern;
@@ -21,17 +22,18 @@ mod search;
 pub mod store;
 #[cfg(test)]
 mod tests;
+mod verdict;
 mod web;
 mod wildcard;
 pub mod world;
 
 pub use call::places;
 pub use decide::{
-    Asked, Cause, Decision, HookWord, Reach, Verdict, conclude, decide, judge, may_tell, reach,
-    tempered,
+    Asked, HookWord, Reach, conclude, decide, decide_reading, judge, may_tell, reach, tempered,
 };
 pub use grant::{Grant, Places};
 pub use offer::{check_rule, offer, offer_for_held};
 pub use rule::{Rule, RuleList, Rules, Source, Warning};
 pub use store::Store;
+pub use verdict::{Cause, Decision, Denied, Verdict};
 pub use world::{Links, NoLinks, RealLinks, Remembered, World};

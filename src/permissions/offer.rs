@@ -10,10 +10,12 @@ use super::bash::read;
 use super::bash::script::{Part, Traits, Word};
 use super::bash::wrappers::unwrap;
 use super::call::{Files, Subject};
-use super::decide::{Asked, Cause, Decision, Verdict, decide};
+use super::decide::{Asked, decide};
+use super::names::{BASH, EDIT, READ, WEB_FETCH, rule};
 use super::path::{Ground, Spot, within};
 use super::pattern::Role;
 use super::rule::{RuleList, Rules, Source};
+use super::verdict::{Cause, Decision, Verdict};
 use super::world::World;
 use crate::protocol::Mode;
 
@@ -77,11 +79,11 @@ const FILE_READERS: &[&str] = &[
 /// The rule to offer for a call that would be asked about, if there is one.
 pub fn offer(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>) -> Option<String> {
     let ground = Ground::new(world);
-    let candidates = match Subject::of(asked.tool, asked.input, &ground) {
+    let candidates = match Subject::of(&asked.touches, &ground) {
         Subject::Bash(command) => bash(&command, &ground),
-        Subject::Edit(files) => paths("Edit", &files, &ground),
-        Subject::Read(files) => paths("Read", &files, &ground),
-        Subject::Web(Some(host)) => vec![format!("WebFetch(domain:{host})")],
+        Subject::Edit(files) => paths(EDIT, &files, &ground),
+        Subject::Read(files) => paths(READ, &files, &ground),
+        Subject::Web(Some(host)) => vec![rule(WEB_FETCH, &format!("domain:{host}"))],
         Subject::Web(None) | Subject::Unclear(_) => Vec::new(),
         Subject::Other => vec![asked.tool.to_owned()],
     };
@@ -97,7 +99,7 @@ pub fn offer_for_held(
     mode: Mode,
     world: &World<'_>,
 ) -> Option<String> {
-    let Subject::Bash(command) = Subject::of(asked.tool, asked.input, &Ground::new(world)) else {
+    let Subject::Bash(command) = Subject::of(&asked.touches, &Ground::new(world)) else {
         return None;
     };
     let candidates = read(&command)
@@ -121,10 +123,11 @@ fn first_that(
     world: &World<'_>,
     wanted: impl Fn(&Verdict) -> bool,
 ) -> Option<String> {
-    let source = Source(String::new());
     let fits = |candidate: &String| {
         let mut with = rules.clone();
-        let understood = with.add(RuleList::Allow, candidate, &source).is_ok();
+        let understood = with
+            .add(RuleList::Allow, candidate, &Source::Session)
+            .is_ok();
         understood && wanted(&decide(asked, &with, mode, world))
     };
     candidates
@@ -136,9 +139,8 @@ fn first_that(
 
 /// Whether a rule is well written, as an allow rule; the error says what is wrong, in words for a person.
 pub fn check_rule(text: &str) -> Result<(), String> {
-    let source = Source(String::new());
     let mut rules = Rules::default();
-    match rules.add(RuleList::Allow, text, &source)? {
+    match rules.add(RuleList::Allow, text, &Source::Session)? {
         Some(warning) if rules.allow.is_empty() => Err(warning.0),
         Some(_) | None => Ok(()),
     }
@@ -192,7 +194,7 @@ fn files_read(part: &Part, ground: &Ground<'_>) -> Vec<String> {
         .map(|access| ground.spot(&access.text, &ground.shell.lexical))
         .filter(|spot| !ground.contains(spot) && !is_directory(spot, ground));
     outside
-        .map(|spot| format!("Read({})", pattern(&spot.lexical, ground)))
+        .map(|spot| rule(READ, &pattern(&spot.lexical, ground)))
         .collect()
 }
 
@@ -201,14 +203,14 @@ fn open(part: &Part) -> Option<String> {
     let unwrapped = unwrap(&part.words);
     let program = unwrapped.words.first()?;
     let is_open = program.is_bare() && OPEN.contains(&program.raw.as_str());
-    (is_open && !unwrapped.fed).then(|| format!("Bash({}:*)", program.raw))
+    (is_open && !unwrapped.fed).then(|| rule(BASH, &format!("{}:*", program.raw)))
 }
 
 /// The whole command, where no letter of it means more in a rule.
 fn exact(part: &Part) -> Option<String> {
     let words: Vec<&str> = part.words.iter().map(|word| word.raw.as_str()).collect();
     let text = words.join(" ");
-    (!text.is_empty() && !text.contains('*')).then(|| format!("Bash({text})"))
+    (!text.is_empty() && !text.contains('*')).then(|| rule(BASH, &text))
 }
 
 /// The directory of a file that is changed in the working directories; outside of them the file, and where a search starts.
@@ -217,7 +219,7 @@ fn paths(tool: &str, files: &Files, ground: &Ground<'_>) -> Vec<String> {
     let outside = files.spots.iter().filter(|spot| !ground.contains(spot));
     let spots: Vec<&Spot> = match tool {
         // What lies inside may be read anyway.
-        "Read" => outside.collect(),
+        READ => outside.collect(),
         _ => files.spots.iter().collect(),
     };
     let [spot] = spots.as_slice() else {
@@ -238,7 +240,7 @@ fn paths(tool: &str, files: &Files, ground: &Ground<'_>) -> Vec<String> {
     below
         .into_iter()
         .chain(file)
-        .map(|pattern| format!("{tool}({pattern})"))
+        .map(|pattern| rule(tool, &pattern))
         .collect()
 }
 
@@ -276,6 +278,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::permissions::tests::touched;
     use crate::permissions::{NoLinks, RealLinks};
     use crate::protocol::Level;
 
@@ -296,6 +299,7 @@ mod tests {
         let asked = Asked {
             tool,
             input,
+            touches: touched(tool, input),
             level: Level::Dangerous,
             read_only: false,
         };
@@ -448,6 +452,7 @@ mod tests {
             let asked = Asked {
                 tool,
                 input,
+                touches: touched(tool, input),
                 level: Level::Dangerous,
                 read_only: false,
             };
@@ -475,13 +480,14 @@ mod tests {
     #[test]
     fn an_ask_rule_leaves_nothing_to_offer() {
         let mut rules = Rules::default();
-        let source = Source("test".into());
+        let source = Source::Session;
         let added = rules.add(RuleList::Ask, "Bash(git push:*)", &source);
         assert_eq!(added, Ok(None));
         let input = json!({ "command": "git push" });
         let asked = Asked {
             tool: "Bash",
             input: &input,
+            touches: touched("Bash", &input),
             level: Level::Dangerous,
             read_only: false,
         };
@@ -512,11 +518,11 @@ mod tests {
                 ("Edit", file(&path)),
                 ("Read", file(&path)),
             ] {
-                let asked = Asked { tool, input: &input, level: Level::Dangerous, read_only: false };
+                let asked = Asked { tool, input: &input, touches: touched(tool, &input), level: Level::Dangerous, read_only: false };
                 if let Some(rule) = offer(&asked, &Rules::default(), Mode::Default, &world()) {
                     let mut rules = Rules::default();
                     prop_assert_eq!(check_rule(&rule), Ok(()));
-                    let added = rules.add(RuleList::Allow, &rule, &Source(String::new()));
+                    let added = rules.add(RuleList::Allow, &rule, &Source::Session);
                     prop_assert_eq!(added, Ok(None));
                     let decision = decide(&asked, &rules, Mode::Default, &world()).decision;
                     prop_assert_eq!(decision, Decision::Allow);

@@ -168,7 +168,12 @@ pub fn within(path: &str, directory: &str) -> bool {
 }
 
 fn lexical(absolute: &str) -> String {
-    let mut names: Vec<&str> = Vec::new();
+    join(&names(absolute))
+}
+
+/// The names on the way from the root, with `.` and `..` resolved by their letters alone.
+pub(super) fn names(absolute: &str) -> Vec<&str> {
+    let mut names = Vec::new();
     for name in absolute.split('/') {
         match name {
             "" | "." => {}
@@ -178,7 +183,7 @@ fn lexical(absolute: &str) -> String {
             name => names.push(name),
         }
     }
-    join(&names)
+    names
 }
 
 pub(super) fn physical(absolute: &str, links: &dyn Links) -> Option<String> {

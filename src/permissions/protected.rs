@@ -267,6 +267,7 @@ mod tests {
 
     use serde_json::{Value, json};
 
+    use crate::permissions::tests::touched;
     use crate::permissions::{Asked, Decision, NoLinks, Rules, World, decide};
     use crate::protocol::{Level, Mode};
 
@@ -285,6 +286,7 @@ mod tests {
         let asked = Asked {
             tool,
             input,
+            touches: touched(tool, input),
             level: Level::Confirm,
             read_only: false,
         };

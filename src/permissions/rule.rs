@@ -4,43 +4,14 @@
 
 use super::command::CommandPattern;
 use super::mcp::NamePattern;
+use super::names::{BASH, EDIT, Family, TOOLS, family};
 use super::pattern::PathPattern;
 use super::web::DomainPattern;
 use super::wildcard::Wildcard;
-pub use crate::protocol::RuleList;
-
-/// The tools that come with the program. Others are custom tools and MCP tools.
-const TOOLS: [&str; 22] = [
-    "Read",
-    "Write",
-    "Edit",
-    "MultiEdit",
-    "FileSearch",
-    "Bash",
-    "BashOutput",
-    "KillShell",
-    "Glob",
-    "Grep",
-    "LS",
-    "WebFetch",
-    "WebSearch",
-    "NotebookEdit",
-    "TodoWrite",
-    "Task",
-    "AskUserQuestion",
-    "EnterPlanMode",
-    "ExitPlanMode",
-    "ToolSearch",
-    "Skill",
-    "SlashCommand",
-];
+pub use crate::protocol::{RuleList, Source};
 
 /// Input fields of Bash that a rule in deny or ask may name.
 const BASH_FIELDS: [&str; 3] = ["run_in_background", "timeout", "description"];
-
-/// Where a rule comes from: a settings file, or a flag.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Source(pub String);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
@@ -210,19 +181,18 @@ fn parse(tool: &str, specifier: Option<&str>, list: RuleList) -> Result<Parsed, 
             "is skipped: a rule for an MCP tool has no parentheses",
         ));
     }
-    match tool {
-        "Bash" => bash(specifier, list),
-        "Read" | "Edit" => Ok(Matcher::Path(PathPattern::parse(specifier, list)?).into()),
-        "Write" | "MultiEdit" | "NotebookEdit" => {
-            Ok(skipped(&format!("is never consulted: write `Edit({specifier})`, which covers every tool that edits")))
+    match family(tool) {
+        Family::Commands => bash(specifier, list),
+        Family::Paths => Ok(Matcher::Path(PathPattern::parse(specifier, list)?).into()),
+        Family::WrittenAs(name) => {
+            let what = if name == EDIT { "edits" } else { "reads" };
+            Ok(skipped(&format!(
+                "is never consulted: write `{name}({specifier})`, which covers every tool that {what}"
+            )))
         }
-        "Glob" | "Grep" | "LS" | "FileSearch" => {
-            Ok(skipped(&format!("is never consulted: write `Read({specifier})`, which covers every tool that reads")))
-        }
-        "WebFetch" if specifier == "*" => Ok(whole(tool, list)),
-        "WebFetch" => Ok(Matcher::Domain(DomainPattern::parse(specifier)?).into()),
-        _ if specifier == "*" => Ok(whole(tool, list)),
-        _ => Ok(field(specifier, list).map_or_else(
+        Family::Hosts | Family::Fields if specifier == "*" => Ok(whole(tool, list)),
+        Family::Hosts => Ok(Matcher::Domain(DomainPattern::parse(specifier)?).into()),
+        Family::Fields => Ok(field(specifier, list).map_or_else(
             || skipped("is never consulted: this tool takes `field:value` in deny and ask, or no parentheses"),
             |field| Matcher::Field(field).into(),
         )),
@@ -251,7 +221,7 @@ fn whole(tool: &str, list: RuleList) -> Parsed {
 
 fn bash(specifier: &str, list: RuleList) -> Result<Parsed, String> {
     if specifier == "*" {
-        return Ok(whole("Bash", list));
+        return Ok(whole(BASH, list));
     }
     if specifier
         .split_once(':')

@@ -7,6 +7,7 @@ use super::bash::files::{Access, Kind};
 use super::bash::script::{Script, Traits, Word};
 use super::command::CommandPattern;
 use super::mcp::NamePattern;
+use super::names::{EDIT, READ};
 use super::path::{Ground, Spot};
 use super::pattern::Role;
 use super::protected::{any_protected_below, holds_protected, is_protected, may_be_protected};
@@ -112,9 +113,8 @@ impl Search<'_, '_> {
     fn look_below(&mut self, link: &Spot) {
         let ground = self.ground;
         let refusing = self.rules.deny.iter().chain(&self.rules.ask);
-        let refuses = |rule: &&Rule| {
-            matches!(rule.tool.as_str(), "Read" | "Edit") && path_matches(rule, link, ground)
-        };
+        let refuses =
+            |rule: &&Rule| [READ, EDIT].contains(&&*rule.tool) && path_matches(rule, link, ground);
         if self.findings.ask.is_none() {
             self.findings.ask = refusing.into_iter().find(refuses);
         }
@@ -130,7 +130,7 @@ impl Search<'_, '_> {
         if self.findings.deny.is_none() && !(brace && self.findings.expanded.is_some()) {
             // What may not be read may not be overwritten either.
             let of_list =
-                |rule: &Rule| rule.tool == "Read" || (kind == Kind::Write && rule.tool == "Edit");
+                |rule: &Rule| rule.tool == READ || (kind == Kind::Write && rule.tool == EDIT);
             let denying = self
                 .rules
                 .deny
@@ -144,8 +144,8 @@ impl Search<'_, '_> {
         }
         if globs && self.findings.doubtful.is_none() {
             let of_kind = |rule: &Rule| match kind {
-                Kind::Read => rule.tool == "Read",
-                Kind::Write => rule.tool == "Read" || rule.tool == "Edit",
+                Kind::Read => rule.tool == READ,
+                Kind::Write => rule.tool == READ || rule.tool == EDIT,
             };
             let may_match = |rule: &Rule| match &rule.matcher {
                 Matcher::Path(pattern) => {
@@ -159,8 +159,8 @@ impl Search<'_, '_> {
             self.findings.doubtful = self.rules.deny.iter().find(|rule| may_match(rule));
         }
         let tool = match kind {
-            Kind::Read => "Read",
-            Kind::Write => "Edit",
+            Kind::Read => READ,
+            Kind::Write => EDIT,
         };
         if self.findings.ask.is_none() {
             self.findings.ask = self

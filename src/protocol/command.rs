@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::event::KnownRule;
 use super::id::CallRef;
 use super::message::Block;
+use super::question::Reply;
 use super::tool::{Mode, RuleList};
 
 /// By what it is about: the session, the turn that runs, or a call.
@@ -44,7 +45,7 @@ pub enum TurnCommand {
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallCommand {
     /// What the person says to its question.
-    Answer(Answer),
+    Reply(Reply),
     /// Cancel it; its siblings and the turn go on.
     Cancel,
     /// This is its result, instead of waiting for it.
@@ -78,25 +79,4 @@ pub enum RulesCommand {
     Remove(KnownRule),
     /// Tell what would be decided about a call. It is not made.
     Test { tool: String, input: Value },
-}
-
-/// A person's answer to a [`PermissionRequest`](super::event::PermissionRequest).
-#[derive(Debug, Clone, PartialEq)]
-pub enum Answer {
-    Allow,
-    /// Allow it, and what the rule covers until the program ends.
-    AllowForSession {
-        rule: String,
-    },
-    /// Allow it, and write the rule into the settings file that the request named.
-    AllowAlways {
-        rule: String,
-    },
-    /// Allow a change of a file in part: this is what the file shall hold.
-    AllowPart {
-        after: String,
-    },
-    Deny {
-        reason: Option<String>,
-    },
 }

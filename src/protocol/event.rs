@@ -1,14 +1,17 @@
 //! What the agent tells its readers: the screen and the headless printer hear the same events.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::about::ToolInfo;
 use super::id::{CallId, CallRef, Seq, SessionId, TurnId};
 use super::message::{Block, Message, StopReason, ToolResult, Usage};
-use super::shown::{FileDiff, Shown};
+use super::question::Question;
+use super::shown::Shown;
+use super::source::Source;
+use super::spending::Spending;
 use super::tool::{Mode, Phase, RuleList};
 
 /// An event on its way to those who read it.
@@ -61,6 +64,8 @@ pub enum SessionEvent {
     TakenBack(Vec<Vec<Block>>),
     /// The answer to something that the person wanted to know, or to be done.
     Reply(String),
+    /// What the model is offered from the next request on.
+    Tools(Vec<ToolInfo>),
     /// The permission rules in force.
     Rules(Vec<KnownRule>),
 }
@@ -71,12 +76,14 @@ pub struct SessionOpened {
     pub provider: String,
     pub model: String,
     pub mode: Mode,
-    pub tools: Vec<String>,
+    /// What the model is offered.
+    pub tools: Vec<ToolInfo>,
     /// The branch that the workspace's repository is on.
     pub branch: Option<String>,
     /// How many tokens the model can take in, where that is known.
     pub context_window: Option<u64>,
-    pub price: Option<Price>,
+    /// What the conversation has used so far, when a session is resumed.
+    pub spending: Spending,
     /// The hooks in force.
     pub hooks: Vec<HookInfo>,
     /// All that was told so far, when a session is gone on with: the oldest first.
@@ -91,13 +98,6 @@ pub struct HookInfo {
     pub command: String,
     /// The file that it stands in.
     pub origin: String,
-}
-
-/// What a million tokens cost, in dollars.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Price {
-    pub input: f64,
-    pub output: f64,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -132,6 +132,8 @@ pub enum TurnEvent {
         stop_reason: Option<StopReason>,
         usage: Usage,
     },
+    /// What the conversation has used so far, with the response that has just ended.
+    Spent(Spending),
     /// The results of its calls are in the log and go out with the next request.
     Delivered(Message),
     /// Work that the tools did while the model was still writing.
@@ -163,7 +165,7 @@ pub enum CallEvent {
         by: String,
     },
     /// It waits for the person.
-    Asked(PermissionRequest),
+    Asked(Question),
     /// Whether it may run, and what made that decision: a rule and its file, the mode, the classifier, the person.
     Decided {
         by: String,
@@ -214,31 +216,12 @@ pub enum CallOutcome {
     Backgrounded,
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub struct PermissionRequest {
-    pub call: CallRef,
-    pub tool: String,
-    pub input: Value,
-    pub reason: String,
-    /// What the call would change, if that can be told beforehand.
-    pub change: Option<FileDiff>,
-    /// The rule that "always" would save and the file it would go to; `None` where no rule may cover such a call.
-    pub rule: Option<RuleOffer>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RuleOffer {
-    pub rule: String,
-    pub file: PathBuf,
-}
-
 /// A permission rule, and where it is from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownRule {
     pub list: RuleList,
     pub rule: String,
-    /// A settings file, a flag, or the session.
-    pub from: String,
+    pub from: Source,
 }
 
 /// How an exchange ended, with all that is said of it afterwards.

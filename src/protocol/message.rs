@@ -3,6 +3,8 @@
 //! What a provider needs back verbatim (signatures, encrypted reasoning, blocks of a kind we do not know) is kept as
 //! it came. `Message::origin` says who made an assistant message, because such material is useless to anyone else.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -36,6 +38,9 @@ pub struct Origin {
 pub enum Block {
     Text {
         text: String,
+        /// What makes it a note to the model: nothing that the person has written, or the model.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<Note>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         citations: Vec<Value>,
         /// `commentary` or `final_answer` of the Responses API; goes back with the text.
@@ -71,6 +76,18 @@ pub enum Block {
         wire_type: String,
         start: Value,
     },
+}
+
+/// Who tells the model something in a message that is another's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Note {
+    /// The person's hooks have something to say.
+    Hooks,
+    /// The person has run something beside the conversation.
+    Aside,
+    /// The program itself.
+    Program,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -126,14 +143,16 @@ pub enum StopReason {
     Unknown(String),
 }
 
-/// Token counts as the wire gives them; `None` is "not told". Anthropic's `input_tokens` excludes the cache, OpenAI's
-/// includes it.
+/// Token counts of a response; `None` is "not told". They mean the same whatever the wire: every token of the input is in
+/// exactly one of the three counts of input, and every token of the output in `output_tokens`, thinking included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
+    /// What was read anew, and has not gone into the cache.
     pub input_tokens: Option<u64>,
     pub output_tokens: Option<u64>,
     pub cache_read_input_tokens: Option<u64>,
     pub cache_creation_input_tokens: Option<u64>,
+    /// The part of the output that is thinking.
     pub reasoning_tokens: Option<u64>,
 }
 
@@ -178,11 +197,15 @@ impl Message {
         blocks.all(|block| matches!(block, Block::Text { text, .. } if text.trim().is_empty()))
     }
 
-    /// All text of the message, as a person would read it.
+    /// All text of the message, as a person would read it: without notes.
     pub fn text(&self) -> String {
         let mut whole = String::new();
         for block in &self.content {
-            if let Block::Text { text, .. } | Block::Refusal { text } = block {
+            if let Block::Text {
+                text, note: None, ..
+            }
+            | Block::Refusal { text } = block
+            {
                 whole.push_str(text);
             }
         }
@@ -190,40 +213,50 @@ impl Message {
     }
 }
 
-/// How a text begins that tells the model what the person did beside the conversation.
-const ASIDE: &str = "<user-ran>";
-/// How a text begins that hooks have for the model.
-const HOOK: &str = "<hook>";
-
 /// What hooks have to say, as the model reads it.
 pub fn said_by_hooks(text: &str) -> String {
-    format!("{HOOK}\n{text}\n</hook>")
+    format!("<hook>\n{text}\n</hook>")
 }
 
 impl Block {
     /// What a person ran, and what came of it, in words for the model.
     pub fn aside(call: &str, output: &str) -> Self {
-        Self::text(format!(
-            "{ASIDE}\nThe user ran this beside the conversation: {call}\n<output>\n{output}\n</output>\n</user-ran>"
-        ))
+        let text = format!(
+            "<user-ran>\nThe user ran this beside the conversation: {call}\n<output>\n{output}\n</output>\n</user-ran>"
+        );
+        Self::note(Note::Aside, text)
     }
 
     /// What hooks have to say to the model.
     pub fn by_hooks(text: &str) -> Self {
-        Self::text(said_by_hooks(text))
+        Self::note(Note::Hooks, said_by_hooks(text))
     }
 
-    /// Whether this was made by [`aside`](Self::aside) or [`by_hooks`](Self::by_hooks): nothing that the person has written.
-    pub fn is_aside(&self) -> bool {
-        matches!(self, Self::Text { text, .. } if text.starts_with(ASIDE) || text.starts_with(HOOK))
+    pub fn note(note: Note, text: impl Into<String>) -> Self {
+        Self::Text {
+            text: text.into(),
+            note: Some(note),
+            citations: Vec::new(),
+            phase: None,
+        }
     }
 
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text {
             text: text.into(),
+            note: None,
             citations: Vec::new(),
             phase: None,
         }
+    }
+
+    /// The texts among some blocks, joined by newlines.
+    pub fn texts<'b>(blocks: impl IntoIterator<Item = &'b Self>) -> String {
+        let texts = blocks.into_iter().filter_map(|block| match block {
+            Self::Text { text, .. } => Some(text.as_str()),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
     }
 }
 
@@ -236,33 +269,47 @@ impl ToolResult {
         }
     }
 
-    /// An error result as the model is used to see it, with the text inside `<tool_use_error>`.
-    pub fn error(id: CallId, text: impl std::fmt::Display) -> Self {
-        let tagged = format!("<tool_use_error>{text}</tool_use_error>");
+    pub fn error(id: CallId, text: impl Into<String>) -> Self {
         Self {
             tool_use_id: id,
-            content: vec![ResultBlock::text(tagged)],
+            content: vec![ResultBlock::text(text)],
             is_error: true,
         }
     }
 
+    /// The result as it leaves the program: models are used to errors inside of a tag. What hooks have added behind the
+    /// error stays outside of it.
+    pub fn as_sent(&self) -> Cow<'_, Self> {
+        let first = self.content.first();
+        let Some(ResultBlock::Text { text }) = first.filter(|_| self.is_error) else {
+            return Cow::Borrowed(self);
+        };
+        if text.trim().is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let mut sent = self.clone();
+        sent.content[0] = ResultBlock::text(format!("<tool_use_error>{text}</tool_use_error>"));
+        Cow::Owned(sent)
+    }
+
     /// The text blocks of the result, joined by newlines.
     pub fn as_text(&self) -> String {
-        let texts: Vec<&str> = self
-            .content
-            .iter()
-            .filter_map(|block| match block {
-                ResultBlock::Text { text } => Some(text.as_str()),
-                ResultBlock::Image(_) => None,
-            })
-            .collect();
-        texts.join("\n")
+        ResultBlock::texts(&self.content)
     }
 }
 
 impl ResultBlock {
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
+    }
+
+    /// The texts among some blocks, joined by newlines.
+    pub fn texts(blocks: &[Self]) -> String {
+        let texts = blocks.iter().filter_map(|block| match block {
+            Self::Text { text } => Some(text.as_str()),
+            Self::Image(_) => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
     }
 }
 
@@ -278,6 +325,30 @@ impl Image {
 }
 
 impl Usage {
+    /// What was read anew: all of the input but what came from the cache.
+    pub fn input(&self) -> u64 {
+        sum_of([self.input_tokens, self.cache_creation_input_tokens])
+    }
+
+    /// What came from the cache.
+    pub fn cached(&self) -> u64 {
+        self.cache_read_input_tokens.unwrap_or(0)
+    }
+
+    pub fn output(&self) -> u64 {
+        self.output_tokens.unwrap_or(0)
+    }
+
+    /// What the provider had to work on: what was read anew, and what was written.
+    pub fn worked_on(&self) -> u64 {
+        self.input().saturating_add(self.output())
+    }
+
+    /// The whole input and the output: what the conversation fills of the context once the response is in it.
+    pub fn in_context(&self) -> u64 {
+        self.worked_on().saturating_add(self.cached())
+    }
+
     /// Takes over every count that `later` tells: running totals, where the last value wins.
     pub fn update(&mut self, later: Usage) {
         self.input_tokens = later.input_tokens.or(self.input_tokens);
@@ -309,6 +380,11 @@ impl Usage {
         );
         self.reasoning_tokens = sum(self.reasoning_tokens, other.reasoning_tokens);
     }
+}
+
+fn sum_of(counts: [Option<u64>; 2]) -> u64 {
+    let counts = counts.into_iter().flatten();
+    counts.fold(0, u64::saturating_add)
 }
 
 impl From<String> for StopReason {

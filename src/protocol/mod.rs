@@ -1,28 +1,39 @@
-//! The words that every part of the program shares: ids, messages, tool calls, events and commands.
+//! The words that every part of the program shares: ids, messages, tool calls, questions, events and commands.
 //!
 //! Plain data that depends on nothing else in the crate. The serde derives here are the vocabulary of the session
 //! log and of `--output-format stream-json`: changing a name changes both.
 
+pub mod about;
 pub mod command;
 pub mod event;
 pub mod id;
 pub mod message;
+pub mod question;
 pub mod shown;
+pub mod source;
+pub mod spending;
 pub mod tool;
+pub mod touches;
 
-pub use command::{
-    Answer, CallCommand, Command, Leaving, RulesCommand, SessionCommand, TurnCommand,
-};
+pub use about::{PreviewFields, SubjectFields, ToolInfo};
+pub use command::{CallCommand, Command, Leaving, RulesCommand, SessionCommand, TurnCommand};
 pub use event::{
-    AgentEvent, CallEvent, CallOutcome, ChangeSize, Ending, HookInfo, KnownRule, PermissionRequest,
-    Price, Recorded, RuleOffer, SessionEvent, SessionOpened, Told, TurnEvent, TurnSummary,
+    AgentEvent, CallEvent, CallOutcome, ChangeSize, Ending, HookInfo, KnownRule, Recorded,
+    SessionEvent, SessionOpened, Told, TurnEvent, TurnSummary,
 };
 pub use id::{AgentId, CallId, CallNumbers, CallRef, Seq, SessionId, TurnId};
 pub use message::{
-    Block, Image, Message, Origin, ResultBlock, Role, StopReason, ToolResult, ToolUse, Usage,
+    Block, Image, Message, Note, Origin, ResultBlock, Role, StopReason, ToolResult, ToolUse, Usage,
     said_by_hooks,
 };
+pub use question::{
+    Answer, ChoiceOption, ChoiceRequest, Chosen, PartOfFile, PermissionRequest, Question,
+    QuestionKind, Reply, RuleOffer,
+};
 pub use shown::{FileDiff, Shown};
+pub use source::{NamedFile, Source};
+pub use spending::{Price, Spending};
 pub use tool::{
     InterruptBehavior, Level, Mode, OnBashError, Phase, RuleList, ToolCall, ToolDefinition,
 };
+pub use touches::{Lacks, Paths, Touches};

@@ -8,6 +8,7 @@ use super::Provider;
 use super::builtin::Builtin;
 use super::http::{Http, Key, Wire};
 use super::script::Script;
+use crate::config::logged;
 
 const ANTHROPIC_URL: &str = "https://api.anthropic.com";
 const OPENAI_URL: &str = "https://api.openai.com/v1";
@@ -82,6 +83,9 @@ pub async fn choose(mut wanted: Wanted) -> Result<Choice, ChoiceError> {
     if choice.about.why.is_empty() {
         why.clone_into(&mut choice.about.why);
     }
+    let (provider, model) = (choice.provider.name(), logged(&choice.model));
+    let (why, key) = (&choice.about.why, choice.about.key);
+    tracing::info!(provider, %model, why, ?key, "provider chosen");
     Ok(choice)
 }
 

@@ -131,6 +131,16 @@ fn as_expected(protocol: &str, response: &Response) -> Value {
             "kind": "truncated", "type": null, "message": null, "retryable": error.retryable,
         }),
     });
+    // The fixtures have the counts as the wire has them.
+    let mut usage = response.usage;
+    if protocol != "anthropic-messages" {
+        let cached = [
+            usage.cache_read_input_tokens,
+            usage.cache_creation_input_tokens,
+        ];
+        let cached: u64 = cached.into_iter().flatten().sum();
+        usage.input_tokens = usage.input_tokens.map(|input| input + cached);
+    }
     let mut value = json!({
         "protocol": protocol,
         "id": response.id,
@@ -139,7 +149,7 @@ fn as_expected(protocol: &str, response: &Response) -> Value {
         "stop_reason": response.stop_reason,
         "stop_reason_raw": response.stop_reason_raw,
         "stop_sequence": response.stop_sequence,
-        "usage": response.usage,
+        "usage": usage,
         "complete": response.complete,
         "error": error,
         "ignored_events": response.ignored_events,

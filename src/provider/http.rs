@@ -7,15 +7,16 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::pace::Pace;
+use super::trace::{ResponseTrace, causes};
 use super::{
     Batch, Decoder, Provider, ProviderError, ProviderErrorKind, Request, ResponseStream,
     StreamError, StreamErrorKind, StreamEvent, anthropic, errors, openai, responses, sse,
 };
+use crate::config::logged;
 
 /// A stream that is silent for this long counts as broken.
 pub const STALL: Duration = Duration::from_secs(60);
-/// Where a wire does not say that a call is over, silence of this length does.
-const SETTLED_AFTER: Duration = Duration::from_millis(50);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long an error's body may take.
 const ERROR_TIMEOUT: Duration = Duration::from_secs(10);
@@ -137,9 +138,10 @@ impl Http {
             ));
         }
         let client = client(&url).map_err(|error| {
+            tracing::error!(causes = %logged(causes(&error)), "no client for connections");
             final_error(
                 format!("no connection can be made: {}", cause(&error)),
-                "see --debug",
+                "run it with --debug: the log has all causes",
             )
         })?;
         let shown_url = without_password(&url);
@@ -171,16 +173,45 @@ impl Http {
         }
         headers.extend(self.key.as_ref().and_then(Key::header));
         let url = format!("{}{}", self.base_url, self.wire.path());
+        self.trace_sending(request, body.len());
+        let trace = ResponseTrace::begin();
         let sent = self.client.post(url).headers(headers).body(body).send();
         let answer = match tokio::time::timeout(self.stall * HEAD_SHARE, sent).await {
-            Err(_) => return Err(self.passing("the provider did not answer in time")),
-            Ok(Err(error)) => return Err(self.unreachable(&error)),
+            Err(_) => {
+                tracing::warn!(took = ?trace.elapsed(), "no answer in time");
+                return Err(self.passing("the provider did not answer in time"));
+            }
+            Ok(Err(error)) => {
+                let why = self.without_key(&causes(&error));
+                tracing::warn!(took = ?trace.elapsed(), causes = %logged(why), "request failed");
+                return Err(self.unreachable(&error));
+            }
             Ok(Ok(answer)) => answer,
         };
+        trace_head(&answer, &trace);
         if !answer.status().is_success() {
             return Err(self.refused(answer, request).await);
         }
-        self.check_kind(answer, request).await
+        self.check_kind(answer, request, trace).await
+    }
+
+    fn trace_sending(&self, request: &Request, bytes: usize) {
+        // What stands behind a question mark may be a key.
+        let base = self.shown_url.split('?').next().unwrap_or_default();
+        tracing::info!(
+            provider = self.wire.name(),
+            model = request.model,
+            url = %logged(format_args!("{base}{}", self.wire.path())),
+            bytes,
+            messages = request.messages.len(),
+            tools = request.tools.len(),
+            max_tokens = request.max_tokens,
+            "request sent"
+        );
+    }
+
+    fn without_key(&self, text: &str) -> String {
+        errors::redact(text, self.key.as_ref().map(Key::secret))
     }
 
     /// A success that is no event stream is somebody else's page, or an error in disguise.
@@ -188,6 +219,7 @@ impl Http {
         &self,
         answer: reqwest::Response,
         request: &Request,
+        trace: ResponseTrace,
     ) -> Result<Box<dyn ResponseStream>, ProviderError> {
         let kind = answer
             .headers()
@@ -216,8 +248,9 @@ impl Http {
             decoder: self.wire.decoder(),
             stall: self.stall,
             deadline: Instant::now() + self.stall,
-            settled: Instant::now() + SETTLED_AFTER,
+            pace: Pace::new(Instant::now()),
             bytes: 0,
+            trace,
             secret: self.key.as_ref().map(|key| key.secret().to_owned()),
         }))
     }
@@ -227,6 +260,8 @@ impl Http {
         let body = tokio::time::timeout(ERROR_TIMEOUT, head_of(answer))
             .await
             .unwrap_or_default();
+        let said = || self.without_key(&String::from_utf8_lossy(&body));
+        tracing::warn!(status, body = %logged(said()), "request refused");
         let header = |name: &str| {
             headers
                 .get(name)
@@ -269,7 +304,7 @@ impl Http {
     fn passing(&self, message: &str) -> ProviderError {
         ProviderError {
             kind: ProviderErrorKind::Retry { after: None },
-            message: errors::redact(message, self.key.as_ref().map(Key::secret)),
+            message: self.without_key(message),
             hint: Some(
                 "check the network and the base URL, or look around with `--provider builtin`"
                     .into(),
@@ -298,10 +333,11 @@ struct HttpStream {
     stall: Duration,
     /// When silence has lasted too long. Kept here, because waiting for it is broken off and taken up again.
     deadline: Instant,
-    /// When a call that is complete need not wait for more of it; kept here likewise.
-    settled: Instant,
+    /// Says when a call that is complete need not wait for more of it.
+    pace: Pace,
     /// How much has come.
     bytes: usize,
+    trace: ResponseTrace,
     /// The key, which no message may show.
     secret: Option<String>,
 }
@@ -311,14 +347,18 @@ impl HttpStream {
         loop {
             let waits = self.decoder.is_waiting();
             let until = if waits {
-                self.deadline.min(self.settled)
+                self.deadline.min(self.pace.settled_at())
             } else {
                 self.deadline
             };
             let bytes = match tokio::time::timeout_at(until, self.answer.chunk()).await {
                 Ok(Ok(Some(bytes))) => bytes,
                 Ok(Ok(None)) => return self.over(None),
-                Ok(Err(error)) => return self.over(Some(broken(cause(&error)))),
+                Ok(Err(error)) => {
+                    let why = errors::redact(&causes(&error), self.secret.as_deref());
+                    self.trace.broke(&why);
+                    return self.over(Some(broken(cause(&error))));
+                }
                 Err(_) if waits && until < self.deadline => {
                     let mut events = Vec::new();
                     self.decoder.quiet(&mut events);
@@ -331,9 +371,11 @@ impl HttpStream {
                     ))));
                 }
             };
-            self.deadline = Instant::now() + self.stall;
-            self.settled = Instant::now() + SETTLED_AFTER;
+            let now = Instant::now();
+            self.deadline = now + self.stall;
+            self.pace.came(now);
             self.bytes += bytes.len();
+            self.trace.chunk(bytes.len());
             if self.bytes > LONGEST_ANSWER {
                 return self.over(Some(too_long()));
             }
@@ -379,8 +421,25 @@ impl HttpStream {
 
 impl ResponseStream for HttpStream {
     fn next(&mut self) -> BoxFuture<'_, Batch> {
-        self.advance().boxed()
+        async {
+            let batch = self.advance().await;
+            self.trace.passed_on(&batch);
+            batch
+        }
+        .boxed()
     }
+}
+
+fn trace_head(answer: &reqwest::Response, trace: &ResponseTrace) {
+    let header = |name: &str| answer.headers().get(name)?.to_str().ok();
+    let id = header("request-id").or_else(|| header("x-request-id"));
+    tracing::info!(
+        status = answer.status().as_u16(),
+        took = ?trace.elapsed(),
+        kind = %logged(header("content-type").unwrap_or_default()),
+        id = %logged(id.unwrap_or_default()),
+        "headers came"
+    );
 }
 
 /// A client for one server.

@@ -11,11 +11,13 @@ pub mod errors;
 pub mod http;
 pub mod models;
 pub mod openai;
+mod pace;
 mod playback;
 pub mod responses;
 pub mod retry;
 pub mod script;
 pub mod sse;
+mod trace;
 mod turns;
 mod wire;
 

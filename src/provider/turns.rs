@@ -61,6 +61,7 @@ fn admit(block: &Block, role: Role, home: bool) -> Option<Cow<'_, Block>> {
             text,
             citations,
             phase,
+            note: _,
         } => {
             let bare = citations.is_empty() && phase.is_none();
             if !home && !bare && !is_blank(text) {
@@ -132,13 +133,11 @@ pub(super) fn is_name_byte(byte: u8) -> bool {
 
 /// The text of a result, for APIs that cannot mark it as an error. Never empty for an error.
 pub(super) fn result_text(result: &ToolResult) -> String {
-    let text = result.as_text();
-    if !result.is_error || text.starts_with("<tool_use_error>") {
-        text
-    } else if is_blank(&text) {
+    let text = result.as_sent().as_text();
+    if result.is_error && is_blank(&text) {
         "Error: the tool failed without a message".into()
     } else {
-        format!("Error: {text}")
+        text
     }
 }
 
@@ -196,7 +195,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{call_input, call_name, is_strict, result_text, turns};
-    use crate::protocol::{Block, CallId, Message, Origin, Role, ToolResult, ToolUse};
+    use crate::protocol::{Block, CallId, Message, Origin, ResultBlock, Role, ToolResult, ToolUse};
     use crate::provider::Request;
 
     fn request(messages: Vec<Message>) -> Request {
@@ -277,6 +276,7 @@ mod tests {
     fn what_only_its_maker_understands_goes_back_to_its_maker_alone() {
         let spoken = Block::Text {
             text: "hi".into(),
+            note: None,
             citations: vec![json!({"type": "x"})],
             phase: Some("commentary".into()),
         };
@@ -336,14 +336,21 @@ mod tests {
         let mut result = ToolResult::text("1".into(), "no such file");
         assert_eq!(result_text(&result), "no such file");
         result.is_error = true;
-        assert_eq!(result_text(&result), "Error: no such file");
+        let tagged = "<tool_use_error>no such file</tool_use_error>";
+        assert_eq!(result_text(&result), tagged);
+        // What hooks have to say to it is not of the error.
+        result.content.push(ResultBlock::text("<hook>"));
+        assert_eq!(result_text(&result), format!("{tagged}\n<hook>"));
         result.content.clear();
         assert_eq!(
             result_text(&result),
             "Error: the tool failed without a message"
         );
-        let tagged = ToolResult::error("1".into(), "no");
-        assert_eq!(result_text(&tagged), "<tool_use_error>no</tool_use_error>");
+        let quoting = ToolResult::error("1".into(), "<tool_use_error>");
+        assert_eq!(
+            result_text(&quoting),
+            "<tool_use_error><tool_use_error></tool_use_error>"
+        );
     }
 
     #[test]

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::sse::{Frame, LineTooLong};
 use super::{Response, StreamError, StreamErrorKind, StreamEvent, made_up_call_id};
-use crate::protocol::{Block, CallId, StopReason, ToolUse};
+use crate::protocol::{Block, CallId, StopReason, ToolUse, Usage};
 
 /// The JSON of a frame; `None` if the frame is blank, or if the end of the stream cut it in two.
 pub(super) fn parse<'a, T: Deserialize<'a>>(frame: &Frame<'a>) -> Option<Result<T, StreamError>> {
@@ -47,6 +47,19 @@ pub(in crate::provider) fn api_error(code: String, message: String) -> StreamErr
         retryable: retryable(&code),
         code,
         message,
+    }
+}
+
+/// Counts of OpenAI and its like, where the input contains what was read from the cache or written to it, as [`Usage`]
+/// wants them.
+pub(in crate::provider) fn without_cached(counts: Usage) -> Usage {
+    let read = counts.cache_read_input_tokens.unwrap_or(0);
+    let written = counts.cache_creation_input_tokens.unwrap_or(0);
+    Usage {
+        input_tokens: counts
+            .input_tokens
+            .map(|input| input.saturating_sub(read).saturating_sub(written)),
+        ..counts
     }
 }
 

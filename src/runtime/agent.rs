@@ -13,7 +13,6 @@ use crate::app::{Opening, OpeningSession};
 
 use crate::protocol::{
     AgentEvent, Block, Command, Leaving, Mode, SessionCommand, SessionEvent, SessionId, Told,
-    TurnCommand,
 };
 use crate::settings::trust::Review;
 
@@ -254,22 +253,15 @@ impl Link {
             },
             Link::Waiting(_) | Link::Ended => return,
         };
-        let AgentHandle {
-            commands,
-            mut events,
-            session,
-            groups,
-        } = agent;
         // Whoever writes it down must have it before the end.
-        let _ = commands.send(Command::Session(SessionCommand::TakeBack));
-        let _ = commands.send(Command::Session(SessionCommand::Leave(why)));
-        let _ = commands.send(Command::Turn(TurnCommand::Interrupt));
-        let _ = commands.send(Command::Turn(TurnCommand::Interrupt));
-        drop(commands);
-        let gone = async { while events.recv_many(said, EVENTS).await > 0 {} };
-        let _ = timeout(LAST_GRACE, gone).await;
-        session.cancel();
-        groups.end().await;
+        let _ = agent
+            .commands
+            .send(Command::Session(SessionCommand::TakeBack));
+        let _ = agent
+            .commands
+            .send(Command::Session(SessionCommand::Leave(why)));
+        agent.stop();
+        said.extend(agent.end(LAST_GRACE).await);
     }
 }
 
@@ -282,7 +274,7 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::protocol::SessionOpened;
+    use crate::protocol::{SessionOpened, Spending};
     use crate::settings::trust::State;
 
     type Openings = Arc<Mutex<Vec<Option<Opening>>>>;
@@ -335,7 +327,7 @@ mod tests {
                     tools: Vec::new(),
                     branch: None,
                     context_window: None,
-                    price: None,
+                    spending: Spending::default(),
                     hooks: Vec::new(),
                     past: Vec::new(),
                 }));

@@ -3,13 +3,15 @@
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-use super::title::harmless;
 use super::{Exit, Shell, away};
 use crate::app::job::{Job, JobResult};
 use crate::app::{Copied, Effect, ExitReason, Msg, update};
+use crate::text::{beginning, one_line};
 
 /// Terminals refuse more, some without a word.
 const LONGEST_COPY: usize = 100 << 10;
+/// More is not shown by those that show anything.
+const LONGEST_CALL: usize = 200;
 
 impl Shell {
     /// Takes a fact into the state and does what comes of it.
@@ -76,7 +78,8 @@ fn clipboard(text: &str) -> Option<Vec<u8>> {
 
 /// The bytes that call the person: in the words of the terminals that know any, and with the bell for the others.
 fn notification(text: &str) -> Vec<u8> {
-    let text = harmless(text);
+    let text = one_line(text);
+    let text = beginning(&text, LONGEST_CALL);
     // The second form separates its fields by semicolons.
     let field = text.replace(';', ",");
     format!("\x1b]9;{text}\x07\x1b]777;notify;agent-tui;{field}\x07\x07").into_bytes()

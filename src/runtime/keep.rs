@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
-use crate::config::dirs::create_private_dir;
+use crate::config::dirs::{create_private_dir, short_workspace_key};
 use crate::config::open_regular;
+use crate::config::save::put_private;
 
 /// The history is cut to half of this when it has more entries.
 const MOST_ENTRIES: usize = 2_000;
@@ -43,14 +43,10 @@ struct Entry {
 
 impl Keep {
     pub fn new(data: &Path, workspace: &Path) -> Self {
-        let digest = Sha256::digest(workspace.as_os_str().as_encoded_bytes());
-        let hash = digest[..8]
-            .iter()
-            .fold(0_u64, |hash, byte| (hash << 8) | u64::from(*byte));
         Self {
             history: data.join("history.jsonl"),
             drafts: data.join("drafts"),
-            workspace: format!("{hash:016x}-"),
+            workspace: short_workspace_key(workspace),
             draft: None,
         }
     }
@@ -147,7 +143,7 @@ impl Keep {
 
     fn create_draft(&self) -> io::Result<DraftFile> {
         create_private_dir(&self.drafts)?;
-        let name = format!("{}{:016x}", self.workspace, fastrand::u64(..));
+        let name = format!("{}-{:016x}", self.workspace, fastrand::u64(..));
         let path = self.drafts.join(name);
         let file = OpenOptions::new()
             .create_new(true)
@@ -179,13 +175,8 @@ impl Keep {
         let mut locked = self.lock_history()?;
         let texts = read_entries(&mut locked)?;
         let newer = texts.len().saturating_sub(MOST_ENTRIES / 2);
-        let folder = self.history.parent().unwrap_or(Path::new("."));
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        for text in &texts[newer..] {
-            file.write_all(&entry(text))?;
-        }
-        file.persist(&self.history)?;
-        Ok(())
+        let entries: Vec<u8> = texts[newer..].iter().flat_map(|text| entry(text)).collect();
+        put_private(&self.history, &entries)
     }
 }
 

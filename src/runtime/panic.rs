@@ -32,12 +32,13 @@ pub fn guard(log: PathBuf) {
 }
 
 /// For tests of the above and of the guard: `AGENT_TUI_PANIC` makes the first key panic, in the screen's own thread or in
-/// a task, or end the program in a way that no hook hears of.
+/// a task, or end the program in a way that no hook hears of; or makes every key slow.
 pub fn rehearse() {
     if cfg!(debug_assertions) {
         match std::env::var("AGENT_TUI_PANIC").as_deref() {
             Ok("ui") => panic!("a rehearsal"),
             Ok("task") => drop(tokio::spawn(async { panic!("a rehearsal") })),
+            Ok("slow") => std::thread::sleep(std::time::Duration::from_millis(60)),
             Ok("memory") => drop(Vec::<u8>::with_capacity(isize::MAX.unsigned_abs())),
             Ok("twice") => {
                 let _second = PanicsAgain;

@@ -13,6 +13,7 @@ use super::away::{LOOK_AGAIN, Reason};
 use super::input::{Event, Reply};
 use super::pacer::Urgency;
 use super::signals::Signal;
+use super::stopwatch::{Part, Stopwatch};
 use super::{Exit, Refusal, Shell, Stage, colours, panic};
 use crate::app::job::JobResult;
 use crate::app::pointer::Pointer;
@@ -39,6 +40,19 @@ enum Heard {
     Time,
 }
 
+impl Heard {
+    /// What it counts as in a slow round. A signal may have stopped the whole program for any time.
+    fn part(&self) -> Option<Part> {
+        match self {
+            Heard::Signal(_) => None,
+            Heard::Input(_) => Some(Part::Input),
+            Heard::Job(_) => Some(Part::Jobs),
+            Heard::Agent(_) => Some(Part::Agent),
+            Heard::Written(_) | Heard::Coloured(_) | Heard::Time => Some(Part::Rest),
+        }
+    }
+}
+
 impl Shell {
     pub(super) async fn rounds(&mut self) -> Exit {
         loop {
@@ -46,16 +60,19 @@ impl Shell {
             let tick = self.tick_at();
             let heard = self.wait(self.deadline(tick), self.listens()).await;
             self.state.now = Instant::now();
-            self.take(heard).await;
+            let mut watch = Stopwatch::start(self.state.now);
+            self.take(heard, &mut watch).await;
             for _ in 0..MOST_IN_A_ROUND {
                 match self.wait(None, self.listens()).now_or_never() {
-                    Some(heard) => self.take(heard).await,
+                    Some(heard) => self.take(heard, &mut watch).await,
                     None => break,
                 }
             }
             if tick.is_some_and(|at| at <= self.state.now) {
                 self.tick().await;
+                watch.lap(Some(Part::Rest), Instant::now());
             }
+            watch.stop("slow round");
             if let Some(exit) = self.exit.take() {
                 return exit;
             }
@@ -103,7 +120,15 @@ impl Shell {
         self.deaf_until.is_none_or(|until| until <= self.state.now)
     }
 
-    async fn take(&mut self, heard: Heard) {
+    async fn take(&mut self, heard: Heard, watch: &mut Stopwatch) {
+        let (part, stage) = (heard.part(), self.stage);
+        self.take_in(heard).await;
+        // Who steps out, or is stopped, waits for others.
+        let part = part.filter(|_| self.stage == stage);
+        watch.lap(part, Instant::now());
+    }
+
+    async fn take_in(&mut self, heard: Heard) {
         match heard {
             Heard::Signal(signal) => self.obey(signal).await,
             Heard::Input(events) => {
@@ -236,14 +261,18 @@ impl Shell {
     }
 
     async fn frame(&mut self) -> Option<Vec<u8>> {
+        let mut watch = Stopwatch::start(Instant::now());
         let area = Rect::new(0, 0, self.state.width, self.state.height);
         let found = self.caches.lay_out(&self.state, area);
         self.tell(Msg::LaidOut(found)).await;
+        watch.lap(Some(Part::Layout), Instant::now());
         let (state, caches) = (&self.state, &self.caches);
         let spare = self.writer.spare();
         let bytes = self.screen.draw(spare, caches.conversation(), |area, buf| {
             ui::paint(state, caches, area, buf)
         });
+        watch.lap(Some(Part::Paint), Instant::now());
+        watch.stop("slow frame");
         for request in self.caches.highlights.take_wanted() {
             self.colours.ask(request);
         }

@@ -2,6 +2,10 @@
 
 use crate::app::AppState;
 use crate::app::dialogs::Dialog;
+use crate::text::{beginning, one_line};
+
+/// Names of directories can be of any length.
+const LONGEST: usize = 200;
 
 #[derive(Debug, Default)]
 pub struct Title {
@@ -36,7 +40,7 @@ enum Mark {
 impl Mark {
     fn of(state: &AppState) -> Self {
         let asks = |dialog: &Dialog| match dialog {
-            Dialog::Permission(_) | Dialog::Pause(_) | Dialog::Trust(_) => true,
+            Dialog::Question(_) | Dialog::Pause(_) | Dialog::Trust(_) => true,
             Dialog::ByHand(_) | Dialog::Picker(_) | Dialog::Help(_) => false,
         };
         if state.dialogs.iter().any(asks) {
@@ -57,15 +61,7 @@ fn title(workspace: &str, mark: Mark) -> String {
     };
     let name = workspace.trim_end_matches('/').rsplit('/').next();
     let name = name.filter(|name| !name.is_empty()).unwrap_or("/");
-    format!("{mark}agent-tui — {}", harmless(name))
-}
-
-/// A text that a terminal takes for nothing else: names of directories can hold anything.
-pub fn harmless(text: &str) -> String {
-    text.chars()
-        .filter(|letter| !letter.is_control())
-        .take(200)
-        .collect()
+    format!("{mark}agent-tui — {}", beginning(&one_line(name), LONGEST))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::record::{Line, Record};
 use super::repair;
 use crate::protocol::event::Denial;
 use crate::protocol::{
-    AgentId, Block, CallId, CallRef, Message, Origin, Role, ToolCall, ToolResult, ToolUse,
+    AgentId, Block, CallId, CallRef, Message, Origin, Role, Spending, ToolCall, ToolResult, ToolUse,
 };
 
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -33,6 +33,7 @@ pub struct History {
     last_aside: u32,
     workspace: Option<PathBuf>,
     cwd: Option<PathBuf>,
+    spending: Option<Spending>,
     asides: Vec<(ToolCall, ToolResult)>,
     turn: Turn,
 }
@@ -139,17 +140,22 @@ impl History {
         self.cwd.as_ref()
     }
 
+    /// What it has used; logs of the first version do not tell.
+    pub fn spending(&self) -> Option<Spending> {
+        self.spending
+    }
+
     /// What the person ran, and the model was not told yet.
     pub fn asides(&self) -> &[(ToolCall, ToolResult)] {
         &self.asides
     }
 
-    /// What a repair would do to it now: nothing, in a history that can be sent as it is.
-    pub fn repairs(&self) -> Vec<String> {
+    /// What a repair would do to it, as far as it is worth a word; `None` if it can be sent as it is.
+    pub fn repairs(&self) -> Option<Vec<String>> {
         if repair::is_sound(&self.messages) {
-            return Vec::new();
+            return None;
         }
-        repair::repair(&mut self.messages.to_vec())
+        Some(repair::repair(&mut self.messages.to_vec()))
     }
 
     /// Takes in what has happened next.
@@ -209,6 +215,7 @@ impl History {
                 self.open = None;
                 self.results.clear();
             }
+            Record::Spent { spending } => self.spending = Some(*spending),
             Record::Moved { cwd } => self.cwd = Some(cwd.clone()),
             Record::Session { cwd, .. } => self.workspace = Some(cwd.clone()),
             Record::Repaired { .. } => {

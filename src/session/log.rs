@@ -55,10 +55,20 @@ pub struct Contents {
     old: Converter,
 }
 
+/// What is known of every line.
+#[derive(serde::Deserialize)]
+struct Number {
+    seq: u64,
+}
+
 impl Contents {
     /// Takes a line in, if it is a record.
     fn take(&mut self, line: &[u8], kept: &mut Kept) -> bool {
         let Some((seq, lines)) = self.old.read(line) else {
+            // Numbers of records that only a newer version knows are taken, too.
+            if let Ok(Number { seq }) = serde_json::from_slice(line) {
+                self.next_seq = self.next_seq.max(seq.saturating_add(1));
+            }
             return false;
         };
         self.next_seq = self.next_seq.max(seq.0.saturating_add(1));

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::protocol::{
-    AgentId, Block, CallOutcome, CallRef, Message, Mode, Phase, Seq, SessionId, StopReason,
-    ToolCall, ToolResult, Usage,
+    AgentId, Block, CallOutcome, CallRef, Message, Mode, Phase, Seq, SessionId, Spending,
+    StopReason, ToolCall, ToolResult, Usage,
 };
 
 /// The version of the format that this program writes.
@@ -97,6 +97,8 @@ pub enum Record {
         calls: Vec<CallRef>,
         then: Vec<Block>,
     },
+    /// What the conversation has used so far, this run and those before it.
+    Spent { spending: Spending },
     /// Work that the tools did while the model was still writing.
     Saved { saved_ms: u64 },
     /// The history was repaired before it was sent.
@@ -187,11 +189,11 @@ pub struct Changed {
     pub removed: usize,
 }
 
-/// That of programs that did not say it.
-const fn first_version() -> u32 {
-    1
-}
-
 const fn yes() -> bool {
     true
+}
+
+/// Runs of the first format do not tell theirs.
+fn first_version() -> u32 {
+    1
 }

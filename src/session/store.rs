@@ -4,11 +4,9 @@ use std::fs::OpenOptions;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
-
 use super::log::{Contents, Log, OpenError};
 use super::record::{Record, VERSION};
-use crate::config::dirs::create_private_dir;
+use crate::config::dirs::{create_private_dir, short_workspace_key};
 use crate::config::open_regular;
 use crate::protocol::SessionId;
 
@@ -150,9 +148,8 @@ impl Store {
             .filter(|letter| letter.is_alphanumeric() || "-_.".contains(*letter))
             .take(40)
             .collect();
-        let digest = Sha256::digest(cwd.as_os_str().as_encoded_bytes());
-        let short = u64::from_be_bytes(*digest.first_chunk().expect("a digest has 32 bytes")) >> 16;
-        self.root.join(format!("{plain}-{short:012x}"))
+        self.root
+            .join(format!("{plain}-{}", short_workspace_key(cwd)))
     }
 }
 

@@ -62,6 +62,7 @@ pub fn told(
             stop_reason,
             usage,
         }),
+        Record::Spent { spending } => turn(TurnEvent::Spent(spending)),
         Record::Delivered { calls, .. } => {
             let mut events: Vec<AgentEvent> = calls
                 .into_iter()

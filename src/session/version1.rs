@@ -1,4 +1,5 @@
-//! Logs of version 1, in which calls were named by what the model called them.
+//! Logs of version 1, in which calls were named by what the model called them, and in which texts say what the types say now:
+//! who tells the model something, and that a result is an error.
 //!
 //! Lines are read one after the other, because what a name means depends on those before it. A log that was begun in
 //! version 1 and gone on with by this program has lines of both: each run says which ones it writes.
@@ -11,8 +12,15 @@ use serde_json::Value;
 
 use super::record::{Line, Record, VERSION};
 use crate::protocol::{
-    AgentId, Block, CallId, CallNumbers, CallOutcome, CallRef, Seq, ToolCall, ToolResult,
+    AgentId, Block, CallId, CallNumbers, CallOutcome, CallRef, Note, ResultBlock, Seq, ToolCall,
+    ToolResult,
 };
+
+#[cfg(test)]
+mod tests;
+
+/// How notes to the model began.
+const NOTES: [(&str, Note); 2] = [("<user-ran>", Note::Aside), ("<hook>", Note::Hooks)];
 
 /// The records that looked different.
 #[derive(Deserialize)]
@@ -57,6 +65,7 @@ enum Old {
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct OldCall {
     id: CallId,
     name: String,
@@ -66,8 +75,8 @@ struct OldCall {
 /// Reads lines of both versions.
 #[derive(Debug, PartialEq)]
 pub struct Converter {
-    /// That of the lines to come.
-    version: u32,
+    /// That of the lines to come; `None` where the beginning of the log is missing.
+    version: Option<u32>,
     calls: Names,
     asides: Names,
     /// When the turn began that is not over.
@@ -84,7 +93,7 @@ struct Names {
 impl Default for Converter {
     fn default() -> Self {
         Self {
-            version: VERSION,
+            version: None,
             calls: Names::of(AgentId::MAIN),
             asides: Names::of(AgentId::PERSON),
             turn_began: None,
@@ -95,27 +104,37 @@ impl Default for Converter {
 impl Converter {
     /// The records of a line, with the line's number each, and that number; `None` if it is no record.
     pub fn read(&mut self, line: &[u8]) -> Option<(Seq, Vec<Line>)> {
-        if self.version < 2 {
+        if self.version == Some(1) {
             return self.old(line).or_else(|| self.new(line));
         }
         self.new(line).or_else(|| self.old(line))
     }
 
+    /// Whether the lines to come are, or may be, of version 1.
+    fn is_old(&self) -> bool {
+        self.version.is_none_or(|version| version < 2)
+    }
+
     fn new(&mut self, line: &[u8]) -> Option<(Seq, Vec<Line>)> {
         let mut line: Line = serde_json::from_slice(line).ok()?;
         match &mut line.record {
-            Record::Session { version, .. } => self.version = *version,
+            Record::Session { version, .. } => self.version = Some(*version),
             Record::Run { version, .. } => {
-                // It is converted from here on.
-                self.version = std::mem::replace(version, VERSION);
+                self.version = Some(*version);
+                // A copy of the log has all of it in the format of now.
+                *version = VERSION.max(*version);
                 self.turn_began = None;
             }
-            Record::User { .. } => {
+            Record::User { message } => {
                 self.turn_began.get_or_insert(line.at_ms);
+                if self.is_old() {
+                    mark_notes(&mut message.content);
+                }
             }
+            Record::Delivered { then, .. } if self.is_old() => mark_notes(then),
             Record::End { took_ms, .. } => {
                 let began = self.turn_began.take();
-                if let Some(began) = began.filter(|_| self.version < 2) {
+                if let Some(began) = began.filter(|_| self.is_old()) {
                     *took_ms = line.at_ms.saturating_sub(began);
                 }
             }
@@ -183,10 +202,11 @@ impl Converter {
             Old::Result { result } => {
                 known(&result.tool_use_id).map(|call| result_of(call, result))
             }
-            Old::Delivered { calls, then } => Some(Record::Delivered {
-                calls: calls.iter().filter_map(known).collect(),
-                then,
-            }),
+            Old::Delivered { calls, mut then } => {
+                mark_notes(&mut then);
+                let calls = calls.iter().filter_map(known).collect();
+                Some(Record::Delivered { calls, then })
+            }
             Old::Aside { call, result } => return self.aside(call, result),
         };
         record.into_iter().collect()
@@ -234,7 +254,8 @@ impl Names {
 }
 
 /// How it came to its result was not kept; only whether that is an error.
-fn result_of(call: CallRef, result: ToolResult) -> Record {
+fn result_of(call: CallRef, mut result: ToolResult) -> Record {
+    untag(&mut result);
     let outcome = if result.is_error {
         CallOutcome::Failed
     } else {
@@ -263,5 +284,27 @@ fn in_short(decision: &str, reason: &str, cause: &str) -> String {
         }
         cause if cause.starts_with("hook ") => format!("{decided} by {cause}"),
         _ => format!("{decided}: {reason}"),
+    }
+}
+
+fn mark_notes(blocks: &mut [Block]) {
+    for block in blocks {
+        if let Block::Text { text, note, .. } = block {
+            let mut notes = NOTES.iter();
+            let found = notes.find(|(begins, _)| text.starts_with(begins));
+            *note = note.or(found.map(|(_, note)| *note));
+        }
+    }
+}
+
+/// Errors had the tag with which they go to the model in their text.
+fn untag(result: &mut ToolResult) {
+    let first = result.content.first_mut().filter(|_| result.is_error);
+    if let Some(ResultBlock::Text { text }) = first {
+        let inside = text.strip_prefix("<tool_use_error>");
+        let inside = inside.and_then(|text| text.strip_suffix("</tool_use_error>"));
+        if let Some(inside) = inside {
+            *text = inside.to_owned();
+        }
     }
 }

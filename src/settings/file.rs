@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Price, read};
+use super::read;
 use crate::hooks::HooksFile;
 use crate::process::sandbox::Unasked;
-use crate::protocol::{InterruptBehavior, Mode, OnBashError};
+use crate::protocol::{InterruptBehavior, Mode, OnBashError, Price};
 
 /// Settings of agent-tui: `settings.json` in the configuration directory, `.agent-tui/settings.json` and
 /// `.agent-tui/settings.local.json` in a project, or a file for `--settings`.
@@ -103,10 +104,23 @@ pub fn schema() -> serde_json::Value {
 }
 
 /// The keys that a settings file can have.
-pub fn keys() -> &'static [&'static str] {
-    read::fields::<File>()
+pub fn keys() -> &'static [String] {
+    static KEYS: LazyLock<Vec<String>> = LazyLock::new(read::fields::<File>);
+    &KEYS
+}
+
+/// Those of its `permissions`.
+pub(super) fn permission_keys() -> &'static [String] {
+    static KEYS: LazyLock<Vec<String>> = LazyLock::new(read::fields::<Permissions>);
+    &KEYS
+}
+
+/// Those of its `sandbox`.
+pub(super) fn sandbox_keys() -> &'static [String] {
+    static KEYS: LazyLock<Vec<String>> = LazyLock::new(read::fields::<Sandbox>);
+    &KEYS
 }
 
 pub(super) fn is_key(key: &str) -> bool {
-    keys().contains(&key)
+    keys().iter().any(|known| known == key)
 }

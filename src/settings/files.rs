@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::config::json::without_comments;
 use crate::config::{LONGEST_FILE, is_missing, read_named, read_regular};
 
 /// Folders of a project that have settings; `.claude` is for people who come from Claude Code.
@@ -197,7 +198,8 @@ fn text(mut bytes: Vec<u8>) -> Content {
         bytes.drain(..3);
     }
     match String::from_utf8(bytes) {
-        Ok(text) => Content::Text(text),
+        // Here, so that nobody who reads the settings can see others than the rest of us do.
+        Ok(text) => Content::Text(without_comments(&text).into_owned()),
         Err(error) => {
             let good = error.utf8_error().valid_up_to();
             let before = &error.as_bytes()[..good];

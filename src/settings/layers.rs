@@ -2,16 +2,17 @@
 
 use std::path::Path;
 
-use super::file::{File, Permissions, Sandbox};
+use super::file::{File, Sandbox, keys, permission_keys, sandbox_keys};
 use super::files::{Content, Files, Layer, Owner};
 use super::read::{self, Group, Reading, Unknown};
-use super::{BROKEN, Settings, SettingsError, Sourced, Trust};
-use crate::config::document::cut;
+use super::{Settings, SettingsError, Sourced, Trust};
 use crate::config::json::{Inside, Wrong, place};
 use crate::hooks::HooksFile;
+use crate::permissions::names::meant;
 use crate::permissions::{RuleList, Source};
 use crate::process::sandbox::Unasked;
 use crate::protocol::Mode;
+use crate::text::{self, cut};
 
 /// Keys of Claude Code inside `permissions` that are no lists of rules.
 const CLAUDE_KEYS: [&str; 2] = ["disableBypassPermissionsMode", "disableAutoMode"];
@@ -63,11 +64,11 @@ impl Settings {
     ) -> Result<(), SettingsError> {
         let added = self.rules.add(list, text, source);
         let warning = added.map_err(|problem| SettingsError::BadRule {
-            source_name: source.0.clone(),
+            source_name: source.to_string(),
             problem: shortened(&problem),
         })?;
         self.warnings
-            .extend(warning.map(|warning| format!("{}: {}", source.0, shortened(&warning.0))));
+            .extend(warning.map(|warning| format!("{source}: {}", shortened(&warning.0))));
         Ok(())
     }
 
@@ -86,16 +87,16 @@ impl Settings {
         let groups = [
             Group {
                 name: "permissions",
-                fields: read::fields::<Permissions>(),
+                fields: permission_keys(),
                 holds: "an object with rules",
             },
             Group {
                 name: "sandbox",
-                fields: read::fields::<Sandbox>(),
+                fields: sandbox_keys(),
                 holds: "an object",
             },
         ];
-        let reading = match read::read::<File>(text, &groups) {
+        let reading = match read::read::<File>(text, keys(), &groups) {
             Ok(reading) => reading,
             Err(wrong) => {
                 self.doubt(layer, "*");
@@ -105,7 +106,7 @@ impl Settings {
         let page = Page {
             layer,
             text,
-            source: Source(layer.name.clone()),
+            source: Source::file(&layer.path, &layer.name),
             trust,
         };
         self.add_page(&page, reading);
@@ -202,7 +203,7 @@ impl Settings {
     }
 
     /// Takes over all but the rules.
-    fn take(&mut self, page: &Page<'_>, file: File) {
+    fn take(&mut self, page: &Page<'_>, mut file: File) {
         let unasked = self.unasked_of(page, &file.sandbox);
         self.set(page, "sandbox.unasked", unasked, |it| &mut it.unasked);
         let mode = self.mode_of(page, file.permissions.default_mode);
@@ -214,18 +215,21 @@ impl Settings {
             }
             return;
         }
-        self.add_hooks(page, file.hooks);
-        self.set(page, "disableAllHooks", file.disable_all_hooks, |it| {
-            &mut it.disable_all_hooks
-        });
+        self.take_collections(page, &mut file);
+        self.take_values(page, file);
+    }
+
+    /// Takes over what adds up from file to file, or is overridden by name.
+    fn take_collections(&mut self, page: &Page<'_>, file: &mut File) {
         let source = &page.source;
-        let directories = file.permissions.additional_directories.into_iter();
+        self.add_hooks(page, std::mem::take(&mut file.hooks));
+        let directories = std::mem::take(&mut file.permissions.additional_directories).into_iter();
         self.additional_directories
             .extend(directories.map(|value| Sourced {
                 value,
                 source: source.clone(),
             }));
-        for (name, value) in file.env {
+        for (name, value) in std::mem::take(&mut file.env) {
             if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
                 let shown = cut(&name);
                 self.warn(
@@ -237,16 +241,23 @@ impl Settings {
             self.origins.insert(format!("env.{name}"), source.clone());
             self.env.insert(name, value);
         }
-        for (name, price) in file.prices {
+        for (name, price) in std::mem::take(&mut file.prices) {
             self.origins
                 .insert(format!("prices.{name}"), source.clone());
             self.prices.insert(name, price);
         }
-        for (name, behavior) in file.interrupt_behavior {
+        for (name, behavior) in std::mem::take(&mut file.interrupt_behavior) {
             let key = format!("interruptBehavior.{name}");
             self.origins.insert(key, source.clone());
             self.interrupt_behavior.insert(name, behavior);
         }
+    }
+
+    /// Takes over the single values.
+    fn take_values(&mut self, page: &Page<'_>, file: File) {
+        self.set(page, "disableAllHooks", file.disable_all_hooks, |it| {
+            &mut it.disable_all_hooks
+        });
         let pass_keys = file.pass_provider_keys;
         let pass_keys = pass_keys.filter(|pass| {
             let refused = *pass && page.layer.owner.is_project();
@@ -341,7 +352,7 @@ impl Settings {
 
     /// Something that may have forbidden calls of these tools is not understood: they are asked about.
     fn doubt(&mut self, layer: &Layer, tools: &str) {
-        let source = Source(format!("{}{BROKEN}", layer.name));
+        let source = Source::broken(&layer.path, &layer.name);
         let known = self.rules.ask.iter();
         if known
             .clone()
@@ -368,7 +379,7 @@ impl Settings {
     }
 
     fn add_hooks(&mut self, page: &Page<'_>, file: HooksFile) {
-        let (hooks, warnings) = file.hooks(&page.source.0);
+        let (hooks, warnings) = file.hooks(&page.layer.name);
         self.hooks.extend(hooks);
         for warning in warnings {
             self.warn(&page.layer.path, &warning);
@@ -396,20 +407,6 @@ fn may_forbid(unknown: &Unknown, owner: Owner) -> bool {
     }
 }
 
-/// The tools that a rule was about which is not understood; all of them, in doubt.
-fn meant(rule: &str) -> &str {
-    let tool = rule.trim().split('(').next().unwrap_or_default();
-    // A rule about paths is about every tool that reads or writes.
-    if tool == "Bash" || tool == "WebFetch" || tool.starts_with("mcp__") {
-        tool
-    } else {
-        "*"
-    }
-}
-
 fn shortened(problem: &str) -> String {
-    match problem.char_indices().nth(LONGEST_PROBLEM) {
-        Some((end, _)) => format!("{}…", &problem[..end]),
-        None => problem.to_owned(),
-    }
+    text::shortened(problem, LONGEST_PROBLEM, "…").into_owned()
 }

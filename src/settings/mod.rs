@@ -20,19 +20,13 @@ mod tests;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use schemars::JsonSchema;
-use serde::Deserialize;
-
 use crate::config::json::Wrong;
 use crate::hooks::Hook;
 use crate::permissions::{Rules, Source};
 use crate::process::sandbox::Unasked;
-use crate::protocol::{InterruptBehavior, Mode, OnBashError};
+use crate::protocol::{InterruptBehavior, Mode, OnBashError, Price};
 
 pub use file::{keys, schema};
-
-/// Behind the name of a file, in the source of the rules that are there because it is broken.
-pub const BROKEN: &str = ", which is broken";
 
 /// The settings in force.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -84,15 +78,6 @@ pub struct Settings {
 pub struct Sourced<T> {
     pub value: T,
     pub source: Source,
-}
-
-/// What a model costs, for a million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
-pub struct Price {
-    /// What it reads, in dollars.
-    pub input: f64,
-    /// What it writes, in dollars.
-    pub output: f64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -2,12 +2,12 @@
 //!
 //! A mistake costs its own key and not the others: what a person may have misspelt is told, and what the rest says counts.
 
-use std::fmt;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
-use serde::de::{DeserializeOwned, Visitor};
-
-use crate::config::document::{cut, nearest};
 use crate::config::json::{self, Inside, Node, Wrong, place};
+use crate::text::{cut, nearest};
 
 /// What a file says, and what is wrong with it.
 #[derive(Debug)]
@@ -42,14 +42,15 @@ pub struct Unknown {
 #[derive(Debug, Clone, Copy)]
 pub struct Group {
     pub name: &'static str,
-    pub fields: &'static [&'static str],
+    pub fields: &'static [String],
     /// What it is, in words.
     pub holds: &'static str,
 }
 
-/// Reads a file. What is no JSON object at all is an error.
+/// Reads a file that may have the `known` keys. What is no JSON object at all is an error.
 pub fn read<T: DeserializeOwned + Default>(
     text: &str,
+    known: &'static [String],
     groups: &[Group],
 ) -> Result<Reading<T>, Wrong> {
     let (_, node) = json::read(text)?;
@@ -67,7 +68,7 @@ pub fn read<T: DeserializeOwned + Default>(
         node: &node,
         groups,
     };
-    let unknown = sheet.unknown(fields::<T>());
+    let unknown = sheet.unknown(known);
     let mut faults = sheet.twice();
     faults.extend(sheet.no_groups());
     if faults.is_empty()
@@ -80,7 +81,6 @@ pub fn read<T: DeserializeOwned + Default>(
             node,
         });
     }
-    let known = fields::<T>();
     for path in sheet.paths(known) {
         if faults.iter().any(|fault| path.starts_with(&fault.keys)) {
             continue;
@@ -101,12 +101,11 @@ pub fn read<T: DeserializeOwned + Default>(
     })
 }
 
-/// The names of a struct's fields, as a file writes them.
-pub fn fields<T: DeserializeOwned>() -> &'static [&'static str] {
-    match T::deserialize(Names) {
-        Err(Found(names)) => names,
-        Ok(_) => &[],
-    }
+/// The names of a struct's fields, as a file writes them: those that its schema has.
+pub fn fields<T: JsonSchema>() -> Vec<String> {
+    let schema = schemars::schema_for!(T).to_value();
+    let properties = schema.get("properties").and_then(Value::as_object);
+    properties.map_or_else(Vec::new, |properties| properties.keys().cloned().collect())
 }
 
 struct Sheet<'t> {
@@ -123,14 +122,14 @@ impl Sheet<'_> {
     }
 
     /// Every known key, those of a group with its name before them.
-    fn paths(&self, known: &[&'static str]) -> Vec<Vec<String>> {
+    fn paths(&self, known: &'static [String]) -> Vec<Vec<String>> {
         let mut paths = Vec::new();
-        let is_known = |member: &&json::Member| known.contains(&member.name.as_str());
+        let is_known = |member: &&json::Member| known.contains(&member.name);
         for member in self.node.members().iter().filter(is_known) {
             if let Some(group) = self.group(&member.name, &member.value) {
                 let known = group.fields;
                 let inner = member.value.members().iter();
-                let inner = inner.filter(|inner| known.contains(&inner.name.as_str()));
+                let inner = inner.filter(|inner| known.contains(&inner.name));
                 paths.extend(inner.map(|inner| vec![member.name.clone(), inner.name.clone()]));
             } else {
                 paths.push(vec![member.name.clone()]);
@@ -185,18 +184,18 @@ impl Sheet<'_> {
         self.node.members().iter().filter_map(wrong).collect()
     }
 
-    fn unknown(&self, known: &[&'static str]) -> Vec<Unknown> {
+    fn unknown(&self, known: &'static [String]) -> Vec<Unknown> {
         let mut unknown = Vec::new();
-        let mut look = |members: &[json::Member], known: &[&'static str], group: Option<&str>| {
+        let mut look = |members: &[json::Member], known: &'static [String], group: Option<&str>| {
             for member in members {
                 let name = member.name.as_str();
-                if known.contains(&name) || name == "$schema" {
+                if known.contains(&member.name) || name == "$schema" {
                     continue;
                 }
                 let (line, column) = place(self.text, member.start);
                 let shown = cut(name);
                 let shown = group.map_or(shown.to_owned(), |group| format!("{group}.{shown}"));
-                let meant = nearest(name, known.iter().copied());
+                let meant = nearest(name, known.iter().map(String::as_str));
                 let ask = meant.map(|meant| format!("; did you mean `{meant}`?"));
                 let problem = format!(
                     "`{shown}` is not a setting that agent-tui knows{}",
@@ -326,46 +325,4 @@ fn plain(problem: &str) -> String {
         problem = problem.replace(word, better);
     }
     problem
-}
-
-/// A deserializer that only finds out which fields are wanted.
-struct Names;
-
-#[derive(Debug)]
-struct Found(&'static [&'static str]);
-
-impl fmt::Display for Found {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{:?}", self.0)
-    }
-}
-
-impl std::error::Error for Found {}
-
-impl serde::de::Error for Found {
-    fn custom<T: fmt::Display>(_: T) -> Self {
-        Found(&[])
-    }
-}
-
-impl<'de> serde::Deserializer<'de> for Names {
-    type Error = Found;
-
-    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Found> {
-        Err(Found(&[]))
-    }
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        fields: &'static [&'static str],
-        _: V,
-    ) -> Result<V::Value, Found> {
-        Err(Found(fields))
-    }
-
-    serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
-        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
-    }
 }

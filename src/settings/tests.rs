@@ -49,14 +49,18 @@ impl Desk {
     }
 }
 
-fn texts(rules: &[Rule]) -> Vec<(&str, &str)> {
-    let named = |name: &'static str| name;
+fn said(rule: &str, by: &str) -> (String, String) {
+    (rule.to_owned(), by.to_owned())
+}
+
+fn texts(rules: &[Rule]) -> Vec<(String, String)> {
     rules
         .iter()
         .map(|rule| {
-            let source = rule.source.0.as_str();
+            let source = rule.source.to_string();
             let own = source.ends_with("config/settings.json");
-            (rule.text.as_str(), if own { named("own") } else { source })
+            let source = if own { "own".to_owned() } else { source };
+            (rule.text.clone(), source)
         })
         .collect()
 }
@@ -77,18 +81,18 @@ fn the_higher_file_wins_and_lists_add_up_and_each_says_where_it_is_from() {
     let settings = desk.load(FULL);
     assert_eq!(settings.model.as_deref(), Some("e"));
     assert_eq!(settings.env["A"], "e");
-    let origin = |key: &str| settings.origins[key].0.as_str();
+    let origin = |key: &str| settings.origins[key].to_string();
     assert_eq!(origin("model"), ".agent-tui/settings.local.json");
     assert_eq!(origin("env.b"), ".claude/settings.json");
     assert!(origin("maxTurns").ends_with("named.json"));
     assert_eq!(
         texts(&settings.rules.deny),
         [
-            ("Bash(a)", "own"),
-            ("Bash(b)", ".claude/settings.json"),
-            ("Bash(c)", ".claude/settings.local.json"),
-            ("Bash(d)", ".agent-tui/settings.json"),
-            ("Bash(e)", ".agent-tui/settings.local.json"),
+            said("Bash(a)", "own"),
+            said("Bash(b)", ".claude/settings.json"),
+            said("Bash(c)", ".claude/settings.local.json"),
+            said("Bash(d)", ".agent-tui/settings.json"),
+            said("Bash(e)", ".agent-tui/settings.local.json"),
         ]
     );
     assert_eq!(
@@ -112,7 +116,8 @@ fn a_project_that_is_not_trusted_can_only_tighten() {
         own: &["Bash(b)".to_owned()],
     });
     let mut expected = Settings::default();
-    let source = Source(".agent-tui/settings.local.json".to_owned());
+    let name = ".agent-tui/settings.local.json";
+    let source = Source::file(desk.0.path().join("work").join(name), name);
     for (list, rule) in [
         (RuleList::Deny, "Bash(d)"),
         (RuleList::Ask, "Bash(c)"),
@@ -174,7 +179,7 @@ fn a_mistake_is_told_with_its_place_and_costs_only_its_key() {
     );
     let settings = desk.load(FULL);
     assert_eq!(settings.theme.as_deref(), Some("dark"));
-    assert_eq!(texts(&settings.rules.deny), [("Bash(x)", "own")]);
+    assert_eq!(texts(&settings.rules.deny), [said("Bash(x)", "own")]);
     assert_eq!(texts(&settings.rules.ask), []);
 }
 
@@ -214,7 +219,7 @@ fn a_key_that_may_be_a_misspelt_list_of_rules_is_an_error_and_everything_is_aske
         let rules = desk.load(trust).rules;
         assert_eq!(
             texts(&rules.ask),
-            [("*", ".agent-tui/settings.json, which is broken")]
+            [said("*", ".agent-tui/settings.json, which is broken")]
         );
     }
     for text in [
@@ -255,7 +260,7 @@ fn what_claude_code_understands_otherwise_is_no_error() {
     assert_eq!((settings.errors.len(), settings.warnings.len()), (0, 2));
     assert_eq!(
         texts(&settings.rules.deny),
-        [("Bash(x)", ".claude/settings.json")]
+        [said("Bash(x)", ".claude/settings.json")]
     );
     let broken = r#"{"permissions": {"deny": "Bash(x)"}}"#;
     let settings = Desk::new()
@@ -322,7 +327,7 @@ fn a_bad_allow_rule_is_named_with_its_place_and_skipped() {
     );
     assert_eq!(
         texts(&settings.rules.allow),
-        [("Bash(a)", "own"), ("Bash(b)", "own")]
+        [said("Bash(a)", "own"), said("Bash(b)", "own")]
     );
 }
 
@@ -370,8 +375,8 @@ fn the_schema_knows_every_key_and_refuses_what_the_program_refuses() {
     let validator = jsonschema::validator_for(&schema).expect("a schema");
     for key in keys() {
         assert!(
-            schema["properties"][*key]["description"].is_string()
-                || schema["properties"][*key]["$ref"].is_string(),
+            schema["properties"][key.as_str()]["description"].is_string()
+                || schema["properties"][key.as_str()]["$ref"].is_string(),
             "{key} is described"
         );
     }

@@ -1,62 +1,14 @@
-//! Text on its way to a terminal, which would obey what is in it; and its lines, and which of them differ. Depends on nothing.
+//! Texts on their way to somebody: made harmless for a terminal, shortened, and the words and lines in them compared. Depends
+//! on nothing, so that everyone can use it.
 
 pub mod compare;
+mod controls;
+mod length;
 pub mod lines;
+mod visible;
+mod words;
 
-use std::borrow::Cow;
-use std::fmt::Write as _;
-
-/// JSON with all controls escaped. JSON itself needs that only for those below the blank; a terminal obeys those above the
-/// letters as well.
-pub fn without_controls(json: &str) -> Cow<'_, str> {
-    let is_obeyed = |letter: char| matches!(letter, '\u{7f}'..='\u{9f}');
-    if !json.contains(is_obeyed) {
-        return Cow::Borrowed(json);
-    }
-    let mut escaped = String::with_capacity(json.len() + 16);
-    for letter in json.chars() {
-        if is_obeyed(letter) {
-            let _ = write!(escaped, "\\u{:04x}", u32::from(letter));
-        } else {
-            escaped.push(letter);
-        }
-    }
-    Cow::Owned(escaped)
-}
-
-/// Text with its control characters shown instead of obeyed.
-pub fn clean(text: &str) -> String {
-    let mut clean = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '\n' | '\t' => clean.push(letter),
-            letter if letter.is_control() => clean.extend(letter.escape_unicode()),
-            // Marks that change the direction of text around them.
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                clean.extend(letter.escape_unicode());
-            }
-            letter => clean.push(letter),
-        }
-    }
-    clean
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::{clean, without_controls};
-
-    #[test]
-    fn c7_json_holds_no_character_that_a_terminal_obeys() {
-        let value = json!({ "result": "a\u{9b}31m\u{7f}\u{1b}[0m\u{85}é" });
-        let text = without_controls(&value.to_string()).into_owned();
-        assert_eq!(text, r#"{"result":"a\u009b31m\u007f\u001b[0m\u0085é"}"#);
-        assert_eq!(serde_json::from_str::<Value>(&text).expect("JSON"), value);
-    }
-
-    #[test]
-    fn c7_text_for_a_terminal_shows_escape_sequences() {
-        assert_eq!(clean("a\u{1b}[2J\u{9b}b\n"), "a\\u{1b}[2J\\u{9b}b\n");
-    }
-}
+pub use controls::{clean, one_line, without_controls};
+pub use length::{beginning, first_line, shortened};
+pub use visible::{is_hidden, is_joiner_between, is_odd_space, is_rightful, number, picture};
+pub use words::{cut, nearest};

@@ -11,7 +11,8 @@ use ratatui::style::{Color, Modifier, Style};
 use toml::de::{DeTable, DeValue};
 
 use super::{Ground, Role, Theme, colour};
-use crate::config::document::{Document, Name, Problem, Value, cut, listed, nearest};
+use crate::config::document::{Document, Name, Problem, Value, listed};
+use crate::text::{cut, nearest};
 
 pub(super) const BUILTIN: [(&str, &str); 7] = [
     ("dark", include_str!("../../themes/dark.toml")),

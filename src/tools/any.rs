@@ -5,11 +5,12 @@ use std::sync::OnceLock;
 
 use futures_util::future::{BoxFuture, FutureExt};
 use jsonschema::Validator;
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::{DescribeCx, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated, input_schema};
 use crate::permissions::Grant;
-use crate::protocol::{FileDiff, ToolDefinition};
+use crate::protocol::{FileDiff, PartOfFile, ToolDefinition, Touches};
 
 /// What is known of a call from its input alone. The defaults are the careful ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,12 +21,15 @@ pub struct CallFacts {
 }
 
 pub trait AnyTool: Send + Sync {
-    fn spec(&self) -> ToolSpec;
+    fn spec(&self) -> &ToolSpec;
     fn definition(&self, about: &DescribeCx) -> ToolDefinition;
     fn is_enabled(&self, about: &DescribeCx) -> bool;
     /// Never panics and never refuses: an input that does not fit has the careful facts.
     fn facts(&self, input: &Value) -> CallFacts;
-    fn can_background(&self) -> bool;
+    /// What a call touches; the input may be any JSON.
+    fn touches(&self, input: &Value) -> Touches;
+    /// An input as it might come.
+    fn sample(&self) -> Value;
     /// Compiles what the first call would have to wait for.
     fn prepare(&self);
     /// Every violation of the schema, in words for the model.
@@ -35,12 +39,12 @@ pub trait AnyTool: Send + Sync {
         input: &'a Value,
         cx: &'a ToolCx,
     ) -> BoxFuture<'a, Result<Validated, ToolError>>;
-    fn preview<'a>(&'a self, input: &'a Value, cx: &'a ToolCx) -> BoxFuture<'a, Option<FileDiff>>;
-    /// Makes the call, or the part of it that leaves its file with this text.
+    fn preview<'a>(&'a self, input: &'a Value, cx: &'a ToolCx) -> BoxFuture<'a, Vec<FileDiff>>;
+    /// Makes the call, or the part of it that leaves these files with these texts.
     fn call(
         &self,
         input: Value,
-        part: Option<String>,
+        part: Option<Vec<PartOfFile>>,
         grant: Grant,
         cx: ToolCx,
     ) -> BoxFuture<'_, Result<ToolOutput, ToolError>>;
@@ -49,6 +53,7 @@ pub trait AnyTool: Send + Sync {
 /// Makes an [`AnyTool`] of a [`Tool`]; holds its schema, compiled on first use.
 pub struct Erased<T> {
     tool: T,
+    spec: ToolSpec,
     schema: OnceLock<Value>,
     validator: OnceLock<Option<Validator>>,
 }
@@ -56,6 +61,7 @@ pub struct Erased<T> {
 impl<T: Tool> Erased<T> {
     pub fn new(tool: T) -> Self {
         Self {
+            spec: tool.spec(),
             tool,
             schema: OnceLock::new(),
             validator: OnceLock::new(),
@@ -71,24 +77,22 @@ impl<T: Tool> Erased<T> {
         self.validator.get_or_init(compile).as_ref()
     }
 
-    fn parse(input: &Value) -> Result<T::Input, ToolError> {
-        serde_json::from_value(input.clone()).map_err(|error| {
-            ToolError::new(format!(
-                "The input of {} does not fit: {error}",
-                T::SPEC.name
-            ))
+    fn parse(&self, input: &Value) -> Result<T::Input, ToolError> {
+        T::Input::deserialize(input).map_err(|error| {
+            let name = &self.spec.name;
+            ToolError::new(format!("The input of {name} does not fit: {error}"))
         })
     }
 }
 
 impl<T: Tool> AnyTool for Erased<T> {
-    fn spec(&self) -> ToolSpec {
-        T::SPEC
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
     }
 
     fn definition(&self, about: &DescribeCx) -> ToolDefinition {
         ToolDefinition {
-            name: T::SPEC.name.to_owned(),
+            name: self.spec.name.to_string(),
             description: self.tool.description(about),
             input_schema: self.schema().clone(),
             strict: self.tool.is_strict(),
@@ -102,11 +106,12 @@ impl<T: Tool> AnyTool for Erased<T> {
 
     fn facts(&self, input: &Value) -> CallFacts {
         let ask = || {
-            let input = Self::parse(input).ok()?;
+            let subject = self.spec.subject.of(input);
+            let input = self.parse(input).ok()?;
             Some(CallFacts {
                 safe: self.tool.is_concurrency_safe(&input),
                 read_only: self.tool.is_read_only(&input),
-                subject: Some(self.tool.subject(&input)),
+                subject,
             })
         };
         catch_unwind(AssertUnwindSafe(ask))
@@ -115,8 +120,12 @@ impl<T: Tool> AnyTool for Erased<T> {
             .unwrap_or_default()
     }
 
-    fn can_background(&self) -> bool {
-        self.tool.can_background()
+    fn touches(&self, input: &Value) -> Touches {
+        self.tool.touches(input)
+    }
+
+    fn sample(&self) -> Value {
+        self.tool.sample()
     }
 
     fn prepare(&self) {
@@ -125,9 +134,9 @@ impl<T: Tool> AnyTool for Erased<T> {
 
     fn violations(&self, input: &Value) -> Vec<String> {
         let Some(validator) = self.validator() else {
+            let name = &self.spec.name;
             return vec![format!(
-                "the schema of {} does not compile; please report this",
-                T::SPEC.name
+                "the schema of {name} does not compile; please report this"
             )];
         };
         validator
@@ -149,16 +158,18 @@ impl<T: Tool> AnyTool for Erased<T> {
         cx: &'a ToolCx,
     ) -> BoxFuture<'a, Result<Validated, ToolError>> {
         async move {
-            let input = Self::parse(input)?;
+            let input = self.parse(input)?;
             self.tool.validate(&input, cx).await
         }
         .boxed()
     }
 
-    fn preview<'a>(&'a self, input: &'a Value, cx: &'a ToolCx) -> BoxFuture<'a, Option<FileDiff>> {
+    fn preview<'a>(&'a self, input: &'a Value, cx: &'a ToolCx) -> BoxFuture<'a, Vec<FileDiff>> {
         async move {
-            let input = Self::parse(input).ok()?;
-            self.tool.preview(&input, cx).await
+            match self.parse(input) {
+                Ok(input) => self.tool.preview(&input, cx).await,
+                Err(_) => Vec::new(),
+            }
         }
         .boxed()
     }
@@ -166,15 +177,15 @@ impl<T: Tool> AnyTool for Erased<T> {
     fn call(
         &self,
         input: Value,
-        part: Option<String>,
+        part: Option<Vec<PartOfFile>>,
         grant: Grant,
         cx: ToolCx,
     ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         async move {
-            let input = Self::parse(&input)?;
+            let input = self.parse(&input)?;
             match part {
                 None => self.tool.call(input, grant, cx).await,
-                Some(after) => self.tool.call_in_part(input, after, grant, cx).await,
+                Some(files) => self.tool.call_in_part(input, files, grant, cx).await,
             }
         }
         .boxed()

@@ -6,12 +6,13 @@ use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::bash::jobs::News;
-use super::{MAX_RESULT_CHARS, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
+use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::Grant;
 use crate::process::output::plain;
-use crate::protocol::{InterruptBehavior, Level};
+use crate::protocol::{Level, Touches};
 
 pub struct BashOutput;
 
@@ -27,13 +28,19 @@ pub struct Input {
 
 impl Tool for BashOutput {
     type Input = Input;
-    const SPEC: ToolSpec = ToolSpec {
-        name: "BashOutput",
-        description: include_str!("../../assets/tools/bash_output.md"),
-        level: Level::Safe,
-        interrupt: InterruptBehavior::Cancel,
-        max_result_chars: MAX_RESULT_CHARS,
-    };
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            ruled: None,
+            needs: Some(super::bash::NAME.into()),
+            ..ToolSpec::new(
+                "BashOutput",
+                include_str!("../../assets/tools/bash_output.md"),
+                Level::Safe,
+                "bash_id",
+            )
+        }
+    }
 
     fn is_concurrency_safe(&self, _input: &Input) -> bool {
         true
@@ -43,8 +50,8 @@ impl Tool for BashOutput {
         true
     }
 
-    fn subject(&self, input: &Input) -> String {
-        input.bash_id.clone()
+    fn touches(&self, _input: &Value) -> Touches {
+        Touches::Nothing
     }
 
     async fn validate(&self, input: &Input, _cx: &ToolCx) -> Result<Validated, ToolError> {

@@ -9,14 +9,16 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::files::document::{Document, Need, Replaced};
 use super::files::matching::Scope;
 use super::files::numbered::{line_numbers, snippet};
+use super::files::part::only;
 use super::files::{self, FileError, notebook, path};
 use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::{Grant, Places};
-use crate::protocol::{FileDiff, InterruptBehavior, Level};
+use crate::protocol::{FileDiff, InterruptBehavior, Level, PartOfFile, PreviewFields, Touches};
 
 pub struct Edit;
 
@@ -89,16 +91,32 @@ fn is_notebook(path: &Path, text: &str) -> bool {
 
 impl Tool for Edit {
     type Input = Input;
-    const SPEC: ToolSpec = ToolSpec {
-        name: "Edit",
-        description: include_str!("../../assets/tools/edit.md"),
-        level: Level::Confirm,
-        interrupt: InterruptBehavior::Block,
-        max_result_chars: super::MAX_RESULT_CHARS,
-    };
 
-    fn subject(&self, input: &Input) -> String {
-        input.file_path.clone()
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            doing: "changing a file".into(),
+            interrupt: InterruptBehavior::Block,
+            preview: PreviewFields::Edit {
+                path: "file_path".into(),
+                old: "old_string".into(),
+                new: "new_string".into(),
+            },
+            is_essential: true,
+            ..ToolSpec::new(
+                "Edit",
+                include_str!("../../assets/tools/edit.md"),
+                Level::Confirm,
+                "file_path",
+            )
+        }
+    }
+
+    fn touches(&self, input: &Value) -> Touches {
+        Touches::writing(input, "file_path")
+    }
+
+    fn sample(&self) -> Value {
+        json!({ "file_path": "notes.txt", "old_string": "helo", "new_string": "hello" })
     }
 
     async fn validate(&self, input: &Input, cx: &ToolCx) -> Result<Validated, ToolError> {
@@ -108,8 +126,10 @@ impl Tool for Edit {
         Ok(Validated::Fine)
     }
 
-    async fn preview(&self, input: &Input, cx: &ToolCx) -> Option<FileDiff> {
-        let path = path::resolve_file(&input.file_path, &cx.cwd).ok()?;
+    async fn preview(&self, input: &Input, cx: &ToolCx) -> Vec<FileDiff> {
+        let Ok(path) = path::resolve_file(&input.file_path, &cx.cwd) else {
+            return Vec::new();
+        };
         let (input, cx) = (input.clone(), cx.clone());
         let planned = files::blocking(move || {
             Ok(input
@@ -117,17 +137,17 @@ impl Tool for Edit {
                 .document()
                 .diff(&cx.env.workspace))
         });
-        planned.await.ok().flatten()
+        planned.await.ok().flatten().into_iter().collect()
     }
 
     async fn call_in_part(
         &self,
         input: Input,
-        after: String,
+        files: Vec<PartOfFile>,
         grant: Grant,
         cx: ToolCx,
     ) -> Result<ToolOutput, ToolError> {
-        let path = path::resolve_file(&input.file_path, &cx.cwd)?;
+        let (path, after) = (path::resolve_file(&input.file_path, &cx.cwd)?, only(files)?);
         files::blocking(move || {
             // Let go of before the file is opened again: a document keeps others away from its file.
             let planned = input

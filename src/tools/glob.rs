@@ -7,15 +7,14 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::permissions::{Grant, Places};
-use crate::protocol::{InterruptBehavior, Level};
+use crate::protocol::{Level, SubjectFields, Touches};
 use crate::tools::off_limits::OffLimits;
 use crate::tools::tree::Stop;
-use crate::tools::{
-    MAX_RESULT_CHARS, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated, tree,
-};
+use crate::tools::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated, tree};
 
 mod query;
 mod search;
@@ -36,13 +35,19 @@ pub struct Input {
 
 impl Tool for Glob {
     type Input = Input;
-    const SPEC: ToolSpec = ToolSpec {
-        name: "Glob",
-        description: include_str!("../../assets/tools/glob.md"),
-        level: Level::Safe,
-        interrupt: InterruptBehavior::Cancel,
-        max_result_chars: MAX_RESULT_CHARS,
-    };
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            doing: "looking for files".into(),
+            subject: SubjectFields::field_in("pattern", "path"),
+            ..ToolSpec::new(
+                "Glob",
+                include_str!("../../assets/tools/glob.md"),
+                Level::Safe,
+                "pattern",
+            )
+        }
+    }
 
     fn is_concurrency_safe(&self, _input: &Input) -> bool {
         true
@@ -52,11 +57,12 @@ impl Tool for Glob {
         true
     }
 
-    fn subject(&self, input: &Input) -> String {
-        match &input.path {
-            Some(path) => format!("{} in {path}", input.pattern),
-            None => input.pattern.clone(),
-        }
+    fn touches(&self, input: &Value) -> Touches {
+        Touches::searching(input, "path", Some("pattern"))
+    }
+
+    fn sample(&self) -> Value {
+        json!({ "pattern": "TODO" })
     }
 
     async fn validate(&self, input: &Input, cx: &ToolCx) -> Result<Validated, ToolError> {

@@ -8,15 +8,14 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::permissions::{Grant, Places};
-use crate::protocol::{InterruptBehavior, Level};
+use crate::protocol::{Level, SubjectFields, Touches};
 use crate::tools::off_limits::OffLimits;
 use crate::tools::tree::Stop;
-use crate::tools::{
-    MAX_RESULT_CHARS, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated, tree,
-};
+use crate::tools::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated, tree};
 
 mod query;
 mod report;
@@ -81,13 +80,20 @@ pub enum OutputMode {
 
 impl Tool for Grep {
     type Input = Input;
-    const SPEC: ToolSpec = ToolSpec {
-        name: "Grep",
-        description: include_str!("../../assets/tools/grep.md"),
-        level: Level::Safe,
-        interrupt: InterruptBehavior::Cancel,
-        max_result_chars: MAX_RESULT_CHARS,
-    };
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            doing: "searching files".into(),
+            subject: SubjectFields::field_in("pattern", "path"),
+            ruled: Some("path".into()),
+            ..ToolSpec::new(
+                "Grep",
+                include_str!("../../assets/tools/grep.md"),
+                Level::Safe,
+                "pattern",
+            )
+        }
+    }
 
     fn is_concurrency_safe(&self, _input: &Input) -> bool {
         true
@@ -97,11 +103,12 @@ impl Tool for Grep {
         true
     }
 
-    fn subject(&self, input: &Input) -> String {
-        match &input.path {
-            Some(path) => format!("{} in {path}", input.pattern),
-            None => input.pattern.clone(),
-        }
+    fn touches(&self, input: &Value) -> Touches {
+        Touches::searching(input, "path", None)
+    }
+
+    fn sample(&self) -> Value {
+        json!({ "pattern": "TODO" })
     }
 
     async fn validate(&self, input: &Input, cx: &ToolCx) -> Result<Validated, ToolError> {

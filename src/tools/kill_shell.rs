@@ -2,10 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
-use super::{MAX_RESULT_CHARS, Tool, ToolCx, ToolError, ToolOutput, ToolSpec};
+use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec};
 use crate::permissions::Grant;
-use crate::protocol::{InterruptBehavior, Level};
+use crate::protocol::{InterruptBehavior, Level, Touches};
 
 pub struct KillShell;
 
@@ -18,17 +19,24 @@ pub struct Input {
 
 impl Tool for KillShell {
     type Input = Input;
-    const SPEC: ToolSpec = ToolSpec {
-        name: "KillShell",
-        description: include_str!("../../assets/tools/kill_shell.md"),
-        // It ends only what the model has started itself.
-        level: Level::Safe,
-        interrupt: InterruptBehavior::Block,
-        max_result_chars: MAX_RESULT_CHARS,
-    };
 
-    fn subject(&self, input: &Input) -> String {
-        input.shell_id.clone()
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            interrupt: InterruptBehavior::Block,
+            ruled: None,
+            needs: Some(super::bash::NAME.into()),
+            ..ToolSpec::new(
+                "KillShell",
+                include_str!("../../assets/tools/kill_shell.md"),
+                // It ends only what the model has started itself.
+                Level::Safe,
+                "shell_id",
+            )
+        }
+    }
+
+    fn touches(&self, _input: &Value) -> Touches {
+        Touches::Nothing
     }
 
     async fn call(&self, input: Input, _grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {

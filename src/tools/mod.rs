@@ -5,6 +5,7 @@
 //! `permissions` can make.
 
 pub mod any;
+pub mod ask;
 pub mod bash;
 pub mod bash_output;
 pub mod edit;
@@ -13,7 +14,10 @@ pub mod glob;
 pub mod grep;
 pub mod guard;
 pub mod kill_shell;
+#[cfg(test)]
+pub mod named;
 pub mod off_limits;
+pub mod offered;
 pub mod read;
 pub mod registry;
 pub mod tree;
@@ -33,18 +37,67 @@ use crate::git::Git;
 use crate::permissions::Grant;
 use crate::process::sandbox::Unasked;
 use crate::process::{Programs, Variables, sandbox};
-use crate::protocol::{CallRef, FileDiff, InterruptBehavior, Level, ResultBlock, Shown};
+use crate::protocol::{
+    CallRef, FileDiff, InterruptBehavior, Level, PartOfFile, PreviewFields, ResultBlock, Shown,
+    SubjectFields, ToolInfo, Touches,
+};
 
 /// What is fixed about a tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolSpec {
-    pub name: &'static str,
+    pub name: Arc<str>,
     /// What the model reads about it; `assets/tools/*.md`.
-    pub description: &'static str,
+    pub description: Arc<str>,
     pub level: Level,
     pub interrupt: InterruptBehavior,
     /// A larger result goes to a file, and the model gets its head and tail.
     pub max_result_chars: usize,
+    /// What goes on while a call runs, in a few words.
+    pub doing: Arc<str>,
+    /// The fields that say what a call is about, for the panel and for synthetic results.
+    pub subject: SubjectFields,
+    /// What can be shown of an input that is still being written.
+    pub preview: PreviewFields,
+    /// The field that permission rules look at, if they look at one.
+    pub ruled: Option<Arc<str>>,
+    /// Whether a running call can go on without being waited for; it looks at [`ToolCx::background`] then.
+    pub can_background: bool,
+    /// One of the few tools of `--simple`.
+    pub is_essential: bool,
+    /// The tool without which this one is of no use.
+    pub needs: Option<Arc<str>>,
+}
+
+impl ToolSpec {
+    /// A tool whose calls are about what stands in the field `subject`; all else is as with most tools.
+    pub fn new(name: &str, description: &str, level: Level, subject: &str) -> Self {
+        Self {
+            name: name.into(),
+            description: description.into(),
+            level,
+            interrupt: InterruptBehavior::Cancel,
+            max_result_chars: MAX_RESULT_CHARS,
+            doing: format!("running {name}").into(),
+            subject: SubjectFields::field(subject),
+            preview: PreviewFields::Nothing,
+            ruled: Some(subject.into()),
+            can_background: false,
+            is_essential: false,
+            needs: None,
+        }
+    }
+
+    /// The tool as the screen knows it.
+    pub fn info(&self) -> ToolInfo {
+        ToolInfo {
+            name: self.name.clone(),
+            doing: self.doing.clone(),
+            subject: self.subject.clone(),
+            preview: self.preview.clone(),
+            ruled: self.ruled.clone(),
+            can_background: self.can_background,
+        }
+    }
 }
 
 /// The default of [`ToolSpec::max_result_chars`].
@@ -52,11 +105,13 @@ pub const MAX_RESULT_CHARS: usize = 30_000;
 
 pub trait Tool: Send + Sync + 'static {
     type Input: DeserializeOwned + JsonSchema + Send + Sync + 'static;
-    const SPEC: ToolSpec;
+
+    /// Asked for once, when the tool is added.
+    fn spec(&self) -> ToolSpec;
 
     /// What the model reads about the tool in this request.
     fn description(&self, _about: &DescribeCx) -> String {
-        Self::SPEC.description.to_owned()
+        self.spec().description.to_string()
     }
 
     fn is_enabled(&self, _about: &DescribeCx) -> bool {
@@ -68,7 +123,12 @@ pub trait Tool: Send + Sync + 'static {
         false
     }
 
-    /// Inputs that show how the tool is meant to be called.
+    /// An input as it might come, for those who try their hooks.
+    fn sample(&self) -> Value {
+        Value::Object(serde_json::Map::new())
+    }
+
+    /// Inputs that show the model how the tool is meant to be called.
     fn input_examples(&self) -> Vec<Value> {
         Vec::new()
     }
@@ -83,13 +143,8 @@ pub trait Tool: Send + Sync + 'static {
         false
     }
 
-    /// Whether a running call can go on without being waited for; it looks at [`ToolCx::background`] then.
-    fn can_background(&self) -> bool {
-        false
-    }
-
-    /// The call in a few words, for the panel and for synthetic results: a path, a command, a pattern.
-    fn subject(&self, input: &Self::Input) -> String;
+    /// What a call touches: path rules apply to every tool that says so here. The input may be any JSON.
+    fn touches(&self, input: &Value) -> Touches;
 
     /// Checks what the schema cannot say: the file exists, it was read, …
     fn validate(
@@ -100,20 +155,22 @@ pub trait Tool: Send + Sync + 'static {
         async { Ok(Validated::Fine) }
     }
 
-    /// What the call would change, where that can be told beforehand. Changes nothing.
+    /// What the call would change, where that can be told beforehand: every file, and each once, or none of them. The person
+    /// decides by what is shown. Changes nothing.
     fn preview(
         &self,
         _input: &Self::Input,
         _cx: &ToolCx,
-    ) -> impl Future<Output = Option<FileDiff>> + Send {
-        async { None }
+    ) -> impl Future<Output = Vec<FileDiff>> + Send {
+        async { Vec::new() }
     }
 
-    /// Calls a tool that has a [`preview`](Self::preview) so that its file holds `after` in the end: what the person allowed.
+    /// Calls a tool that has a [`preview`](Self::preview) so that these files of it hold in the end what the person allowed, and
+    /// the others stay as they are. Its result says for each file what was left out.
     fn call_in_part(
         &self,
         _input: Self::Input,
-        _after: String,
+        _files: Vec<PartOfFile>,
         _grant: Grant,
         _cx: ToolCx,
     ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send {
@@ -159,6 +216,8 @@ pub struct ToolCx {
     pub background: CancellationToken,
     pub progress: Progress,
     pub journal: Journal,
+    /// For [`ask`](Self::ask).
+    pub asker: ask::Asker,
     /// What a search must leave out.
     pub off_limits: OffLimits,
     /// What the conversation has read, and may therefore change.

@@ -10,11 +10,12 @@ mod tests;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::files::{self, View, open, path};
 use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::{Grant, Places};
-use crate::protocol::{InterruptBehavior, Level};
+use crate::protocol::{Level, Touches};
 
 /// What is shown unless the call asks for other lines.
 const DEFAULT_VIEW: View = View {
@@ -47,14 +48,21 @@ impl Input {
 
 impl Tool for Read {
     type Input = Input;
-    const SPEC: ToolSpec = ToolSpec {
-        name: "Read",
-        description: include_str!("../../assets/tools/read.md"),
-        level: Level::Safe,
-        interrupt: InterruptBehavior::Cancel,
-        // A page ends by itself before this; putting it into a file to be read would lead in a circle.
-        max_result_chars: 200_000,
-    };
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            doing: "reading a file".into(),
+            // A page ends by itself before this; putting it into a file to be read would lead in a circle.
+            max_result_chars: 200_000,
+            is_essential: true,
+            ..ToolSpec::new(
+                "Read",
+                include_str!("../../assets/tools/read.md"),
+                Level::Safe,
+                "file_path",
+            )
+        }
+    }
 
     fn is_concurrency_safe(&self, _input: &Input) -> bool {
         true
@@ -64,8 +72,12 @@ impl Tool for Read {
         true
     }
 
-    fn subject(&self, input: &Input) -> String {
-        input.file_path.clone()
+    fn touches(&self, input: &Value) -> Touches {
+        Touches::reading(input, "file_path")
+    }
+
+    fn sample(&self) -> Value {
+        json!({ "file_path": "README.md" })
     }
 
     async fn validate(&self, input: &Input, cx: &ToolCx) -> Result<Validated, ToolError> {

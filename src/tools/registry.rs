@@ -1,132 +1,195 @@
-//! Which tools there are, and which of them a request offers (SPEC section 9).
+//! Which tools there are, and who brings them.
 
+use std::fmt;
 use std::sync::Arc;
 
 use super::any::{AnyTool, Erased};
-use super::{DescribeCx, Tool};
-use crate::protocol::ToolDefinition;
+use crate::text::nearest;
+use serde_json::Value;
 
-/// The tools of `--simple`.
-const SIMPLE: [&str; 3] = ["Bash", "Edit", "Read"];
-/// Tools that are of no use without Bash.
-const NEED_BASH: [&str; 2] = ["BashOutput", "KillShell"];
+use super::{DescribeCx, Tool, ToolSpec};
+use crate::permissions::Rules;
+use crate::permissions::names::touched_by_absent;
+use crate::protocol::{PreviewFields, ToolDefinition, ToolInfo, Touches};
+
+/// Who brings a tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// It is compiled in.
+    BuiltIn,
+    /// Somebody else brings it while the program runs; by a name that people know.
+    Guest(Arc<str>),
+}
 
 /// What decides, apart from the tools themselves, which of them a request offers.
 #[derive(Debug, Clone, Default)]
 pub struct Offer {
-    /// Only Bash, Read and Edit.
+    /// Only the few tools that cannot be done without.
     pub simple: bool,
-    /// Tools that a deny rule names as a whole.
-    pub denied: Vec<String>,
+    /// A tool that a deny rule names as a whole is not offered.
+    pub rules: Rules,
     pub about: DescribeCx,
 }
 
-/// All tools of a run, sorted by name: the order in which every request lists them, so that a prompt cache holds.
+/// All tools of a run, in the order in which every request lists them: the built-in ones by name, then the guests as they
+/// came. So the beginning of the list stays the same, and a prompt cache holds.
 #[derive(Clone, Default)]
 pub struct Registry {
-    tools: Vec<Arc<dyn AnyTool>>,
+    tools: Vec<Known>,
+}
+
+#[derive(Clone)]
+struct Known {
+    tool: Arc<dyn AnyTool>,
+    origin: Origin,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the tool name `{0}` is taken already")]
-pub struct NameTaken(pub String);
+#[error("the tool name `{name}` is taken: {holder} has a tool of this name, and so has {newcomer}")]
+pub struct NameTaken {
+    pub name: Arc<str>,
+    pub holder: Origin,
+    pub newcomer: Origin,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::BuiltIn => f.write_str("agent-tui"),
+            Origin::Guest(name) => f.write_str(name),
+        }
+    }
+}
+
+impl Known {
+    fn name(&self) -> &str {
+        &self.tool.spec().name
+    }
+}
 
 impl Registry {
     /// Everything compiled in.
     pub fn built_in() -> Self {
-        let tools: [Arc<dyn AnyTool>; 8] = [
-            Arc::new(Erased::new(super::bash::Bash)),
-            Arc::new(Erased::new(super::bash_output::BashOutput)),
-            Arc::new(Erased::new(super::edit::Edit)),
-            Arc::new(Erased::new(super::glob::Glob)),
-            Arc::new(Erased::new(super::grep::Grep)),
-            Arc::new(Erased::new(super::kill_shell::KillShell)),
-            Arc::new(Erased::new(super::read::Read)),
-            Arc::new(Erased::new(super::write::Write)),
-        ];
         let mut registry = Self::default();
-        for tool in tools {
-            registry
-                .insert(tool)
-                .expect("built-in tools have names of their own");
-        }
+        let added = [
+            registry.add(super::bash::Bash),
+            registry.add(super::bash_output::BashOutput),
+            registry.add(super::edit::Edit),
+            registry.add(super::glob::Glob),
+            registry.add(super::grep::Grep),
+            registry.add(super::kill_shell::KillShell),
+            registry.add(super::read::Read),
+            registry.add(super::write::Write),
+        ];
+        let added: Result<(), NameTaken> = added.into_iter().collect();
+        added.expect("built-in tools have names of their own");
         registry
     }
 
+    /// Adds a tool that is compiled in.
     pub fn add<T: Tool>(&mut self, tool: T) -> Result<(), NameTaken> {
-        self.insert(Arc::new(Erased::new(tool)))
+        self.insert(Arc::new(Erased::new(tool)), Origin::BuiltIn)
     }
 
-    fn insert(&mut self, tool: Arc<dyn AnyTool>) -> Result<(), NameTaken> {
-        let name = tool.spec().name;
-        match self
-            .tools
-            .binary_search_by(|other| other.spec().name.cmp(name))
-        {
-            Ok(_) => Err(NameTaken(name.to_owned())),
-            Err(at) => {
-                self.tools.insert(at, tool);
-                Ok(())
-            }
+    pub fn insert(&mut self, tool: Arc<dyn AnyTool>, origin: Origin) -> Result<(), NameTaken> {
+        let name = tool.spec().name.clone();
+        if let Some(holder) = self.tools.iter().find(|other| *other.name() == *name) {
+            let holder = holder.origin.clone();
+            return Err(NameTaken {
+                name,
+                holder,
+                newcomer: origin,
+            });
         }
+        let comes_before = |other: &Known| match origin {
+            Origin::BuiltIn => other.origin == Origin::BuiltIn && *other.name() < *name,
+            Origin::Guest(_) => true,
+        };
+        let at = self.tools.partition_point(comes_before);
+        self.tools.insert(at, Known { tool, origin });
+        Ok(())
+    }
+
+    /// Takes a tool away; says whether it was there.
+    pub fn remove(&mut self, name: &str) -> bool {
+        let before = self.tools.len();
+        self.tools.retain(|known| known.name() != name);
+        self.tools.len() < before
+    }
+
+    /// Takes all tools away that somebody has brought.
+    pub fn remove_all_of(&mut self, origin: &Origin) {
+        self.tools.retain(|known| known.origin != *origin);
     }
 
     pub fn find(&self, name: &str) -> Option<&Arc<dyn AnyTool>> {
-        self.tools.iter().find(|tool| tool.spec().name == name)
+        let known = self.tools.iter().find(|known| known.name() == name);
+        known.map(|known| &known.tool)
     }
 
     /// The tool whose name is most like the given one, if any is at all like it.
-    pub fn nearest(&self, name: &str) -> Option<&'static str> {
-        let wanted = name.to_lowercase();
-        self.tools
-            .iter()
-            .map(|tool| {
-                (
-                    strsim::jaro_winkler(&wanted, &tool.spec().name.to_lowercase()),
-                    tool.spec().name,
-                )
-            })
-            .filter(|(likeness, _)| *likeness > 0.7)
-            .max_by(|a, b| a.0.total_cmp(&b.0))
-            .map(|(_, name)| name)
+    pub fn nearest(&self, name: &str) -> Option<&str> {
+        nearest(name, self.names())
     }
 
     /// Gets everything ready that the first call of a tool would have to wait for.
     pub fn prepare(&self) {
-        for tool in &self.tools {
-            tool.prepare();
+        for known in &self.tools {
+            known.tool.prepare();
         }
     }
 
     /// The registry as this run offers it.
     #[must_use]
     pub fn offered(&self, offer: &Offer) -> Self {
-        let tools = self.tools.iter().filter(|tool| {
-            let name = tool.spec().name;
-            (!offer.simple || SIMPLE.contains(&name))
-                && !offer
-                    .denied
-                    .iter()
-                    .any(|denied| denied == name || (denied == "Bash" && NEED_BASH.contains(&name)))
-                && tool.is_enabled(&offer.about)
-        });
+        let offers = |known: &&Known| {
+            let spec = known.tool.spec();
+            (!offer.simple || spec.is_essential)
+                && !offer.rules.denies_whole(&spec.name)
+                && known.tool.is_enabled(&offer.about)
+        };
+        let offered: Vec<&Known> = self.tools.iter().filter(offers).collect();
+        let has = |name: &str| offered.iter().any(|known| known.name() == name);
+        let is_of_use = |known: &&&Known| known.tool.spec().needs.as_deref().is_none_or(has);
         Self {
-            tools: tools.cloned().collect(),
+            tools: offered.iter().filter(is_of_use).copied().cloned().collect(),
+        }
+    }
+
+    /// The tool that runs commands, and the field of its input that takes one.
+    pub fn shell(&self) -> Option<(&ToolSpec, &str)> {
+        self.tools.iter().find_map(|known| {
+            let spec = known.tool.spec();
+            match &spec.preview {
+                PreviewFields::Command { command } => Some((spec, &**command)),
+                PreviewFields::Nothing
+                | PreviewFields::Edit { .. }
+                | PreviewFields::Write { .. } => None,
+            }
+        })
+    }
+
+    /// What a call touches, also one of a tool that is not there.
+    pub fn touches(&self, tool: &str, input: &Value) -> Touches {
+        match self.find(tool) {
+            Some(tool) => tool.touches(input),
+            None => touched_by_absent(tool, input),
         }
     }
 
     /// The tools as the model is told about them.
     pub fn definitions(&self, about: &DescribeCx) -> Vec<ToolDefinition> {
-        self.tools
-            .iter()
-            .map(|tool| tool.definition(about))
-            .collect()
+        let tools = self.tools.iter();
+        tools.map(|known| known.tool.definition(about)).collect()
     }
 
-    pub fn names(&self) -> Vec<String> {
-        self.tools
-            .iter()
-            .map(|tool| tool.spec().name.to_owned())
-            .collect()
+    /// The tools as the screen knows them.
+    pub fn infos(&self) -> Vec<ToolInfo> {
+        let tools = self.tools.iter();
+        tools.map(|known| known.tool.spec().info()).collect()
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(Known::name)
     }
 }

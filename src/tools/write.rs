@@ -5,12 +5,14 @@ mod tests;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::files::document::{Document, Need};
+use super::files::part::only;
 use super::files::{self, path};
 use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::{Grant, Places};
-use crate::protocol::{FileDiff, InterruptBehavior, Level};
+use crate::protocol::{FileDiff, InterruptBehavior, Level, PartOfFile, PreviewFields, Touches};
 
 pub struct Write;
 
@@ -25,16 +27,30 @@ pub struct Input {
 
 impl Tool for Write {
     type Input = Input;
-    const SPEC: ToolSpec = ToolSpec {
-        name: "Write",
-        description: include_str!("../../assets/tools/write.md"),
-        level: Level::Confirm,
-        interrupt: InterruptBehavior::Block,
-        max_result_chars: super::MAX_RESULT_CHARS,
-    };
 
-    fn subject(&self, input: &Input) -> String {
-        input.file_path.clone()
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            doing: "writing a file".into(),
+            interrupt: InterruptBehavior::Block,
+            preview: PreviewFields::Write {
+                path: "file_path".into(),
+                content: "content".into(),
+            },
+            ..ToolSpec::new(
+                "Write",
+                include_str!("../../assets/tools/write.md"),
+                Level::Confirm,
+                "file_path",
+            )
+        }
+    }
+
+    fn touches(&self, input: &Value) -> Touches {
+        Touches::writing(input, "file_path")
+    }
+
+    fn sample(&self) -> Value {
+        json!({ "file_path": "notes.txt", "content": "hello\n" })
     }
 
     async fn validate(&self, input: &Input, cx: &ToolCx) -> Result<Validated, ToolError> {
@@ -47,25 +63,27 @@ impl Tool for Write {
         Ok(Validated::Fine)
     }
 
-    async fn preview(&self, input: &Input, cx: &ToolCx) -> Option<FileDiff> {
-        let path = path::resolve_file(&input.file_path, &cx.cwd).ok()?;
+    async fn preview(&self, input: &Input, cx: &ToolCx) -> Vec<FileDiff> {
+        let Ok(path) = path::resolve_file(&input.file_path, &cx.cwd) else {
+            return Vec::new();
+        };
         let (content, cx) = (input.content.clone(), cx.clone());
         let planned = files::blocking(move || {
             let mut document = Document::open_or_new(&path, Need::Whole, &cx, &Places::default())?;
             document.set_text(&content);
             Ok(document.diff(&cx.env.workspace))
         });
-        planned.await.ok().flatten()
+        planned.await.ok().flatten().into_iter().collect()
     }
 
     async fn call_in_part(
         &self,
         input: Input,
-        after: String,
+        files: Vec<PartOfFile>,
         grant: Grant,
         cx: ToolCx,
     ) -> Result<ToolOutput, ToolError> {
-        let path = path::resolve_file(&input.file_path, &cx.cwd)?;
+        let (path, after) = (path::resolve_file(&input.file_path, &cx.cwd)?, only(files)?);
         files::blocking(move || {
             let mut document = Document::open_or_new(&path, Need::Whole, &cx, grant.places())?;
             document.set_text(&input.content);

@@ -157,6 +157,8 @@ fn featured(state: &AppState, contexts: &[Context]) -> &'static [Action] {
             | Context::RuleEdit
             | Context::Reason
             | Context::Question
+            | Context::Choice
+            | Context::ChoiceText
             | Context::Trust,
         ) => &[],
         Some(Context::Composer | Context::ComposerEmpty | Context::Working | Context::Global)

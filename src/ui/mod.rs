@@ -73,7 +73,7 @@ pub struct Caches {
     /// The detail view, and what it was laid out from.
     detail: Option<(DetailKey, Vec<Row>)>,
     help: Vec<Line<'static>>,
-    permission: dialogs::permission::Laid,
+    question: dialogs::question::Laid,
     trust: dialogs::trust::Laid,
 }
 
@@ -121,9 +121,7 @@ impl Caches {
 
     fn diff_width(&self, state: &AppState, whole: Rect) -> u16 {
         match state.dialogs.last() {
-            Some(Dialog::Permission(_)) => {
-                dialogs::permission::inner_width(self.dialog_area(whole))
-            }
+            Some(Dialog::Question(_)) => dialogs::places::inner_width(self.dialog_area(whole)),
             _ => self.areas.conversation.width.saturating_sub(cells::MARGIN),
         }
     }
@@ -160,13 +158,13 @@ impl Caches {
 
     fn lay_out_dialog(&mut self, state: &AppState, whole: Rect) -> Option<DialogRest> {
         match state.dialogs.last()? {
-            Dialog::Permission(dialog) => Some(dialogs::permission::lay_out(
-                dialog,
-                state,
-                self.dialog_area(whole),
-                &mut self.permission,
-                &mut self.highlights,
-            )),
+            Dialog::Question(questions) => {
+                let area = self.dialog_area(whole);
+                Some(
+                    self.question
+                        .lay_out(questions, state, area, &mut self.highlights),
+                )
+            }
             Dialog::Help(_) => {
                 let (lines, rest) = dialogs::help::lay_out(state, self.dialog_area(whole));
                 self.help = lines;
@@ -377,9 +375,7 @@ fn draw(state: &AppState, caches: &Caches, whole: Rect, buf: &mut Buffer) -> Opt
         let over = caches.dialog_area(whole);
         let keymap = &state.settings.keymap;
         let inside = match dialog {
-            Dialog::Permission(dialog) => {
-                dialogs::permission::draw(dialog, state, &caches.permission, over, buf)
-            }
+            Dialog::Question(questions) => caches.question.draw(questions, state, over, buf),
             Dialog::Trust(dialog) => {
                 caches.trust.draw(dialog, state, over, buf);
                 None

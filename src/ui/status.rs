@@ -96,7 +96,7 @@ fn doing(state: &AppState, work: &Work) -> (String, Role) {
     let asks = |dialog: &Dialog| {
         matches!(
             dialog,
-            Dialog::Permission(_) | Dialog::Pause(_) | Dialog::Trust(_)
+            Dialog::Question(_) | Dialog::Pause(_) | Dialog::Trust(_)
         )
     };
     if state.dialogs.iter().any(asks) {
@@ -106,7 +106,7 @@ fn doing(state: &AppState, work: &Work) -> (String, Role) {
     let mut running: Vec<&str> = Vec::new();
     for call in calls {
         match call.state {
-            State::Executing(_) => running.push(&call.tool),
+            State::Executing(_) => running.push(&call.tool.doing),
             State::Arriving(_) | State::Queued | State::Completed(_) | State::Yielded(_) => {}
         }
     }
@@ -116,7 +116,7 @@ fn doing(state: &AppState, work: &Work) -> (String, Role) {
             _ if work.heard.is_some() => "writing".to_owned(),
             _ => "waiting for the model".to_owned(),
         },
-        [tool] => format!("running {}", clean(tool)),
+        [doing] => clean(doing).into_owned(),
         tools => format!("running {} tools", tools.len()),
     };
     (text, Role::Executing)
@@ -127,7 +127,7 @@ fn finishing(state: &AppState) -> Option<&str> {
     let mut calls = state.panel.calls.iter().map(|key| state.calls.get(*key));
     calls
         .find(|call| matches!(call.state, State::Executing(Phase::Finishing)))
-        .map(|call| call.tool.as_str())
+        .map(|call| &*call.tool.name)
 }
 
 pub fn mode_role(mode: Mode) -> Role {
@@ -198,12 +198,12 @@ fn status_parts(state: &AppState) -> Vec<String> {
     if let Some(percent) = session.context_percent() {
         parts.push(format!("{percent}% of context"));
     }
-    let used = session.used.input_tokens.unwrap_or(0) + session.used.output_tokens.unwrap_or(0);
+    let used = session.spending.used.worked_on();
     if used > 0 {
         parts.push(format!("{} tokens", thousands(used)));
     }
-    if session.price.is_some() {
-        parts.push(format!("${:.2}", session.cost));
+    if let Some(cost) = session.spending.cost {
+        parts.push(format!("${cost:.2}"));
     }
     if let Some(branch) = &session.branch {
         parts.push(truncate(&clean(branch), 30));

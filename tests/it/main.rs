@@ -3,6 +3,7 @@
 mod support;
 
 mod conversation;
+mod debug;
 mod faults;
 mod headless;
 mod hooks;
@@ -16,5 +17,6 @@ mod settings;
 mod streaming;
 mod terminal;
 mod tidy;
+mod tidy_readers;
 mod tools;
 mod trust;

@@ -362,3 +362,50 @@ fn what_a_cut_off_write_left_is_swept_on_resume() {
     assert!(output.stderr.contains("under way"), "{output:?}");
     assert!(!half.exists() && other.exists());
 }
+
+/// A log as the first format had it: no marks, and errors inside their tag.
+fn in_first_format(log: &str) -> String {
+    let lines = log.lines().map(|line| {
+        let mut line: Value = serde_json::from_str(line).expect("a record");
+        let fields = line.as_object_mut().expect("an object");
+        match fields["kind"].as_str() {
+            Some("session") => fields["version"] = json!(1),
+            Some("run") => drop(fields.shift_remove("version")),
+            Some("result") if fields["result"]["is_error"] == true => {
+                let content = fields["result"]["content"].as_str().expect("a text");
+                let tagged = format!("<tool_use_error>{content}</tool_use_error>");
+                fields["result"]["content"] = json!(tagged);
+            }
+            _ => {}
+        }
+        format!("{line}\n")
+    });
+    lines.collect()
+}
+
+#[test]
+fn a_log_of_the_first_format_sends_the_same_conversation() {
+    for wire in [Wire::Anthropic, Wire::OpenAi] {
+        let program = Program::new();
+        let server = Server::start([
+            wire.reply(&[text("First."), bash("c1", "exit 3")]),
+            wire.reply(&[text("Second.")]),
+            wire.reply(&[text("Third.")]),
+            wire.reply(&[text("Fourth.")]),
+        ]);
+        program.ask(&server, wire, &[&["-p", "begin"], &BYPASS[..]].concat());
+        let log = crate::support::program::files_below(&program.data().join("sessions")).remove(0);
+        let before = std::fs::read_to_string(&log).expect("readable");
+        assert!(!before.contains("tool_use_error"), "{before}");
+        let old = in_first_format(&before);
+        assert!(old.contains("<tool_use_error>Exit code 3"), "{old}");
+        let sent = |log: &std::path::Path, text: &str, request: usize| {
+            std::fs::write(log, text).expect("written");
+            program.ask(&server, wire, &["-p", "and now?", "-c"]);
+            server.bodies()[request]["messages"].clone()
+        };
+        let (new, old) = (sent(&log, &before, 2), sent(&log, &old, 3));
+        assert_eq!(old, new);
+        assert_eq!(old.to_string().matches("<tool_use_error>").count(), 1);
+    }
+}

@@ -28,6 +28,8 @@ const KNOWS: &[(&str, &[&str])] = &[
         "executor",
         &[
             "protocol",
+            // For what it logs: without keys, and not too long.
+            "config",
             "permissions",
             "process",
             "tools",
@@ -98,6 +100,9 @@ const KNOWS: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// Depends on nothing and is nobody's: everyone may know it.
+const FOR_ALL: &str = "text";
+
 /// What a part of the program must not mention besides: it would wait, look at a clock, a disk or a screen.
 const AVOIDS: &[(&str, &[&str])] = &[
     ("protocol", &["tokio"]),
@@ -134,7 +139,7 @@ fn nobody_knows_whom_they_should_not() {
         for file in shipped(part, &tests) {
             for (number, line) in code(&file) {
                 for name in mentioned(&line, depth(&file)) {
-                    if name != *part && !knows.contains(&name) {
+                    if name != *part && name != FOR_ALL && !knows.contains(&name) {
                         wrong.push(format!("{}:{number}: {part} knows {name}", file.display()));
                     }
                 }
@@ -192,6 +197,54 @@ fn a3_no_program_is_started_by_its_name() {
             );
         }
     }
+}
+
+/// Who may write the name of a tool: the tools themselves, the syntax of rules, and the model that is built in, which calls
+/// tools by their names as every model does. All others ask the tool what it is.
+const NAME_TOOLS: &[&str] = &["tools", "permissions/names.rs", "provider/builtin"];
+
+#[test]
+fn nobody_else_knows_a_tool_by_its_name() {
+    let names = tool_names();
+    assert!(names.len() > 20, "{names:?}");
+    let tests = test_files();
+    let mut wrong = Vec::new();
+    for file in shipped("", &tests) {
+        let below = file.strip_prefix(root().join("src")).expect("a source");
+        if NAME_TOOLS.iter().any(|may| below.starts_with(may)) {
+            continue;
+        }
+        for (number, line) in code(&file) {
+            for literal in literals(&line) {
+                // Also as a rule: `Bash(…)`.
+                let name = literal.split('(').next().unwrap_or_default();
+                if names.iter().any(|known| known == name) {
+                    wrong.push(format!("{}:{number}: {literal}", file.display()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The names that rules know; among them are those of all tools, by a test of theirs.
+fn tool_names() -> Vec<String> {
+    let file = root().join("src/permissions/names.rs");
+    let is_name = |literal: &&str| {
+        literal.starts_with(|first: char| first.is_ascii_uppercase())
+            && literal.chars().all(|letter| letter.is_ascii_alphabetic())
+    };
+    let lines = code(&file);
+    let names = lines
+        .iter()
+        .flat_map(|(_, line)| literals(line))
+        .filter(is_name);
+    names.map(str::to_owned).collect()
+}
+
+/// The texts in quotes that a line has.
+fn literals(line: &str) -> Vec<&str> {
+    line.split('"').skip(1).step_by(2).collect()
 }
 
 #[test]

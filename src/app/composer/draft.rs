@@ -2,6 +2,7 @@
 
 use crate::app::slash::{self, COMMANDS};
 use crate::protocol::Block;
+use crate::text::nearest;
 
 /// A draft that was sent.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,14 +78,9 @@ fn slash(text: &str) -> Result<Option<Draft>, String> {
             arguments: arguments.trim().to_owned(),
         }));
     }
-    let likeness = |known: &str| strsim::jaro_winkler(known, name);
-    let nearest = COMMANDS
-        .iter()
-        .map(|command| (likeness(command.name), command.name))
-        .max_by(|one, other| one.0.total_cmp(&other.0))
-        .filter(|(likeness, _)| *likeness > 0.7);
-    Err(match nearest {
-        Some((_, nearest)) => format!("there is no /{name}; do you mean /{nearest}?"),
+    let known = COMMANDS.iter().map(|command| command.name);
+    Err(match nearest(name, known) {
+        Some(meant) => format!("there is no /{name}; do you mean /{meant}?"),
         None => format!("there is no /{name}; /help shows what there is"),
     })
 }

@@ -5,6 +5,7 @@ pub mod help;
 pub mod pause;
 pub mod permission;
 pub mod picker;
+pub mod question;
 pub mod trust;
 
 use std::time::Instant;
@@ -14,16 +15,16 @@ use crossterm::event::KeyEvent;
 use self::by_hand::ByHandDialog;
 use self::help::HelpDialog;
 use self::pause::PauseDialog;
-use self::permission::PermissionDialog;
 use self::picker::Picker;
+use self::question::Questions;
 use self::trust::TrustDialog;
 use super::Effect;
 use crate::keymap::Context;
 
 #[derive(Debug)]
 pub enum Dialog {
-    /// Calls that wait for a yes or no, one after the other.
-    Permission(Box<PermissionDialog>),
+    /// What calls ask, one after the other.
+    Question(Box<Questions>),
     /// Whether the project is trusted.
     Trust(Box<TrustDialog>),
     /// A limit was reached.
@@ -48,7 +49,7 @@ impl Dialog {
     /// When time alone will change it.
     pub fn wake_at(&self, now: Instant) -> Option<Instant> {
         match self {
-            Dialog::Permission(dialog) => dialog.wake_at(now),
+            Dialog::Question(dialog) => dialog.wake_at(now),
             Dialog::Trust(dialog) => dialog.wake_at(now),
             Dialog::Pause(dialog) => dialog.wake_at(now),
             Dialog::ByHand(_) | Dialog::Picker(_) | Dialog::Help(_) => None,
@@ -58,7 +59,7 @@ impl Dialog {
     /// What keys mean in it.
     pub fn context(&self) -> Context {
         match self {
-            Dialog::Permission(dialog) => dialog.context(),
+            Dialog::Question(dialog) => dialog.context(),
             Dialog::Trust(_) => Context::Trust,
             Dialog::Pause(_) => Context::Question,
             Dialog::ByHand(_) => Context::Reason,
@@ -70,7 +71,7 @@ impl Dialog {
     /// A key that the map does not bind here: it is for the dialog's text field, if it has one.
     pub fn key(&mut self, key: KeyEvent, now: Instant) -> Vec<Effect> {
         match self {
-            Dialog::Permission(dialog) => dialog.key(key, now),
+            Dialog::Question(dialog) => dialog.key(key, now),
             Dialog::ByHand(dialog) => dialog.key(key),
             Dialog::Picker(picker) => picker.key(key),
             Dialog::Trust(dialog) => drop(dialog.press(now)),
@@ -79,9 +80,9 @@ impl Dialog {
         Vec::new()
     }
 
-    pub fn paste(&mut self, text: &str) {
+    pub fn paste(&mut self, text: &str, now: Instant) {
         match self {
-            Dialog::Permission(dialog) => dialog.paste(text),
+            Dialog::Question(dialog) => dialog.paste(text, now),
             Dialog::ByHand(dialog) => dialog.paste(text),
             Dialog::Picker(picker) => picker.paste(text),
             Dialog::Trust(_) | Dialog::Pause(_) | Dialog::Help(_) => {}
@@ -91,7 +92,7 @@ impl Dialog {
     /// Another dialog stood before it: keys that were meant for that one must not answer this.
     pub fn uncover(&mut self, now: Instant) {
         match self {
-            Dialog::Permission(dialog) => dialog.uncover(now),
+            Dialog::Question(dialog) => dialog.uncover(now),
             Dialog::Trust(dialog) => dialog.uncover(now),
             Dialog::Pause(dialog) => dialog.uncover(now),
             Dialog::ByHand(_) | Dialog::Picker(_) | Dialog::Help(_) => {}
@@ -101,7 +102,7 @@ impl Dialog {
     /// Down, or up if negative.
     pub fn scroll(&mut self, rows: i64) {
         match self {
-            Dialog::Permission(dialog) => dialog.scroll(rows),
+            Dialog::Question(dialog) => dialog.scroll(rows),
             Dialog::Trust(dialog) => dialog.reading.scroll(rows),
             Dialog::Picker(picker) => picker.choose_next(rows.signum()),
             Dialog::Help(help) => help.scroll(rows),
@@ -112,7 +113,7 @@ impl Dialog {
     /// Takes over what the layout found out.
     pub fn settle(&mut self, rest: DialogRest) {
         match self {
-            Dialog::Permission(dialog) => dialog.settle(rest),
+            Dialog::Question(dialog) => dialog.settle(rest),
             Dialog::Trust(dialog) => dialog.reading.settle(rest),
             Dialog::Help(help) => help.settle(rest),
             Dialog::Pause(_) | Dialog::ByHand(_) | Dialog::Picker(_) => {}

@@ -4,6 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::keymap::Action;
 use crate::protocol::KnownRule;
+use crate::text::one_line;
 use crate::theme::Theme;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -97,8 +98,7 @@ impl Picker {
     }
 
     pub fn paste(&mut self, text: &str) {
-        self.filter
-            .extend(text.chars().filter(|letter| !letter.is_control()));
+        self.filter.push_str(&one_line(text));
         self.narrow();
     }
 

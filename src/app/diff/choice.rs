@@ -12,64 +12,83 @@ pub enum Choice {
     No,
 }
 
-/// A choice for every hunk. What is undecided counts as not wanted.
+/// A choice for every hunk of some files. What is undecided counts as not wanted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Choices {
-    diff: Arc<Diff>,
-    hunks: Vec<(Hunk, Choice)>,
+    files: Vec<Arc<Diff>>,
+    /// File by file, and numbered through.
+    hunks: Vec<Chosen>,
+}
+
+/// A hunk, and what was chosen for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chosen {
+    /// Its file's number.
+    file: usize,
+    pub hunk: Hunk,
+    pub choice: Choice,
 }
 
 impl Choices {
-    pub fn new(diff: Arc<Diff>, context: usize) -> Self {
-        let hunks = diff
-            .hunks(context)
-            .into_iter()
-            .map(|hunk| (hunk, Choice::Undecided))
-            .collect();
-        Self { diff, hunks }
+    pub fn new(files: Vec<Arc<Diff>>, context: usize) -> Self {
+        let of_file = |(file, diff): (usize, &Arc<Diff>)| {
+            let hunks = diff.hunks(context).into_iter();
+            hunks.map(move |hunk| Chosen {
+                file,
+                hunk,
+                choice: Choice::Undecided,
+            })
+        };
+        let hunks = files.iter().enumerate().flat_map(of_file).collect();
+        Self { files, hunks }
     }
 
-    pub fn diff(&self) -> &Diff {
-        &self.diff
+    pub fn files(&self) -> &[Arc<Diff>] {
+        &self.files
     }
 
-    pub fn hunks(&self) -> &[(Hunk, Choice)] {
+    /// The file that a hunk is of.
+    pub fn diff_of(&self, chosen: &Chosen) -> &Diff {
+        &self.files[chosen.file]
+    }
+
+    pub fn hunks(&self) -> &[Chosen] {
         &self.hunks
     }
 
     pub fn set(&mut self, index: usize, choice: Choice) {
         if let Some(hunk) = self.hunks.get_mut(index) {
-            hunk.1 = choice;
+            hunk.choice = choice;
         }
     }
 
     /// Decides a hunk and all after it that are undecided.
     pub fn set_rest(&mut self, index: usize, choice: Choice) {
         self.set(index, choice);
-        for (_, later) in self.hunks.iter_mut().skip(index) {
-            if *later == Choice::Undecided {
-                *later = choice;
+        for later in self.hunks.iter_mut().skip(index) {
+            if later.choice == Choice::Undecided {
+                later.choice = choice;
             }
         }
     }
 
     /// Makes several hunks of one, which take over what was chosen for it; says how many there are now in its place.
     pub fn split(&mut self, index: usize) -> usize {
-        let Some((hunk, choice)) = self.hunks.get(index) else {
+        let Some(Chosen { file, hunk, choice }) = self.hunks.get(index) else {
             return 0;
         };
-        let choice = *choice;
-        let parts = self.diff.split(hunk);
+        let (file, choice) = (*file, *choice);
+        let parts = self.files[file].split(hunk);
         let count = parts.len();
-        self.hunks
-            .splice(index..=index, parts.into_iter().map(|hunk| (hunk, choice)));
+        let parts = parts.into_iter().map(|hunk| Chosen { file, hunk, choice });
+        self.hunks.splice(index..=index, parts);
         count
     }
 
     pub fn can_split(&self, index: usize) -> bool {
         self.hunks
             .get(index)
-            .is_some_and(|(hunk, _)| self.diff.edits(hunk).len() > 1)
+            .is_some_and(|chosen| self.diff_of(chosen).edits(&chosen.hunk).len() > 1)
     }
 
     /// The nearest undecided hunk after this one, going round at the end; `None` if it would be this one or none.
@@ -77,7 +96,7 @@ impl Choices {
         let count = self.hunks.len();
         (1..count)
             .map(|step| (from + step) % count)
-            .find(|&index| self.hunks[index].1 == Choice::Undecided)
+            .find(|&index| self.hunks[index].choice == Choice::Undecided)
     }
 
     /// As [`next_undecided`](Self::next_undecided), the other way.
@@ -85,39 +104,47 @@ impl Choices {
         let count = self.hunks.len();
         (1..count)
             .map(|step| (from % count + count - step) % count)
-            .find(|&index| self.hunks[index].1 == Choice::Undecided)
+            .find(|&index| self.hunks[index].choice == Choice::Undecided)
     }
 
     pub fn is_decided(&self) -> bool {
-        self.hunks
-            .iter()
-            .all(|(_, choice)| *choice != Choice::Undecided)
+        self.count(Choice::Undecided) == 0
+    }
+
+    /// For how many hunks this was chosen.
+    pub fn count(&self, choice: Choice) -> usize {
+        let hunks = self.hunks.iter();
+        hunks.filter(|chosen| chosen.choice == choice).count()
     }
 
     /// How many hunks are wanted.
     pub fn wanted(&self) -> usize {
-        self.hunks
-            .iter()
-            .filter(|(_, choice)| *choice == Choice::Yes)
-            .count()
+        self.count(Choice::Yes)
     }
 
-    /// What the file holds with the wanted hunks and without the others.
-    pub fn apply(&self) -> String {
-        let (before, after) = (self.diff.before(), self.diff.after());
+    /// What each file holds with the wanted hunks and without the others. A file of which none is wanted stays as it is, and
+    /// is not among them: one that would be new must not come to be because of a choice against all of it.
+    pub fn apply(&self) -> Vec<(&Diff, String)> {
+        let files = self.files.iter().enumerate();
+        files
+            .filter_map(|(file, diff)| Some((&**diff, self.apply_to(file)?)))
+            .collect()
+    }
+
+    fn apply_to(&self, file: usize) -> Option<String> {
+        let diff = &self.files[file];
+        let (before, after) = (diff.before(), diff.after());
+        let is_wanted = |chosen: &&Chosen| chosen.file == file && chosen.choice == Choice::Yes;
+        let mut wanted = self.hunks.iter().filter(is_wanted).peekable();
+        wanted.peek()?;
         let mut result = String::with_capacity(before.text().len().max(after.text().len()));
         let mut copied = 0;
-        let wanted = self
-            .hunks
-            .iter()
-            .filter(|(_, choice)| *choice == Choice::Yes)
-            .flat_map(|(hunk, _)| self.diff.edits(hunk));
-        for edit in wanted {
+        for edit in wanted.flat_map(|chosen| diff.edits(&chosen.hunk)) {
             result.push_str(before.slice(copied..edit.old.start));
             result.push_str(after.slice(edit.new.clone()));
             copied = edit.old.end;
         }
         result.push_str(before.slice(copied..before.len()));
-        result
+        Some(result)
     }
 }

@@ -13,7 +13,7 @@ pub mod words;
 
 pub use crate::text::compare::{Counts, Edit};
 pub use crate::text::lines::{Ending, Lines};
-pub use choice::{Choice, Choices};
+pub use choice::{Choice, Choices, Chosen};
 
 use std::ops::Range;
 use std::sync::Arc;

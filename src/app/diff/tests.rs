@@ -181,10 +181,53 @@ fn a_split_shows_every_line_once() {
 }
 
 fn three_hunks() -> Choices {
-    Choices::new(
-        Arc::new(diff(&letters("abcdefghi"), &letters("aXcdYfgZi"))),
+    of_one_file(diff(&letters("abcdefghi"), &letters("aXcdYfgZi")), 0)
+}
+
+fn of_one_file(diff: Diff, context: usize) -> Choices {
+    Choices::new(vec![Arc::new(diff)], context)
+}
+
+/// What the only file holds in the end.
+fn applied(choices: &Choices) -> String {
+    match choices.apply().pop() {
+        Some((_, text)) => text,
+        None => choices.files()[0].before().text().to_owned(),
+    }
+}
+
+#[test]
+fn the_hunks_of_several_files_are_numbered_through_and_applied_file_by_file() {
+    let file = |path: &str, before: Option<&str>, after: &str| {
+        Arc::new(Diff::new(&FileDiff {
+            path: path.to_owned(),
+            before: before.map(Into::into),
+            after: after.into(),
+        }))
+    };
+    let mut choices = Choices::new(
+        vec![
+            file("a", Some(&letters("abcdef")), &letters("aXcdYf")),
+            file("new", None, &letters("ab")),
+            file("c", Some(&letters("abc")), &letters("abZ")),
+        ],
         0,
-    )
+    );
+    let paths: Vec<&str> = choices
+        .hunks()
+        .iter()
+        .map(|chosen| choices.diff_of(chosen).path())
+        .collect();
+    assert_eq!(paths, ["a", "a", "new", "c"]);
+    choices.set(1, Choice::Yes);
+    choices.set(3, Choice::Yes);
+    let applied = choices.apply();
+    let applied: Vec<(&str, &str)> = applied
+        .iter()
+        .map(|(diff, text)| (diff.path(), text.as_str()))
+        .collect();
+    let (a, c) = (letters("abcdYf"), letters("abZ"));
+    assert_eq!(applied, [("a", a.as_str()), ("c", c.as_str())]);
 }
 
 #[test]
@@ -192,7 +235,7 @@ fn only_wanted_hunks_are_applied() {
     let mut choices = three_hunks();
     choices.set(0, Choice::No);
     choices.set(1, Choice::Yes);
-    assert_eq!(choices.apply(), letters("abcdYfghi"));
+    assert_eq!(applied(&choices), letters("abcdYfghi"));
     assert_eq!(choices.wanted(), 1);
     assert!(!choices.is_decided());
 }
@@ -202,7 +245,7 @@ fn the_rest_leaves_earlier_decisions_alone() {
     let mut choices = three_hunks();
     choices.set(2, Choice::No);
     choices.set_rest(1, Choice::Yes);
-    let chosen: Vec<Choice> = choices.hunks().iter().map(|(_, choice)| *choice).collect();
+    let chosen: Vec<Choice> = choices.hunks().iter().map(|it| it.choice).collect();
     assert_eq!(chosen, [Choice::Undecided, Choice::Yes, Choice::No]);
 }
 
@@ -220,24 +263,23 @@ fn going_to_the_next_undecided_hunk_goes_round() {
 
 #[test]
 fn a_split_hunk_can_be_chosen_in_parts() {
-    let diff = Arc::new(diff(&letters("abcdef"), &letters("aXcdYf")));
-    let mut choices = Choices::new(diff, 3);
+    let mut choices = of_one_file(diff(&letters("abcdef"), &letters("aXcdYf")), 3);
     assert!(choices.can_split(0));
     assert_eq!(choices.split(0), 2);
     assert!(!choices.can_split(0));
     choices.set(1, Choice::Yes);
-    assert_eq!(choices.apply(), letters("abcdYf"));
+    assert_eq!(applied(&choices), letters("abcdYf"));
 }
 
 #[test]
 fn nothing_happens_to_hunks_that_are_not_there() {
-    let mut choices = Choices::new(Arc::new(diff("a", "a")), 3);
+    let mut choices = of_one_file(diff("a", "a"), 3);
     choices.set(0, Choice::Yes);
     choices.set_rest(7, Choice::Yes);
     assert_eq!(choices.split(0), 0);
     assert_eq!(choices.next_undecided(0), None);
     assert_eq!(choices.previous_undecided(3), None);
-    assert_eq!(choices.apply(), "a");
+    assert_eq!(applied(&choices), "a");
 }
 
 fn changed<'a>(removed: &'a str, added: &'a str) -> Option<(Vec<&'a str>, Vec<&'a str>)> {
@@ -310,15 +352,15 @@ proptest! {
         context in 0_usize..5,
         splits in prop::collection::vec(any::<prop::sample::Index>(), 0..3),
     ) {
-        let mut choices = Choices::new(Arc::new(diff(&before, &after)), context);
+        let mut choices = of_one_file(diff(&before, &after), context);
         for split in splits {
             if !choices.hunks().is_empty() {
                 choices.split(split.index(choices.hunks().len()));
             }
         }
-        assert_eq!(choices.apply(), before);
+        assert_eq!(applied(&choices), before);
         choices.set_rest(0, Choice::Yes);
-        assert_eq!(choices.apply(), after);
+        assert_eq!(applied(&choices), after);
     }
 
     #[test]
@@ -329,7 +371,7 @@ proptest! {
     ) {
         // Applying some and diffing what came out against the new file leaves just the others.
         let diff = Arc::new(diff(&before, &after));
-        let mut choices = Choices::new(Arc::clone(&diff), 0);
+        let mut choices = Choices::new(vec![Arc::clone(&diff)], 0);
         let mut left = Counts::default();
         for (index, wanted) in wanted.iter().enumerate().take(choices.hunks().len()) {
             let edit = &diff.edits[index];
@@ -340,7 +382,7 @@ proptest! {
                 left.removed += edit.old.len();
             }
         }
-        let length = super::Lines::new(choices.apply().into()).len();
+        let length = super::Lines::new(applied(&choices).into()).len();
         assert_eq!(length + left.added, diff.after().len() + left.removed);
     }
 

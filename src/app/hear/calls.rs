@@ -6,7 +6,7 @@ use crate::app::call::{Author, CallKey, Completed, State};
 use crate::app::preview::Partial;
 use crate::app::transcript::{Cell, NoticeKind, Progress};
 use crate::app::{AppState, Effect};
-use crate::protocol::{AgentId, CallEvent, CallRef, PermissionRequest, Phase};
+use crate::protocol::{AgentId, CallEvent, CallRef, Phase, Question, QuestionKind, ToolInfo};
 
 impl AppState {
     pub(super) fn hear_call(&mut self, call: CallRef, event: CallEvent) -> Vec<Effect> {
@@ -14,7 +14,7 @@ impl AppState {
             return Vec::new();
         };
         match event {
-            CallEvent::Asked(request) => return self.asked(request),
+            CallEvent::Asked(question) => return self.asked(key, question),
             CallEvent::Decided { by, settled } => self.decided(key, by, settled),
             CallEvent::Rewritten { input, by } => self.calls.change(key, |call| {
                 call.input = input;
@@ -44,7 +44,7 @@ impl AppState {
         let (CallEvent::Arriving { tool } | CallEvent::Queued { tool, .. }) = event else {
             return None;
         };
-        let tool = tool.clone();
+        let tool = self.session.tool(tool);
         if call.agent == AgentId::PERSON {
             return Some(self.add_aside(call, tool));
         }
@@ -53,14 +53,14 @@ impl AppState {
         Some(self.add_call(call, tool))
     }
 
-    pub(super) fn add_call(&mut self, call: CallRef, tool: String) -> CallKey {
+    pub(super) fn add_call(&mut self, call: CallRef, tool: ToolInfo) -> CallKey {
         let key = self.calls.add(call, tool, Author::Model, self.moment);
         self.show(Cell::Call(key));
         self.panel.add(key);
         key
     }
 
-    fn add_aside(&mut self, call: CallRef, tool: String) -> CallKey {
+    fn add_aside(&mut self, call: CallRef, tool: ToolInfo) -> CallKey {
         let key = self.calls.add(call, tool, Author::Person, self.moment);
         let shown = self.transcript.push(Cell::Call(key));
         // Whoever runs a command wants to see what it says.
@@ -69,9 +69,14 @@ impl AppState {
         key
     }
 
-    fn asked(&mut self, request: PermissionRequest) -> Vec<Effect> {
-        let what = format!("{} wants to run", request.tool);
-        self.ask_permission(request);
+    fn asked(&mut self, key: CallKey, question: Question) -> Vec<Effect> {
+        let what = match &question.kind {
+            QuestionKind::Permission(request) => format!("{} wants to run", request.tool),
+            QuestionKind::Choice(_) => {
+                format!("{} asks you something", self.calls.get(key).tool.name)
+            }
+        };
+        self.ask(question);
         self.call_person(&what)
     }
 

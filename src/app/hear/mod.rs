@@ -13,7 +13,7 @@ use crate::app::transcript::{Cell, NoticeKind, Progress, Summary, SummaryEnding}
 use crate::app::{Activity, AppState, Effect, Stage, Work};
 use crate::protocol::{
     AgentEvent, Block, Command, Ending, Message, SessionCommand, SessionEvent, Told, TurnEvent,
-    TurnId, TurnSummary, Usage,
+    TurnId, TurnSummary,
 };
 
 /// A turn this short says nothing about how long it took.
@@ -70,6 +70,7 @@ impl AppState {
             SessionEvent::Saving(saving) => self.session.unsaved = saving.err(),
             SessionEvent::Reply(text) => self.notice(NoticeKind::Info, text),
             SessionEvent::Rules(rules) => self.offer_rules(rules),
+            SessionEvent::Tools(tools) => self.session.offer(tools),
             SessionEvent::ModeIs(mode) => self.session.mode = mode,
             SessionEvent::TakenBack(messages) => self.taken_back(&messages),
         }
@@ -148,7 +149,8 @@ impl AppState {
                     .push(Dialog::Pause(PauseDialog::new(why.clone(), self.now)));
                 return self.call_person(&why);
             }
-            TurnEvent::Answered { usage, .. } => self.answered(usage),
+            TurnEvent::Answered { .. } => self.answered(),
+            TurnEvent::Spent(spending) => self.session.spending = spending,
             TurnEvent::Streamed => self.panel.response_ended(self.moment),
             TurnEvent::Saved(saved) => self.panel.saved += saved,
             TurnEvent::Finished(summary) => return self.finished(&summary),
@@ -241,10 +243,9 @@ impl AppState {
         }
     }
 
-    fn answered(&mut self, usage: Usage) {
+    fn answered(&mut self) {
         self.stop_writing(Progress::Whole);
         self.panel.response_ended(self.moment);
-        self.session.count(usage);
     }
 
     fn finished(&mut self, summary: &TurnSummary) -> Vec<Effect> {
@@ -324,16 +325,11 @@ impl Work {
     }
 }
 
+/// What the person has written. What their commands printed stands in the conversation already.
 fn text_of(blocks: &[Block]) -> String {
-    let texts: Vec<&str> = blocks
-        .iter()
-        .filter_map(|block| match block {
-            // What the person's commands printed stands in the conversation already.
-            Block::Text { text, .. } if !block.is_aside() => Some(text.as_str()),
-            _ => None,
-        })
-        .collect();
-    texts.join("\n")
+    // Notes are for the model: what the person's commands printed stands in the conversation already.
+    let written = |block: &&Block| !matches!(block, Block::Text { note: Some(_), .. });
+    Block::texts(blocks.iter().filter(written))
 }
 
 fn images_in(blocks: &[Block]) -> usize {

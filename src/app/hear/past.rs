@@ -37,7 +37,7 @@ impl AppState {
         let queue = std::mem::take(&mut self.queue);
         let expected = std::mem::take(&mut self.expected);
         let dialogs = std::mem::take(&mut self.dialogs);
-        let mode = self.session.mode;
+        let (mode, spending) = (self.session.mode, self.session.spending);
         // The last of it is as good as now.
         let records = past.iter().rev().filter_map(|told| told.record);
         self.clock = records.map(|record| (record.at_ms, self.now)).next();
@@ -51,6 +51,7 @@ impl AppState {
         self.expected = expected;
         self.dialogs = dialogs;
         self.session.mode = mode;
+        self.session.spending = spending;
         if self.is_working() {
             self.panel.start_turn(&self.calls);
         }

@@ -2,14 +2,14 @@
 
 use crate::app::call::{Author, Call};
 use crate::app::dialogs::Dialog;
-use crate::app::dialogs::permission::{PermissionDialog, Stage, Verdict};
 use crate::app::dialogs::picker::{Choice, Item, Picker};
+use crate::app::dialogs::question::{DENIED, Questions, Verdict};
 use crate::app::dialogs::trust::TrustDialog;
 use crate::app::ladder::Rung;
 use crate::app::transcript::NoticeKind;
 use crate::app::{AppState, Effect, slash};
 use crate::keymap::{Action, Context};
-use crate::protocol::{Answer, CallCommand, CallRef, Command, PermissionRequest, TurnCommand};
+use crate::protocol::{CallCommand, CallRef, Command, Question, TurnCommand};
 use crate::settings::trust::Review;
 
 /// What the palette offers beside the commands.
@@ -48,8 +48,8 @@ impl AppState {
             return Vec::new();
         };
         match dialog {
-            Dialog::Permission(permission) => {
-                let verdict = permission.perform(action, now);
+            Dialog::Question(questions) => {
+                let verdict = questions.perform(action, now);
                 self.obey_verdict(verdict)
             }
             Dialog::Trust(trust) => match trust.perform(action, now) {
@@ -111,7 +111,8 @@ impl AppState {
     /// Another mode may allow what is asked about, so it counts as an answer.
     fn next_mode_while_asked(&mut self) -> Vec<Effect> {
         let now = self.now;
-        if let Some(Dialog::Permission(permission)) = self.dialogs.last_mut()
+        if let Some(Dialog::Question(questions)) = self.dialogs.last_mut()
+            && let Some(permission) = questions.permission_mut()
             && !permission.lets_allow(now)
         {
             return Vec::new();
@@ -120,19 +121,22 @@ impl AppState {
     }
 
     fn is_asked(&self) -> bool {
-        matches!(self.dialogs.last(), Some(Dialog::Permission(_)))
+        match self.dialogs.last() {
+            Some(Dialog::Question(questions)) => questions.permission().is_some(),
+            _ => false,
+        }
     }
 
-    pub(in crate::app) fn ask_permission(&mut self, request: PermissionRequest) {
+    pub(in crate::app) fn ask(&mut self, question: Question) {
         let now = self.now;
         for dialog in &mut self.dialogs {
-            if let Dialog::Permission(permission) = dialog {
-                permission.push(request, now);
+            if let Dialog::Question(questions) = dialog {
+                questions.push(question, now);
                 return;
             }
         }
-        let dialog = PermissionDialog::new(request, now);
-        self.dialogs.push(Dialog::Permission(Box::new(dialog)));
+        let dialog = Questions::new(question, now);
+        self.dialogs.push(Dialog::Question(Box::new(dialog)));
     }
 
     /// The agent waits until this is answered; what it asked before is asked anew.
@@ -157,9 +161,9 @@ impl AppState {
     pub(in crate::app) fn withdraw(&mut self, call: CallRef) {
         let now = self.now;
         self.dialogs.retain_mut(|dialog| match dialog {
-            Dialog::Permission(permission) => {
-                permission.withdraw(call, now);
-                !permission.is_empty()
+            Dialog::Question(questions) => {
+                questions.withdraw(call, now);
+                !questions.is_empty()
             }
             Dialog::Trust(_)
             | Dialog::Pause(_)
@@ -177,9 +181,9 @@ impl AppState {
             key.is_some_and(|key| calls.get(key).by == Author::Person)
         };
         self.dialogs.retain_mut(|dialog| match dialog {
-            Dialog::Permission(permission) => {
-                permission.keep_only(is_aside, now);
-                !permission.is_empty()
+            Dialog::Question(questions) => {
+                questions.keep_only(is_aside, now);
+                !questions.is_empty()
             }
             Dialog::Pause(_) => false,
             Dialog::Trust(_) | Dialog::ByHand(_) | Dialog::Picker(_) | Dialog::Help(_) => true,
@@ -189,20 +193,17 @@ impl AppState {
     pub(super) fn obey_verdict(&mut self, verdict: Option<Verdict>) -> Vec<Effect> {
         let (effects, over) = match verdict {
             None | Some(Verdict::Stays) => return Vec::new(),
-            Some(Verdict::Answered(call, answer)) => (
-                vec![Effect::Send(Command::Call(
-                    call,
-                    CallCommand::Answer(answer),
-                ))],
-                false,
-            ),
-            Some(Verdict::AnsweredAndInterrupt(call)) => {
-                let deny = Command::Call(call, CallCommand::Answer(Answer::Deny { reason: None }));
+            Some(Verdict::Replied(call, reply)) => {
+                let reply = Command::Call(call, CallCommand::Reply(reply));
+                (vec![Effect::Send(reply)], false)
+            }
+            Some(Verdict::DeniedAndInterrupt(call)) => {
+                let deny = Command::Call(call, CallCommand::Reply(DENIED));
                 (vec![Effect::Send(deny)], true)
             }
         };
         self.dialogs.retain(|dialog| match dialog {
-            Dialog::Permission(permission) => !over && !permission.is_empty(),
+            Dialog::Question(questions) => !over && !questions.is_empty(),
             Dialog::Trust(_)
             | Dialog::Pause(_)
             | Dialog::ByHand(_)
@@ -221,12 +222,8 @@ impl AppState {
     pub(super) fn close_dialog(&mut self) -> Vec<Effect> {
         let now = self.now;
         match self.dialogs.last_mut() {
-            Some(Dialog::Permission(permission)) => {
-                let way_out = match permission.stage() {
-                    Stage::Asking => Action::DenyAndInterrupt,
-                    Stage::Rule | Stage::Reason | Stage::Hunks => Action::Back,
-                };
-                let verdict = permission.perform(way_out, now);
+            Some(Dialog::Question(questions)) => {
+                let verdict = questions.perform(questions.way_out(), now);
                 self.obey_verdict(verdict)
             }
             Some(Dialog::Trust(trust)) => {

@@ -32,6 +32,11 @@ impl AppState {
         {
             return effects;
         }
+        self.perform_outside(action)
+    }
+
+    /// Where neither a dialog nor the input has taken it.
+    fn perform_outside(&mut self, action: Action) -> Vec<Effect> {
         match action {
             Action::Send => return self.send(),
             Action::Interrupt | Action::ClearOrQuit => return self.climb(self.ctrl_c()),
@@ -96,6 +101,8 @@ impl AppState {
             | Action::ChooseHunks
             | Action::SaveRule
             | Action::SendReason
+            | Action::Mark
+            | Action::Dismiss
             | Action::Trust
             | Action::DoNotTrust
             | Action::AcceptHunk
@@ -387,5 +394,5 @@ fn as_text(call: &Call) -> String {
         Some(completed) => &completed.text,
         None => &call.output,
     };
-    format!("{} {input}\n\n{output}\n", call.tool)
+    format!("{} {input}\n\n{output}\n", call.tool.name)
 }

@@ -81,7 +81,7 @@ impl AppState {
         match action {
             Action::CancelCall => call.is_in_background() || !(call.is_over() || is_arriving(call)),
             Action::RunAgain => call.is_over() || runs(call),
-            Action::Background => call.tool == "Bash" && runs(call),
+            Action::Background => call.tool.can_background && runs(call),
             Action::AnswerByHand => {
                 !(call.is_over() || is_arriving(call)) && call.by == Author::Model
             }
@@ -120,7 +120,7 @@ impl AppState {
 
     /// The chosen command, or from the input the one that runs, goes to the background.
     pub(super) fn background(&mut self) -> Vec<Effect> {
-        let runs = |call: &Call| call.tool == "Bash" && runs(call);
+        let runs = |call: &Call| call.tool.can_background && runs(call);
         let target = match self.focus {
             Focus::Panel => self.panel.target(),
             Focus::Composer | Focus::Conversation => {
@@ -156,7 +156,7 @@ impl AppState {
             self.flash("the model is still writing this call");
             return;
         }
-        let about = format!("{} {}", call.tool, call.subject());
+        let about = format!("{} {}", call.tool.name, call.subject());
         let dialog = ByHandDialog::new(call.id, about);
         self.dialogs.push(Dialog::ByHand(Box::new(dialog)));
     }

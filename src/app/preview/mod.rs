@@ -9,6 +9,8 @@ mod tests;
 
 pub use partial::{Partial, Progress};
 
+use crate::protocol::PreviewFields;
+
 /// What there is to show of a call, by its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Preview<'a> {
@@ -38,24 +40,32 @@ pub struct Text<'a> {
 }
 
 impl<'a> Preview<'a> {
-    pub fn of(tool: &str, input: &'a Partial) -> Self {
-        let path = || input.get("file_path").map_or("", |(path, _)| path);
-        match tool {
-            "Edit" => match (Text::of(input, "old_string"), Text::of(input, "new_string")) {
+    /// What is in those fields so far.
+    pub fn of(fields: &PreviewFields, input: &'a Partial) -> Self {
+        let path = |field: &str| input.get(field).map_or("", |(path, _)| path);
+        match fields {
+            PreviewFields::Edit {
+                path: file,
+                old,
+                new,
+            } => match (Text::of(input, old), Text::of(input, new)) {
                 (None, None) => Preview::None,
                 (old, new) => Preview::Edit {
-                    path: path(),
+                    path: path(file),
                     old: old.unwrap_or_default(),
                     new: new.unwrap_or_default(),
                 },
             },
-            "Write" => Text::of(input, "content").map_or(Preview::None, |content| Preview::Write {
-                path: path(),
+            PreviewFields::Write {
+                path: file,
+                content,
+            } => Text::of(input, content).map_or(Preview::None, |content| Preview::Write {
+                path: path(file),
                 content,
             }),
-            "Bash" => Text::of(input, "command")
+            PreviewFields::Command { command } => Text::of(input, command)
                 .map_or(Preview::None, |command| Preview::Command { command }),
-            _ => Preview::None,
+            PreviewFields::Nothing => Preview::None,
         }
     }
 }

@@ -3,6 +3,15 @@ use proptest::strategy::Strategy;
 use serde_json::{Map, Value};
 
 use super::{Partial, Preview, Progress, Text};
+use crate::protocol::PreviewFields;
+use crate::tools::registry::Registry;
+
+/// What one of the program's own tools says can be shown.
+fn fields(tool: &str) -> PreviewFields {
+    let tools = Registry::built_in();
+    let tool = tools.find(tool).expect("a tool");
+    tool.spec().preview.clone()
+}
 
 fn read(fragments: &[&str]) -> Partial {
     let mut partial = Partial::default();
@@ -83,7 +92,7 @@ fn what_follows_the_object_is_not_read() {
 fn an_edit_shows_what_gives_way_to_what() {
     let partial = read(&[r#"{"file_path":"a.rs","old_string":"one\ntwo","new_string":"1\n2\n3"#]);
     assert_eq!(
-        Preview::of("Edit", &partial),
+        Preview::of(&fields("Edit"), &partial),
         Preview::Edit {
             path: "a.rs",
             old: Text::new("one\ntwo"),
@@ -95,15 +104,15 @@ fn an_edit_shows_what_gives_way_to_what() {
 #[test]
 fn there_is_nothing_to_show_before_the_text_begins() {
     let partial = read(&[r#"{"file_path":"a.rs""#]);
-    assert_eq!(Preview::of("Edit", &partial), Preview::None);
-    assert_eq!(Preview::of("Write", &partial), Preview::None);
-    assert_eq!(Preview::of("Grep", &partial), Preview::None);
+    assert_eq!(Preview::of(&fields("Edit"), &partial), Preview::None);
+    assert_eq!(Preview::of(&fields("Write"), &partial), Preview::None);
+    assert_eq!(Preview::of(&fields("Grep"), &partial), Preview::None);
 }
 
 #[test]
 fn a_write_shows_its_last_lines_and_counts_all() {
     let partial = read(&[r#"{"content":"one\r\ntwo\nthr"#]);
-    let Preview::Write { path, content } = Preview::of("Write", &partial) else {
+    let Preview::Write { path, content } = Preview::of(&fields("Write"), &partial) else {
         panic!("a write");
     };
     assert_eq!(path, "");
@@ -116,7 +125,7 @@ fn a_write_shows_its_last_lines_and_counts_all() {
 fn a_command_shows_as_far_as_it_is_written() {
     let partial = read(&[r#"{"command":"cargo te"#]);
     assert_eq!(
-        Preview::of("Bash", &partial),
+        Preview::of(&fields("Bash"), &partial),
         Preview::Command {
             command: Text::new("cargo te")
         }

@@ -4,8 +4,8 @@ use crate::app::rig::{App, millis, request};
 use crate::app::{Effect, Msg, Stage};
 use crate::keymap::{Context, Keymap};
 use crate::protocol::{
-    Answer, CallCommand, CallEvent, CallRef, Command, Ending, Mode, SessionCommand, TurnCommand,
-    TurnEvent,
+    Answer, CallCommand, CallEvent, CallRef, Command, Ending, Mode, Reply, SessionCommand,
+    TurnCommand, TurnEvent,
 };
 use crate::theme::{Depth, Theme};
 
@@ -26,14 +26,14 @@ fn shown(app: &mut App) {
 fn allow(call: &str) -> Effect {
     Effect::Send(Command::Call(
         call.into(),
-        CallCommand::Answer(Answer::Allow),
+        CallCommand::Reply(Reply::Permission(Answer::Allow)),
     ))
 }
 
 fn deny(call: &str) -> Command {
     Command::Call(
         call.into(),
-        CallCommand::Answer(Answer::Deny { reason: None }),
+        CallCommand::Reply(Reply::Permission(Answer::Deny { reason: None })),
     )
 }
 
@@ -96,7 +96,7 @@ fn a_question_goes_when_its_call_waits_no_more() {
     let mut app = App::asked("Bash");
     app.asks(request("second", "Bash"));
     app.decided("second", "rule Bash(cargo test:*)", true);
-    let Some(Dialog::Permission(dialog)) = app.state.dialogs.last() else {
+    let Some(Dialog::Question(dialog)) = app.state.dialogs.last() else {
         panic!("the first question is still open");
     };
     assert_eq!(dialog.position(), (1, 1));
@@ -152,7 +152,10 @@ fn a_denial_with_a_reason_tells_the_model_why() {
     app.types("use nextest");
     app.after(millis(300));
     let reason = Some("use nextest".to_owned());
-    let answer = Command::Call("call".into(), CallCommand::Answer(Answer::Deny { reason }));
+    let answer = Command::Call(
+        "call".into(),
+        CallCommand::Reply(Reply::Permission(Answer::Deny { reason })),
+    );
     assert_eq!(app.commands("enter"), [answer]);
 }
 
@@ -314,9 +317,10 @@ fn another_mode_allows_nothing_that_was_not_read_to_its_end() {
     let mut app = App::asked("Bash");
     app.after(millis(300));
     assert_eq!(app.press("shift+tab"), [], "nothing of it was in view");
-    let Some(Dialog::Permission(dialog)) = app.state.dialogs.last() else {
+    let Some(Dialog::Question(questions)) = app.state.dialogs.last() else {
         panic!("it still asks");
     };
+    let dialog = questions.permission().expect("whether it may run");
     assert_eq!(dialog.notice(), dialog.obstacle());
 }
 
@@ -343,7 +347,7 @@ fn what_a_call_of_the_person_asks_outlives_the_turn() {
     let asked = CallEvent::Asked(request(id, "Bash"));
     app.hear_call(id, asked);
     app.ends(Ending::Done);
-    let Some(Dialog::Permission(dialog)) = app.state.dialogs.last() else {
+    let Some(Dialog::Question(dialog)) = app.state.dialogs.last() else {
         panic!("it still asks");
     };
     assert_eq!(dialog.current().map(|request| &request.call), Some(&id));

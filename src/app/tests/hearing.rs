@@ -7,8 +7,8 @@ use crate::app::rig::{App, millis, opened, past};
 use crate::app::transcript::{Answer, Cell, Summary, SummaryEnding};
 use crate::app::{Activity, Effect, Msg, Stage};
 use crate::protocol::{
-    AgentEvent, CallCommand, CallOutcome, CallRef, Command, Ending, Message, SessionEvent,
-    StopReason, ToolCall, ToolResult, TurnEvent, Usage,
+    AgentEvent, Block, CallCommand, CallOutcome, CallRef, Command, Ending, Message, Note,
+    SessionEvent, Spending, StopReason, ToolCall, ToolResult, TurnEvent, Usage,
 };
 use crate::session::Record;
 
@@ -22,7 +22,7 @@ fn cells(app: &App) -> Vec<String> {
         Cell::Thinking { text, took, .. } => format!("thought: {text} ({took:?})"),
         Cell::Call(key) => {
             let call = app.state.calls.get(*key);
-            format!("call: {} {}", call.tool, call.subject())
+            format!("call: {} {}", call.tool.name, call.subject())
         }
         Cell::Notice { kind, text } => format!("{kind:?}: {text}"),
         Cell::Summary(summary) => format!("{:?}: {} calls", summary.ending, summary.calls),
@@ -189,22 +189,21 @@ fn a_failure_says_what_to_do_about_it() {
 }
 
 #[test]
-fn what_was_used_is_counted() {
+fn what_was_used_is_shown_as_the_agent_counts_it() {
     let mut app = App::working();
     let usage = Usage {
         input_tokens: Some(19_000),
         output_tokens: Some(1_000),
         ..Usage::default()
     };
-    for _ in 0..2 {
-        app.hear(TurnEvent::Answered {
-            message: Message::user(""),
-            stop_reason: Some(StopReason::EndTurn),
-            usage,
-        });
-    }
+    let spending = Spending {
+        used: usage,
+        cost: None,
+        context: Some(20_000),
+    };
+    app.hear(TurnEvent::Spent(spending));
     assert_eq!(app.state.session.context_percent(), Some(10));
-    assert_eq!(app.state.session.used.input_tokens, Some(38_000));
+    assert_eq!(app.state.session.spending, spending);
 }
 
 fn request() -> Record {
@@ -301,6 +300,21 @@ fn calls_of_a_recalled_conversation_keep_their_names() {
 }
 
 #[test]
+fn what_a_person_wrote_is_shown_again_whatever_it_looks_like_and_notes_are_not() {
+    let message = Message::from_user(vec![
+        Block::aside("Bash(ls)", "a"),
+        Block::text("<user-ran> too"),
+        Block::by_hooks("late"),
+        Block::note(Note::Program, "again"),
+    ]);
+    let app = App::resumed([prompt("<hook> is what I wrote"), Record::User { message }]);
+    assert_eq!(
+        cells(&app),
+        ["user: <hook> is what I wrote", "user: <user-ran> too"]
+    );
+}
+
+#[test]
 fn the_person_is_called_only_when_she_looks_elsewhere() {
     let mut app = App::working();
     assert_eq!(app.ends(Ending::Done), []);
@@ -349,32 +363,26 @@ fn what_is_said_while_the_agent_starts_stands_behind_the_recalled_conversation()
 #[test]
 fn the_same_conversation_opened_again_is_counted_on() {
     let mut app = App::working();
-    let usage = Usage {
-        input_tokens: Some(20_000),
-        ..Usage::default()
+    let mut again = opened(Vec::new());
+    again.spending = Spending {
+        used: Usage {
+            input_tokens: Some(20_000),
+            ..Usage::default()
+        },
+        cost: None,
+        context: Some(20_000),
     };
-    app.hear(TurnEvent::Answered {
-        message: Message::user(""),
-        stop_reason: Some(StopReason::EndTurn),
-        usage,
-    });
+    app.hear(TurnEvent::Spent(again.spending));
     app.ends(Ending::Done);
     app.types("/model other");
     app.press("enter");
-    let answer = Record::Assistant {
-        message: Message::user(""),
-        stop_reason: Some(StopReason::EndTurn),
-        usage,
-    };
-    let past = past([prompt("fix the failing test"), request(), answer]);
-    app.told(AgentEvent::Session(SessionEvent::Opened(opened(past))));
-    assert_eq!(app.state.session.used.input_tokens, Some(20_000));
+    app.told(AgentEvent::Session(SessionEvent::Opened(again.clone())));
+    assert_eq!(app.state.session.spending, again.spending);
     assert_eq!(app.state.session.context_percent(), Some(10));
     let mut other = opened(Vec::new());
     other.session.0 = "another".to_owned();
     app.told(AgentEvent::Session(SessionEvent::Opened(other)));
-    assert_eq!(app.state.session.used, Usage::default());
-    assert_eq!(app.state.session.context, None);
+    assert_eq!(app.state.session.spending, Spending::default());
 }
 
 #[test]

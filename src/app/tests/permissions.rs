@@ -4,7 +4,8 @@ use super::slash::{flash, last_notice, run};
 use crate::app::Effect;
 use crate::app::rig::App;
 use crate::protocol::{
-    AgentEvent, CallEvent, Command, KnownRule, RuleList, RulesCommand, SessionCommand, SessionEvent,
+    AgentEvent, CallEvent, Command, KnownRule, RuleList, RulesCommand, SessionCommand,
+    SessionEvent, Source,
 };
 
 #[test]
@@ -70,7 +71,7 @@ fn known() -> KnownRule {
     KnownRule {
         list: RuleList::Deny,
         rule: "Read(.env)".to_owned(),
-        from: ".agent-tui/settings.json".to_owned(),
+        from: Source::file("/w/.agent-tui/settings.json", ".agent-tui/settings.json"),
     }
 }
 

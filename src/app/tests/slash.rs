@@ -7,7 +7,8 @@ use crate::app::slash::COMMANDS;
 use crate::app::transcript::{Cell, Entry};
 use crate::app::{Effect, ExitReason, Msg, Opening, OpeningSession};
 use crate::protocol::{
-    AgentEvent, Command, Ending, HookInfo, Message, Mode, SessionCommand, SessionEvent,
+    AgentEvent, Command, Ending, HookInfo, Message, Mode, SessionCommand, SessionEvent, Spending,
+    TurnEvent, Usage,
 };
 use crate::session::Record;
 use crate::theme::Theme;
@@ -127,11 +128,27 @@ fn the_changes_of_a_conversation_are_shown_again() {
 
 #[test]
 fn cost_says_what_is_known() {
-    let mut app = App::new();
+    let mut app = App::working();
     run(&mut app, "/cost");
     assert_eq!(
         last_notice(&app),
         Some("0 tokens in, 0 out; the price of this model is not known (setting `prices`)")
+    );
+    app.hear(TurnEvent::Spent(Spending {
+        used: Usage {
+            input_tokens: Some(10),
+            output_tokens: Some(20),
+            cache_read_input_tokens: Some(30),
+            cache_creation_input_tokens: Some(4),
+            ..Usage::default()
+        },
+        cost: Some(0.126),
+        context: Some(64),
+    }));
+    run(&mut app, "/cost");
+    assert_eq!(
+        last_notice(&app),
+        Some("14 tokens in, 20 out, 30 from the cache; $0.13")
     );
 }
 
@@ -143,7 +160,17 @@ fn tools_lists_what_the_model_can_use() {
         panic!("a list is open");
     };
     let names: Vec<&str> = picker.shown().map(|item| item.label.as_str()).collect();
-    assert_eq!(names, ["Bash", "Edit", "Read"]);
+    let built_in = [
+        "Bash",
+        "BashOutput",
+        "Edit",
+        "Glob",
+        "Grep",
+        "KillShell",
+        "Read",
+        "Write",
+    ];
+    assert_eq!(names, built_in);
 }
 
 #[test]

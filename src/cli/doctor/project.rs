@@ -7,7 +7,7 @@ use super::super::place::Place;
 use super::{Finding, Level};
 use crate::config::{LONGEST_FILE, read_regular};
 use crate::keymap::Keymap;
-use crate::permissions::Rule;
+use crate::permissions::{Rule, Source};
 use crate::settings::files::Content;
 use crate::settings::trust::State;
 
@@ -51,11 +51,11 @@ pub fn settings(place: &Place) -> Vec<Finding> {
     let warnings = place.settings.warnings.iter();
     findings.extend(warnings.map(|warning| Finding::new(AREA, Level::Warning, warning)));
     for (key, source) in &place.settings.origins {
-        let text = format!("{key}: from {}", source.0);
+        let text = format!("{key}: from {source}");
         findings.push(Finding::new(AREA, Level::Fine, text));
     }
     for directory in &place.settings.additional_directories {
-        let (path, source) = (directory.value.display(), &directory.source.0);
+        let (path, source) = (directory.value.display(), &directory.source);
         let text = format!("additional directory {path}: from {source}");
         findings.push(Finding::new(AREA, Level::Fine, text));
     }
@@ -89,22 +89,22 @@ pub fn keymap(place: &Place) -> Vec<Finding> {
 pub fn rules(place: &Place) -> Vec<Finding> {
     const AREA: &str = "rules";
     let rules = &place.settings.rules;
-    let mut sources: Vec<&str> = Vec::new();
+    let mut sources: Vec<&Source> = Vec::new();
     let all = rules.deny.iter().chain(&rules.ask).chain(&rules.allow);
     for rule in all {
-        if !sources.contains(&rule.source.0.as_str()) {
-            sources.push(&rule.source.0);
+        if !sources.contains(&&rule.source) {
+            sources.push(&rule.source);
         }
     }
     let mut findings = Vec::new();
     for source in sources {
-        let mut lines = vec![source.to_owned()];
+        let mut lines = vec![source.to_string()];
         for (list, rules) in [
             ("deny", &rules.deny),
             ("ask", &rules.ask),
             ("allow", &rules.allow),
         ] {
-            let of_it = rules.iter().filter(|rule| rule.source.0 == source);
+            let of_it = rules.iter().filter(|rule| rule.source == *source);
             let of_it: Vec<&Rule> = of_it.collect();
             let listed = of_it.iter().take(MOST_RULES);
             lines.extend(listed.map(|rule| format!("{list} {}", rule.text)));

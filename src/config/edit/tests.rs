@@ -88,6 +88,28 @@ fn a_value_is_set_where_it_stands_or_at_the_end() {
 }
 
 #[test]
+fn comments_stay_where_they_are() {
+    let text = "{\n  // mine\n  \"permissions\": {\n    \"allow\": [\n      \"a\", // why\n      \"b\" // gone\n    ]\n  } /* end */\n}\n";
+    assert_eq!(
+        added(text),
+        text.replace("\"b\" // gone\n", "\"b\", // gone\n      \"Bash(x)\"\n")
+    );
+    assert_eq!(
+        removed(text),
+        Some(text.replace("\"a\", // why\n      \"b\" // gone\n", "\"a\" // why\n"))
+    );
+    assert!(set(text, &["theme"], json!("x")).starts_with("{\n  // mine\n"));
+}
+
+#[test]
+fn of_a_key_that_stands_there_twice_the_one_that_counts_is_changed() {
+    assert_eq!(
+        set(r#"{"a": 1, "b": 2, "a": 3}"#, &["a"], json!(4)),
+        r#"{"a": 1, "b": 2, "a": 4}"#
+    );
+}
+
+#[test]
 fn what_is_no_json_or_no_list_is_an_error_with_its_place() {
     let add = |text: &str| Change::Add(ALLOW, "x").apply(text);
     let wrong = add("{\n  \"a\": oops\n}").expect_err("no JSON");

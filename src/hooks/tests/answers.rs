@@ -3,11 +3,12 @@ use std::time::Duration;
 use proptest::prelude::*;
 use serde_json::json;
 
+use crate::hooks::occasion::SampleCall;
 use crate::hooks::process::{Ended, Ran};
 use crate::hooks::said::Said;
 use crate::hooks::{Answer, Event, Hook, Occasion};
 use crate::permissions::{Cause, Decision, HookWord, Verdict, tempered};
-use crate::protocol::{CallRef, Mode, ResultBlock, ToolCall};
+use crate::protocol::{CallRef, Mode, ResultBlock, ToolCall, Touches};
 
 fn ran(code: i32, stdout: &str, stderr: &str) -> Ran {
     Ran {
@@ -300,11 +301,7 @@ fn what_hooks_say_to_person_and_model_is_put_together_in_order() {
 }
 
 fn verdict(decision: Decision, cause: Cause) -> Verdict {
-    Verdict {
-        decision,
-        reason: "before".into(),
-        cause,
-    }
+    Verdict::forged(decision, cause, "before")
 }
 
 #[test]
@@ -312,7 +309,7 @@ fn hooks_tighten_and_never_loosen() {
     use Decision::{Allow, Ask, Deny};
     let rule = || {
         let mut rules = crate::permissions::Rules::default();
-        let source = crate::permissions::Source("file".into());
+        let source = crate::permissions::Source::Session;
         rules
             .add(crate::permissions::RuleList::Ask, "Bash", &source)
             .expect("a rule");
@@ -326,8 +323,8 @@ fn hooks_tighten_and_never_loosen() {
         };
         let after = tempered(before, &word);
         (
-            after.decision,
-            after.cause == Cause::Hook("`h` in f".into()),
+            after.decision(),
+            *after.cause() == Cause::Hook("`h` in f".into()),
         )
     };
     // Only the default gives way to an allow.
@@ -371,14 +368,20 @@ fn the_input_has_the_fields_of_its_event() {
         name: "Bash".into(),
         input: json!({"command": "ls"}),
     };
+    let touches = Touches::Command("ls".to_owned());
     assert_eq!(
-        Occasion::post_tool_use(&call, &[ResultBlock::text("a\nb")]).input(common()),
+        Occasion::post_tool_use(&call, &touches, &[ResultBlock::text("a\nb")]).input(common()),
         json!({"session_id": "s", "hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"},
             "tool_use_id": "c1", "tool_response": {"content": "a\nb", "is_error": false, "stdout": "a\nb", "stderr": "",
             "interrupted": false}})
     );
+    let sample = SampleCall {
+        tool: call.name,
+        input: call.input,
+        touches,
+    };
     let fields = |event| {
-        let input = Occasion::sample(event, "Bash").input(common());
+        let input = Occasion::sample(event, &sample).input(common());
         let input = input.as_object().expect("an object");
         let mut names: Vec<String> = input.keys().cloned().collect();
         names.retain(|name| name != "session_id" && name != "hook_event_name");

@@ -4,6 +4,7 @@ use super::base_name;
 use super::commands::Found;
 use super::files::redirected;
 use super::script::{Joint, Script, Traits, Word};
+use crate::permissions::path::names;
 
 /// Where removals are critical: the directories of the decision, as absolute paths.
 pub struct Landmarks<'l> {
@@ -113,16 +114,7 @@ impl Landmarks<'_> {
         } else {
             format!("{base}/{text}")
         };
-        let mut names: Vec<&str> = Vec::new();
-        for name in absolute.split('/') {
-            match name {
-                "" | "." => {}
-                ".." => {
-                    names.pop();
-                }
-                name => names.push(name),
-            }
-        }
+        let mut names = names(&absolute);
         if names
             .last()
             .is_some_and(|name| name.contains('*') && is_everything(name))

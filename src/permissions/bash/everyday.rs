@@ -8,14 +8,19 @@ use super::script::Word;
 /// Longer pauses, all of a command line together, are asked about.
 pub const LONGEST_SLEEP: f64 = 60.0;
 
-/// The reader of this name, with its permitted flags.
-pub fn everyday_reader(name: &str) -> Option<Reader> {
+/// These programs, with their permitted flags.
+pub(super) const EVERYDAY: &[Reader] = {
     use Operands::{Data, None, Paths, PatternThenPaths};
     const HELP: Flags = Flags::new("", "help version");
-    Some(match name {
+    &[
         // Without -o and -i, which take files elsewhere than on GNU.
-        "base64" => reader(Flags::new("dw:", "decode wrap= help version"), Paths),
-        "numfmt" => strict(
+        reader(
+            "base64",
+            Flags::new("dw:", "decode wrap= help version"),
+            Paths,
+        ),
+        strict(
+            "numfmt",
             Flags::new(
                 "d:z",
                 "delimiter= field= format= from= from-unit= grouping header? invalid= padding= round= suffix= to= to-unit= \
@@ -24,15 +29,17 @@ pub fn everyday_reader(name: &str) -> Option<Reader> {
             Data,
         ),
         // Without -v, which runs another getconf. Behind the name of a value stands a path.
-        "getconf" => strict(Flags::new("a", "version"), PatternThenPaths),
-        "fmt" => reader(
+        strict("getconf", Flags::new("a", "version"), PatternThenPaths),
+        reader(
+            "fmt",
             Flags::with_numbers(
                 "cstuw:g:p:",
                 "crown-margin prefix= split-only tagged-paragraph uniform-spacing width= goal= help version",
             ),
             Paths,
         ),
-        "pr" => reader(
+        reader(
+            "pr",
             Flags::with_numbers(
                 "acde?Ffh:i?Jl:mn?N:o:rs?S?tTvw:W:",
                 "across show-control-chars double-space form-feed header= length= merge indent= no-file-warnings \
@@ -40,18 +47,25 @@ pub fn everyday_reader(name: &str) -> Option<Reader> {
             ),
             Paths,
         ),
-        "expand" => reader(Flags::new("it:", "initial tabs= help version"), Paths),
-        "unexpand" => reader(
+        reader(
+            "expand",
+            Flags::new("it:", "initial tabs= help version"),
+            Paths,
+        ),
+        reader(
+            "unexpand",
             Flags::new("at:", "all first-only tabs= help version"),
             Paths,
         ),
-        "cal" => strict(
+        strict(
+            "cal",
             Flags::new("13jmsy", "one three julian monday sunday year help version"),
             Data,
         ),
-        "groups" => strict(HELP, Data),
+        strict("groups", HELP, Data),
         // Without -s and -c, which go on.
-        "free" => strict(
+        strict(
+            "free",
             Flags::new(
                 "bkmghtlwv",
                 "bytes kibi mebi gibi kilo mega giga human total wide lohi si help version",
@@ -59,7 +73,8 @@ pub fn everyday_reader(name: &str) -> Option<Reader> {
             None,
         ),
         // Without -s, which looks into another directory.
-        "lscpu" => strict(
+        strict(
+            "lscpu",
             Flags::new(
                 "abcBe?Jp?xyhV",
                 "all online offline bytes extended? json parse? hex physical help version",
@@ -67,7 +82,8 @@ pub fn everyday_reader(name: &str) -> Option<Reader> {
             None,
         ),
         // Without -F, which reads a file, and without --env.
-        "pgrep" => strict(
+        strict(
+            "pgrep",
             Flags::new(
                 "acd:fg:G:ilnoP:s:t:u:U:vwxr:",
                 "list-full list-name count delimiter= full pgroup= group= ignore-case newest oldest parent= session= \
@@ -76,22 +92,23 @@ pub fn everyday_reader(name: &str) -> Option<Reader> {
             Data,
         ),
         // Without -B, -M and -S, which name directories to look into.
-        "whereis" => strict(Flags::new("bmsul", "help version"), Data),
+        strict("whereis", Flags::new("bmsul", "help version"), Data),
         // Without --check, which opens whatever a list names.
-        "cksum" => reader(
+        reader(
+            "cksum",
             Flags::new(
                 "a:l:z",
                 "algorithm= base64 length= raw tag untagged zero debug help version",
             ),
             Paths,
         ),
-        "b2sum" => reader(
+        reader(
+            "b2sum",
             Flags::new("bl:tz", "binary length= tag text zero help version"),
             Paths,
         ),
-        _ => return Option::None,
-    })
-}
+    ]
+};
 
 /// How long a `sleep` with these arguments takes.
 pub fn sleep_seconds(arguments: &[Word]) -> Option<f64> {

@@ -205,6 +205,22 @@ const SORT_FIELDS: [&str; 22] = [
     "subject",
 ];
 
+/// The subcommands that only look, whatever permitted flags they are given.
+const PLAIN: &[(&str, Flags)] = &[
+    ("status", STATUS),
+    ("diff", DIFF),
+    ("log", LOG),
+    ("show", LOG),
+    ("rev-list", REV_LIST),
+    ("shortlog", SHORTLOG),
+    ("rev-parse", REV_PARSE),
+    ("ls-files", LS_FILES),
+    ("ls-tree", LS_TREE),
+    ("blame", BLAME),
+    ("describe", DESCRIBE),
+    ("merge-base", MERGE_BASE),
+];
+
 /// The paths and revisions that a git command which only looks names; the error says what is not accepted.
 pub fn check(words: &[Word], lists: Lists) -> Result<Vec<Named<'_>>, String> {
     let rest = skip(words, &["--no-pager", "--no-optional-locks"]);
@@ -223,18 +239,17 @@ pub fn check(words: &[Word], lists: Lists) -> Result<Vec<Named<'_>>, String> {
             subcommand.raw
         ));
     }
-    let arguments = match name {
-        "status" => read(&STATUS, name, rest)?,
-        "diff" => read(&DIFF, name, rest)?,
-        "log" | "show" => read(&LOG, name, rest)?,
-        "rev-list" => read(&REV_LIST, name, rest)?,
-        "shortlog" => read(&SHORTLOG, name, rest)?,
-        "rev-parse" => read(&REV_PARSE, name, rest)?,
-        "ls-files" => read(&LS_FILES, name, rest)?,
-        "ls-tree" => read(&LS_TREE, name, rest)?,
-        "blame" => read(&BLAME, name, rest)?,
-        "describe" => read(&DESCRIBE, name, rest)?,
-        "merge-base" => read(&MERGE_BASE, name, rest)?,
+    let plain = PLAIN.iter().find(|(other, _)| *other == name);
+    let arguments = match plain {
+        Some((_, flags)) => read(flags, name, rest)?,
+        None => particular(name, rest)?,
+    };
+    checked(name, rest, arguments)
+}
+
+/// The arguments of a subcommand that only looks in some of its forms.
+fn particular<'w>(name: &str, rest: &'w [Word]) -> Result<Arguments<'w>, String> {
+    Ok(match name {
         "grep" => {
             let mut arguments = read(&GREP, name, rest)?;
             if !arguments.has(&["e", "f"]) && !arguments.operands.is_empty() {
@@ -283,8 +298,7 @@ pub fn check(words: &[Word], lists: Lists) -> Result<Vec<Named<'_>>, String> {
             arguments
         }
         _ => return Err(format!("`git {name}` is not known to only look")),
-    };
-    checked(name, rest, arguments)
+    })
 }
 
 /// What the arguments of a subcommand name, if they do not make it more than it is.

@@ -171,10 +171,41 @@ impl Reader<'_> {
     }
 
     fn redirect(&mut self, draft: &mut Draft, descriptor: Descriptor) -> Result<(), Broken> {
+        let operator = self.redirection();
+        let strip_tabs = operator == Operator::Heredoc && self.peek() == Some(b'-');
+        if strip_tabs {
+            self.at += 1;
+        }
+        self.skip_blanks();
+        // A comment, or the descriptor of the next redirection: bash finds no target there.
+        if self.peek() == Some(b'#') {
+            return Err(Broken("a redirection has no target"));
+        }
+        let target = self
+            .word(false)?
+            .ok_or(Broken("a redirection has no target"))?;
+        let number = target.raw.bytes().all(|byte| byte.is_ascii_digit());
+        if number && matches!(self.peek(), Some(b'<' | b'>')) {
+            return Err(Broken("a redirection has no target"));
+        }
+        let operator = match operator {
+            Operator::Heredoc => self.await_heredoc(&target, strip_tabs)?,
+            operator => operator,
+        };
+        draft.part.redirects.push(Redirect {
+            descriptor,
+            operator,
+            target,
+        });
+        Ok(())
+    }
+
+    /// Reads the operator of a redirection.
+    fn redirection(&mut self) -> Operator {
         let first = self.peek();
         self.bump();
         let second = self.peek();
-        let operator = match (first, second) {
+        match (first, second) {
             (Some(b'&'), _) => {
                 self.bump();
                 if self.peek() == Some(b'>') {
@@ -209,52 +240,30 @@ impl Reader<'_> {
                 Operator::Write
             }
             (..) => Operator::Write,
-        };
-        let strip_tabs = operator == Operator::Heredoc && self.peek() == Some(b'-');
-        if strip_tabs {
-            self.at += 1;
         }
-        self.skip_blanks();
-        // A comment, or the descriptor of the next redirection: bash finds no target there.
-        if self.peek() == Some(b'#') {
-            return Err(Broken("a redirection has no target"));
+    }
+
+    /// Remembers that the text up to `target` follows, and says what kind of here-document it is.
+    fn await_heredoc(&mut self, target: &Word, strip_tabs: bool) -> Result<Operator, Broken> {
+        let odd = Traits::EXPANSION
+            .or(Traits::STATUS)
+            .or(Traits::PLACE)
+            .or(Traits::DOLLAR_QUOTED);
+        if target.traits.has(odd) || target.text.contains('\n') {
+            return Err(Broken("the delimiter of a here-document is not plain"));
         }
-        let target = self
-            .word(false)?
-            .ok_or(Broken("a redirection has no target"))?;
-        let number = target.raw.bytes().all(|byte| byte.is_ascii_digit());
-        if number && matches!(self.peek(), Some(b'<' | b'>')) {
-            return Err(Broken("a redirection has no target"));
-        }
-        let operator = if operator == Operator::Heredoc {
-            let odd = Traits::EXPANSION
-                .or(Traits::STATUS)
-                .or(Traits::PLACE)
-                .or(Traits::DOLLAR_QUOTED);
-            if target.traits.has(odd) || target.text.contains('\n') {
-                return Err(Broken("the delimiter of a here-document is not plain"));
-            }
-            let literal = target.traits.has(Traits::QUOTED);
-            let delimiter = target.text.clone();
-            self.pending.push(Pending {
-                delimiter,
-                strip_tabs,
-                literal,
-            });
-            if literal {
-                Operator::LiteralHeredoc
-            } else {
-                Operator::Heredoc
-            }
-        } else {
-            operator
-        };
-        draft.part.redirects.push(Redirect {
-            descriptor,
-            operator,
-            target,
+        let literal = target.traits.has(Traits::QUOTED);
+        let delimiter = target.text.clone();
+        self.pending.push(Pending {
+            delimiter,
+            strip_tabs,
+            literal,
         });
-        Ok(())
+        Ok(if literal {
+            Operator::LiteralHeredoc
+        } else {
+            Operator::Heredoc
+        })
     }
 
     fn word_or_keyword(&mut self, draft: &mut Draft) -> Result<(), Broken> {

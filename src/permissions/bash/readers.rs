@@ -1,12 +1,14 @@
 //! The commands that only read and print, with their permitted flags.
 
-use super::everyday::everyday_reader;
+use super::everyday::EVERYDAY;
 use super::flags::Flags;
 use super::lists::Lists;
 
 /// A command that reads, whatever permitted flags and operands it is given.
 #[derive(Debug, Clone, Copy)]
 pub struct Reader {
+    /// What it is called, separated by blanks.
+    names: &'static str,
     pub flags: Flags,
     pub operands: Operands,
     pub globs: Globs,
@@ -31,8 +33,9 @@ pub enum Globs {
     Refused,
 }
 
-pub(super) const fn reader(flags: Flags, operands: Operands) -> Reader {
+pub(super) const fn reader(names: &'static str, flags: Flags, operands: Operands) -> Reader {
     Reader {
+        names,
         flags,
         operands,
         globs: Globs::Harmless,
@@ -40,8 +43,9 @@ pub(super) const fn reader(flags: Flags, operands: Operands) -> Reader {
 }
 
 /// For programs with a flag that writes or runs something.
-pub(super) const fn strict(flags: Flags, operands: Operands) -> Reader {
+pub(super) const fn strict(names: &'static str, flags: Flags, operands: Operands) -> Reader {
     Reader {
+        names,
         flags,
         operands,
         globs: Globs::Refused,
@@ -50,17 +54,23 @@ pub(super) const fn strict(flags: Flags, operands: Operands) -> Reader {
 
 /// The reader of this name. Commands with a grammar of their own (find, sed, git, jq, ps, xxd, test) are not here.
 pub fn reader_named(name: &str, lists: Lists) -> Option<Reader> {
-    agreed_reader(name).or_else(|| match lists {
+    listed(AGREED, name).or_else(|| match lists {
         Lists::Agreed => None,
-        Lists::Everyday => everyday_reader(name),
+        Lists::Everyday => listed(EVERYDAY, name),
     })
 }
 
-#[expect(clippy::too_many_lines, reason = "it is one table")]
-fn agreed_reader(name: &str) -> Option<Reader> {
+fn listed(list: &[Reader], name: &str) -> Option<Reader> {
+    let is_named = |reader: &&Reader| reader.names.split(' ').any(|other| other == name);
+    list.iter().find(is_named).copied()
+}
+
+/// What everybody agrees on.
+const AGREED: &[Reader] = {
     use Operands::{Data, None, OnePath, Paths, PatternThenPaths};
-    Some(match name {
-        "ls" => reader(
+    &[
+        reader(
+            "ls",
             Flags::new(
                 "aAbBcCdDfFgGhHiI:klLmnNopqQrRsStT:uUvw:xXZ1",
                 "all almost-all author escape block-size= ignore-backups color? directory dired classify? file-type \
@@ -71,7 +81,8 @@ fn agreed_reader(name: &str) -> Option<Reader> {
             ),
             Paths,
         ),
-        "cat" => reader(
+        reader(
+            "cat",
             Flags::new(
                 "AbeEnstTuv",
                 "show-all number-nonblank show-ends number squeeze-blank show-tabs show-nonprinting help version",
@@ -79,21 +90,24 @@ fn agreed_reader(name: &str) -> Option<Reader> {
             Paths,
         ),
         // tail without -f and its kin: the call has to end.
-        "head" | "tail" => reader(
+        reader(
+            "head tail",
             Flags::with_numbers(
                 "c:n:qvz",
                 "bytes= lines= quiet silent verbose zero-terminated help version",
             ),
             Paths,
         ),
-        "wc" => reader(
+        reader(
+            "wc",
             Flags::new(
                 "cmlLw",
                 "bytes chars lines max-line-length words total= help version",
             ),
             Paths,
         ),
-        "nl" => reader(
+        reader(
+            "nl",
             Flags::new(
                 "b:d:f:h:i:l:n:ps:v:w:",
                 "body-numbering= section-delimiter= footer-numbering= header-numbering= line-increment= \
@@ -102,19 +116,22 @@ fn agreed_reader(name: &str) -> Option<Reader> {
             ),
             Paths,
         ),
-        "tac" => reader(
+        reader(
+            "tac",
             Flags::new("brs:", "before regex separator= help version"),
             Paths,
         ),
-        "rev" => reader(Flags::new("hV", "help version"), Paths),
-        "stat" => reader(
+        reader("rev", Flags::new("hV", "help version"), Paths),
+        reader(
+            "stat",
             Flags::new(
                 "Lfc:t",
                 "dereference file-system cached= format= printf= terse help version",
             ),
             Paths,
         ),
-        "file" => strict(
+        strict(
+            "file",
             Flags::new(
                 "bE0F:e:hikLnNrv",
                 "brief mime mime-type mime-encoding extension keep-going dereference no-dereference no-buffer no-pad raw \
@@ -122,7 +139,8 @@ fn agreed_reader(name: &str) -> Option<Reader> {
             ),
             Paths,
         ),
-        "du" => reader(
+        reader(
+            "du",
             Flags::new(
                 "0aB:bcDd:HhklLmPSst:xX/",
                 "null all apparent-size block-size= bytes total dereference-args max-depth= human-readable inodes \
@@ -131,7 +149,8 @@ fn agreed_reader(name: &str) -> Option<Reader> {
             ),
             Paths,
         ),
-        "df" => reader(
+        reader(
+            "df",
             Flags::new(
                 "aB:hHiklPTt:vx:",
                 "all block-size= human-readable si inodes local no-sync output? portability total type= print-type \
@@ -139,13 +158,15 @@ fn agreed_reader(name: &str) -> Option<Reader> {
             ),
             Paths,
         ),
-        "pwd" => strict(Flags::new("LP", ""), None),
-        "basename" => reader(
+        strict("pwd", Flags::new("LP", ""), None),
+        reader(
+            "basename",
             Flags::new("as:z", "multiple suffix= zero help version"),
             Data,
         ),
-        "dirname" => reader(Flags::new("z", "zero help version"), Data),
-        "realpath" => reader(
+        reader("dirname", Flags::new("z", "zero help version"), Data),
+        reader(
+            "realpath",
             Flags::new(
                 "eEmLPqsz",
                 "canonicalize canonicalize-existing canonicalize-missing logical physical quiet relative-to/ \
@@ -153,7 +174,8 @@ fn agreed_reader(name: &str) -> Option<Reader> {
             ),
             Paths,
         ),
-        "readlink" => reader(
+        reader(
+            "readlink",
             Flags::new(
                 "femnqsvz",
                 "canonicalize canonicalize-existing canonicalize-missing no-newline quiet silent verbose zero help \
@@ -161,17 +183,19 @@ fn agreed_reader(name: &str) -> Option<Reader> {
             ),
             Paths,
         ),
-        "which" => reader(Flags::new("as", "all"), Data),
-        "type" => reader(Flags::new("afptP", ""), Data),
-        "whoami" => strict(Flags::new("", "help version"), None),
-        "id" => reader(
+        reader("which", Flags::new("as", "all"), Data),
+        reader("type", Flags::new("afptP", ""), Data),
+        strict("whoami", Flags::new("", "help version"), None),
+        reader(
+            "id",
             Flags::new(
                 "agGnruzZ",
                 "context group groups name real user zero help version",
             ),
             Data,
         ),
-        "uname" => strict(
+        strict(
+            "uname",
             Flags::new(
                 "asnrvmpio",
                 "all kernel-name nodename kernel-release kernel-version machine processor hardware-platform \
@@ -179,12 +203,17 @@ fn agreed_reader(name: &str) -> Option<Reader> {
             ),
             None,
         ),
-        "uptime" => strict(Flags::new("psh", "pretty since help version"), None),
-        "nproc" => strict(Flags::new("", "all ignore= help version"), None),
+        strict(
+            "uptime",
+            Flags::new("psh", "pretty since help version"),
+            None,
+        ),
+        strict("nproc", Flags::new("", "all ignore= help version"), None),
         // Its flags ask the network, its operand sets the name.
-        "hostname" => strict(Flags::NONE, None),
-        "true" | "false" => reader(Flags::NONE, Data),
-        "grep" | "egrep" | "fgrep" => reader(
+        strict("hostname", Flags::NONE, None),
+        reader("true false", Flags::NONE, Data),
+        reader(
+            "grep egrep fgrep",
             Flags::with_numbers(
                 "A:abB:C:cd:D:Ee:Ff/GHhIiLlm:noPqRrsTUuvVwxyZz",
                 "extended-regexp fixed-strings basic-regexp perl-regexp regexp= file/ ignore-case no-ignore-case \
@@ -196,7 +225,8 @@ fn agreed_reader(name: &str) -> Option<Reader> {
             ),
             PatternThenPaths,
         ),
-        "rg" => strict(
+        strict(
+            "rg",
             Flags::new(
                 "0A:aB:bC:cd:E:e:Ff/g:HhIij:LlM:m:NnoPpqr:SsT:t:UuVvwx.",
                 "after-context= auto-hybrid-regex before-context= binary block-buffered byte-offset case-sensitive color= \
@@ -218,7 +248,8 @@ fn agreed_reader(name: &str) -> Option<Reader> {
             PatternThenPaths,
         ),
         // Without -l: it starts `pr`.
-        "diff" => strict(
+        strict(
+            "diff",
             Flags::new(
                 "qscC:uU:enyW:pF:tTrNx:X/iEZbwBI:aD:dL:",
                 "normal brief report-identical-files context? unified? ed rcs side-by-side width= left-column \
@@ -231,21 +262,24 @@ fn agreed_reader(name: &str) -> Option<Reader> {
             ),
             Paths,
         ),
-        "cmp" => reader(
+        reader(
+            "cmp",
             Flags::new(
                 "bi:ln:s",
                 "print-bytes ignore-initial= verbose bytes= quiet silent help version",
             ),
             Paths,
         ),
-        "comm" => reader(
+        reader(
+            "comm",
             Flags::new(
                 "123z",
                 "check-order nocheck-order output-delimiter= total zero-terminated help version",
             ),
             Paths,
         ),
-        "sort" => strict(
+        strict(
+            "sort",
             Flags::new(
                 "bcCdfghik:mMnrRsS:t:uVz",
                 "ignore-leading-blanks dictionary-order ignore-case general-numeric-sort ignore-nonprinting month-sort \
@@ -254,7 +288,8 @@ fn agreed_reader(name: &str) -> Option<Reader> {
             ),
             Paths,
         ),
-        "uniq" => strict(
+        strict(
+            "uniq",
             Flags::new(
                 "cdDf:is:uw:z",
                 "count repeated all-repeated? skip-fields= group? ignore-case skip-chars= unique zero-terminated \
@@ -262,7 +297,8 @@ fn agreed_reader(name: &str) -> Option<Reader> {
             ),
             OnePath,
         ),
-        "cut" => reader(
+        reader(
+            "cut",
             Flags::new(
                 "b:c:d:f:nsz",
                 "bytes= characters= delimiter= fields= complement only-delimited output-delimiter= zero-terminated help \
@@ -270,18 +306,21 @@ fn agreed_reader(name: &str) -> Option<Reader> {
             ),
             Paths,
         ),
-        "tr" => reader(
+        reader(
+            "tr",
             Flags::new(
                 "cCdst",
                 "complement delete squeeze-repeats truncate-set1 help version",
             ),
             Data,
         ),
-        "paste" => reader(
+        reader(
+            "paste",
             Flags::new("d:sz", "delimiters= serial zero-terminated help version"),
             Paths,
         ),
-        "column" => reader(
+        reader(
+            "column",
             Flags::new(
                 "c:eE:H:JLl:n:N:o:O:r:R:s:tT:W:xdm",
                 "columns= table separator= output-separator= table-columns= table-right= table-noextreme= table-wrap= \
@@ -290,11 +329,13 @@ fn agreed_reader(name: &str) -> Option<Reader> {
             ),
             Paths,
         ),
-        "fold" => reader(
+        reader(
+            "fold",
             Flags::with_numbers("bsw:", "bytes spaces width= help version"),
             Paths,
         ),
-        "od" => reader(
+        reader(
+            "od",
             Flags::new(
                 "A:j:N:S:t:vw?abcdfhilosx",
                 "address-radix= endian= skip-bytes= read-bytes= strings? format= output-duplicates width? traditional \
@@ -303,7 +344,8 @@ fn agreed_reader(name: &str) -> Option<Reader> {
             Paths,
         ),
         // Without -f: what a file says about widths is not known.
-        "hexdump" => reader(
+        reader(
+            "hexdump",
             Flags::new(
                 "bcCde:n:os:vx",
                 "one-byte-octal one-byte-char canonical two-bytes-decimal two-bytes-octal two-bytes-hex format= \
@@ -311,7 +353,8 @@ fn agreed_reader(name: &str) -> Option<Reader> {
             ),
             Paths,
         ),
-        "strings" => reader(
+        reader(
+            "strings",
             Flags::with_numbers(
                 "adfn:t:e:os:wU:",
                 "all data print-file-name bytes= radix= encoding= output-separator= include-all-whitespace unicode= help \
@@ -320,12 +363,14 @@ fn agreed_reader(name: &str) -> Option<Reader> {
             Paths,
         ),
         // Without -c: it opens whatever a list names.
-        "md5sum" | "sha1sum" | "sha224sum" | "sha256sum" | "sha384sum" | "sha512sum" => reader(
+        reader(
+            "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum",
             Flags::new("btz", "binary tag text zero help version"),
             Paths,
         ),
         // Without -o and -R, which writes 00Tree.html.
-        "tree" => strict(
+        strict(
+            "tree",
             Flags::new(
                 "adflxL;P;I;qNQpugshDFvtcUrnCAiSJX",
                 "dirsfirst filesfirst filelimit= noreport prune du si inodes device timefmt= sort? gitignore ignore-case \
@@ -334,14 +379,15 @@ fn agreed_reader(name: &str) -> Option<Reader> {
             Paths,
         ),
         // -I with an attached format; +FORMAT is checked by the caller.
-        "date" => strict(
+        strict(
+            "date",
             Flags::new("uRI?", "utc universal rfc-email iso-8601?"),
             Data,
         ),
-        "seq" => strict(
+        strict(
+            "seq",
             Flags::with_numbers("f:s:w", "format= separator= equal-width help version"),
             Data,
         ),
-        _ => return Option::None,
-    })
-}
+    ]
+};

@@ -5,6 +5,7 @@ use super::super::bash::files::{Kind, accesses, brings_trees, is_plain_edit, red
 use super::super::bash::script::{Descriptor, Joint, Part, Traits, Word};
 use super::super::bash::wrappers::{is_known_safe, unwrap};
 use super::super::linked::before_glob;
+use super::super::names::EDIT;
 use super::super::path::Spot;
 use super::super::pattern::Role;
 use super::super::protected::{any_protected_below, may_hold_protected};
@@ -99,7 +100,7 @@ impl<'r> Cover<'r, '_> {
         let everything = self.rules.allow.iter().find(|rule| is_whole_bash(rule));
         let allowing = |spot: &Spot| {
             let inside = everything.filter(|_| self.ground.contains(spot));
-            inside.or_else(|| self.allowing("Edit", spot, Role::File))
+            inside.or_else(|| self.allowing(EDIT, spot, Role::File))
         };
         let edits = self.mode == Mode::AcceptEdits;
         let accepted = |spot: &Spot| edits && inside(spot) || allowing(spot).is_some();
@@ -140,7 +141,7 @@ impl<'r> Cover<'r, '_> {
                     spot.lexical.as_str(),
                     "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty"
                 ) || self.ground.contains(spot)
-                    || self.allowing("Edit", spot, Role::File).is_some()
+                    || self.allowing(EDIT, spot, Role::File).is_some()
             };
             if !self.everywhere(&text, walk, accepted) {
                 return Err(format!(

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::check_case;
 use crate::permissions::bash::classify_in;
-use crate::permissions::check::check_case;
 
 pub(super) const BASH: &str = include_str!("../../../tests/fixtures/security/bash_cases.jsonl");
 pub(super) const PERMISSION: &str =

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::Call;
+use super::{Call, touched};
 use crate::permissions::{Asked, Decision, NoLinks, Rules, World, decide};
 use crate::protocol::{Level, Mode};
 
@@ -215,6 +215,7 @@ fn levels_decide_for_tools_without_rules_of_their_own() {
         let asked = Asked {
             tool: "Custom",
             input: &input,
+            touches: touched("Custom", &input),
             level,
             read_only: false,
         };
@@ -232,6 +233,7 @@ fn levels_decide_for_tools_without_rules_of_their_own() {
     let asked = Asked {
         tool: "Write",
         input: &input,
+        touches: touched("Write", &input),
         level: Level::Confirm,
         read_only: false,
     };
@@ -258,6 +260,7 @@ fn relative_paths_start_where_the_shell_stands() {
         let asked = Asked {
             tool: "Bash",
             input: &input,
+            touches: touched("Bash", &input),
             level: Level::Dangerous,
             read_only: false,
         };

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::super::{Asked, Decision, Remembered, Rules, World, decide};
 use super::super::{RuleList, Source};
-use super::{Call, accepted, refused};
+use super::{Call, accepted, refused, touched};
 use crate::protocol::{Level, Mode};
 
 /// What is decided in `cwd`, in a repository that begins at `toplevel`.
@@ -15,7 +15,7 @@ fn decided(cwd: &Path, toplevel: &Path, command: &str, deny: &str) -> Decision {
     links.answer_repository(cwd.to_owned(), None, Some(toplevel.to_owned()));
     let mut rules = Rules::default();
     if !deny.is_empty() {
-        let added = rules.add(RuleList::Deny, deny, &Source("test".into()));
+        let added = rules.add(RuleList::Deny, deny, &Source::Session);
         assert!(added.is_ok(), "{deny}");
     }
     let world = World {
@@ -32,6 +32,7 @@ fn decided(cwd: &Path, toplevel: &Path, command: &str, deny: &str) -> Decision {
     let asked = Asked {
         tool: "Bash",
         input: &input,
+        touches: touched("Bash", &input),
         level: Level::Dangerous,
         read_only: true,
     };

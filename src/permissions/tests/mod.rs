@@ -15,10 +15,24 @@ mod second_opinion;
 mod semantics;
 mod shell_findings;
 
+use std::sync::LazyLock;
+
 use serde_json::{Value, json};
 
 use super::bash::classify;
-use super::check::check_case;
+use super::check;
+use crate::protocol::Touches;
+use crate::tools::registry::Registry;
+
+/// What the program's own tools say of a call.
+pub(super) fn touched(tool: &str, input: &Value) -> Touches {
+    static TOOLS: LazyLock<Registry> = LazyLock::new(Registry::built_in);
+    TOOLS.touches(tool, input)
+}
+
+fn check_case(line: impl AsRef<[u8]>) -> String {
+    check::check_case(line, touched)
+}
 
 /// A call in the world of the shared cases, built up word by word.
 struct Call {

@@ -1,6 +1,6 @@
 //! What went wrong elsewhere with paths, links, hosts and arguments.
 
-use super::{Call, accepted, refused};
+use super::{Call, accepted, refused, touched};
 
 #[test]
 fn cve_2025_54794_paths_are_compared_by_components() {
@@ -286,6 +286,7 @@ fn a_link_whose_target_is_no_text_is_never_inside() {
     let asked = Asked {
         tool: "Read",
         input: &input,
+        touches: touched("Read", &input),
         level: Level::Safe,
         read_only: true,
     };

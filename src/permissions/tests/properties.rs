@@ -320,7 +320,7 @@ proptest! {
     #[test]
     fn any_rule_is_parsed_or_explained(text in any::<String>()) {
         let mut rules = crate::permissions::Rules::default();
-        let source = crate::permissions::Source("a test".to_owned());
+        let source = crate::permissions::Source::Session;
         for list in [crate::permissions::RuleList::Deny, crate::permissions::RuleList::Allow] {
             for text in [text.clone(), format!("Bash({text})"), format!("Read({text})"), format!("WebFetch(domain:{text})")] {
                 let _ = rules.add(list, &text, &source);

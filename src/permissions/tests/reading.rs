@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::{Call, accepted, refused};
+use super::{Call, accepted, refused, touched};
 use crate::permissions::bash::classify::classify_by;
 use crate::permissions::bash::lists::Lists;
 use crate::permissions::bash::{is_concurrency_safe, read};
@@ -29,6 +29,7 @@ fn decided_in(directory: &Path, command: &str) -> Decision {
     let asked = Asked {
         tool: "Bash",
         input: &input,
+        touches: touched("Bash", &input),
         level: Level::Confirm,
         read_only: false,
     };

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::{Call, accepted, refused};
+use super::{Call, accepted, refused, touched};
 use crate::permissions::world::RealLinks;
 use crate::permissions::{Asked, Decision, Rules, World, decide};
 use crate::protocol::{Level, Mode};
@@ -109,6 +109,7 @@ fn accepted_in(root: &Path, command: &str) -> bool {
     let asked = Asked {
         tool: "Bash",
         input: &json!({ "command": command }),
+        touches: touched("Bash", &json!({ "command": command })),
         level: Level::Confirm,
         read_only: false,
     };

@@ -2,14 +2,18 @@
 
 use serde_json::json;
 
-use super::{accepted, refused};
+use super::{accepted, check_case, refused};
 use crate::permissions::bash::{is_concurrency_safe, last_words};
-use crate::permissions::check::{check_case, classify_case};
+use crate::permissions::check::classify_case;
 use crate::permissions::{RuleList, Rules, Source};
 
 fn add(list: RuleList, text: &str) -> (Rules, Result<Option<String>, String>) {
     let mut rules = Rules::default();
-    let added = rules.add(list, text, &Source("settings.json".to_owned()));
+    let added = rules.add(
+        list,
+        text,
+        &Source::file("/repo/settings.json", "settings.json"),
+    );
     (rules, added.map(|warning| warning.map(|warning| warning.0)))
 }
 

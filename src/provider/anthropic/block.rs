@@ -137,6 +137,7 @@ impl Draft {
         match self {
             Self::Text { text, citations } => Block::Text {
                 text,
+                note: None,
                 citations,
                 phase: None,
             },

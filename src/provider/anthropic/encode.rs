@@ -183,6 +183,7 @@ fn image(image: &Image) -> Value {
 fn tool_result(result: &ToolResult) -> Value {
     let mut value = json!({"type": "tool_result", "tool_use_id": wire_id(&result.tool_use_id.0)});
     let content: Vec<Value> = result
+        .as_sent()
         .content
         .iter()
         .filter_map(|block| match block {

@@ -125,11 +125,14 @@ fn last_prompt(messages: &[Message]) -> Option<(usize, String)> {
         })
 }
 
-/// The person's words in a message; `None` if it only brings results. What the program adds to results stands in tags.
+/// The person's words in a message; `None` if it only brings results.
 fn prompt(message: &Message) -> Option<String> {
     let texts = message.content.iter().filter_map(|block| match block {
-        Block::Text { text, .. } => Some(text.trim()),
-        Block::Image(_)
+        Block::Text {
+            text, note: None, ..
+        } => Some(text.trim()),
+        Block::Text { note: Some(_), .. }
+        | Block::Image(_)
         | Block::Thinking { .. }
         | Block::RedactedThinking { .. }
         | Block::Refusal { .. }
@@ -138,10 +141,7 @@ fn prompt(message: &Message) -> Option<String> {
         | Block::ToolResult(_)
         | Block::Other { .. } => None,
     });
-    let is_tagged = |text: &str| text.starts_with('<') && text.ends_with('>');
-    let words: Vec<&str> = texts
-        .filter(|text| !text.is_empty() && !is_tagged(text))
-        .collect();
+    let words: Vec<&str> = texts.filter(|text| !text.is_empty()).collect();
     let brings_results = message.tool_results().next().is_some();
     (!brings_results || !words.is_empty()).then(|| words.join("\n"))
 }

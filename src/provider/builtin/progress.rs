@@ -265,10 +265,9 @@ pub(super) fn failed(step: &Step, result: &ToolResult) -> State {
     })
 }
 
-/// What an error result says, without the tag that models are used to.
+/// What an error result says.
 pub(super) fn problem(result: &ToolResult) -> String {
-    let text = result.as_text().replace("<tool_use_error>", "");
-    let text = text.replace("</tool_use_error>", "");
+    let text = result.as_text();
     let text = text.trim();
     if text.is_empty() {
         "the tool did not say why".to_owned()

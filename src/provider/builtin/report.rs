@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::grammar::{Misread, Step};
 use super::verb::Verb;
+use crate::text::first_line;
 
 /// How results are set in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,14 +111,7 @@ pub(super) fn code(text: &str) -> String {
 
 /// The beginning of the first line.
 pub(super) fn short(text: &str) -> String {
-    const MOST: usize = 80;
-    let text = text.trim();
-    let line = text.lines().next().unwrap_or_default();
-    let mut short: String = line.chars().take(MOST).collect();
-    if short.len() < text.len() {
-        short.push('…');
-    }
-    short
+    first_line(text, 80)
 }
 
 /// So many lines of a result from its beginning, and the tool's own remarks (in brackets) at its end.

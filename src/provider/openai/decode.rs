@@ -23,6 +23,8 @@ pub struct Decoder {
     text: String,
     refusal: String,
     calls: Calls,
+    /// As the server counts: the cached tokens are in the input, too.
+    counts: Usage,
     /// `[DONE]` came.
     done: bool,
 }
@@ -164,7 +166,8 @@ impl Decoder {
             self.response.model = named(chunk.model);
         }
         if let Some(counts) = chunk.usage {
-            self.response.usage.update(counts.into());
+            self.counts.update(counts.into());
+            self.response.usage = wire::without_cached(self.counts);
         }
         let choices = chunk.choices.into_iter().flatten();
         for choice in choices.filter(|choice| choice.index.unwrap_or(0) == 0) {

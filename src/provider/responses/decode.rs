@@ -19,6 +19,8 @@ pub struct Decoder {
     response: Response,
     items: Vec<Item>,
     ids: CallIds,
+    /// As the server counts: the cached tokens are in the input, too.
+    counts: Usage,
     ended: bool,
 }
 
@@ -216,7 +218,8 @@ impl Decoder {
         if let Some(usage) = response.get("usage")
             && let Ok(counts) = wire::read::<Counts>(usage)
         {
-            self.response.usage.update(counts.into());
+            self.counts.update(counts.into());
+            self.response.usage = wire::without_cached(self.counts);
         }
     }
 

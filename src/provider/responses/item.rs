@@ -218,6 +218,7 @@ fn message_blocks(item: &Value) -> Vec<Block> {
     let block = |part: &Value| match word(part, "type") {
         "output_text" => Some(Block::Text {
             text: word(part, "text").to_owned(),
+            note: None,
             citations: Vec::new(),
             phase: phase.clone(),
         }),

@@ -4,10 +4,9 @@ use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use super::{Found, Store, StoreError};
+use super::{Found, Store, StoreError, VERSION};
 use crate::protocol::{Message, SessionId};
 use crate::session::Record;
-use crate::session::record::VERSION;
 
 struct Shelf {
     dir: tempfile::TempDir,

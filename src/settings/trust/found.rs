@@ -11,6 +11,7 @@ use super::{Item, Kind};
 use crate::config::{LONGEST_FILE, is_missing, read_regular};
 use crate::settings::file;
 use crate::settings::files::{Content, FOLDERS, Files, Owner};
+use crate::text;
 
 /// Keys that are read elsewhere than in the settings.
 const MORE: [&str; 2] = ["hooks", "mcpServers"];
@@ -40,7 +41,7 @@ pub(super) fn items(workspace: &Path, files: &Files, own: &[String]) -> Vec<Item
                 &[]
             };
             let mut add = |kind, what: String, all: &Value| {
-                items.push(item(kind, &layer.name, what, all.to_string().as_bytes()));
+                items.push(item(kind, &layer.name, &what, all.to_string().as_bytes()));
             };
             for (key, value) in &settings {
                 setting(key, value, own, &mut add);
@@ -72,10 +73,10 @@ pub(super) fn digest<'t>(texts: impl Iterator<Item = &'t str>) -> String {
     })
 }
 
-fn item(kind: Kind, file: &str, what: String, all: &[u8]) -> Item {
+fn item(kind: Kind, file: &str, what: &str, all: &[u8]) -> Item {
     let all = String::from_utf8_lossy(all);
     let name = format!("{kind:?}");
-    let mark = digest([name.as_str(), file, &what, &all].into_iter());
+    let mark = digest([name.as_str(), file, what, &all].into_iter());
     Item {
         kind,
         file: file.to_owned(),
@@ -224,7 +225,7 @@ fn servers_file(workspace: &Path, items: &mut Vec<Item>) {
     for (name, server) in value["mcpServers"].as_object().into_iter().flatten() {
         let what = format!("{name}: {}", command(server));
         let all = server.to_string();
-        items.push(item(Kind::Server, ".mcp.json", what, all.as_bytes()));
+        items.push(item(Kind::Server, ".mcp.json", &what, all.as_bytes()));
     }
 }
 
@@ -240,7 +241,7 @@ impl Reader<'_> {
             let folder = format!("{folder}/tools");
             for file in files_in(self.workspace, &folder, 0, "toml", items, Kind::Tool) {
                 if let Some(bytes) = self.read(&file, items, Kind::Tool) {
-                    items.push(item(Kind::Tool, &file, tool(&bytes), &bytes));
+                    items.push(item(Kind::Tool, &file, &tool(&bytes), &bytes));
                 }
             }
         }
@@ -254,7 +255,7 @@ impl Reader<'_> {
                     if let Some(bytes) = self.read(&file, items, Kind::Prompt)
                         && let Some(what) = powers(&String::from_utf8_lossy(&bytes))
                     {
-                        items.push(item(Kind::Prompt, &file, what, &bytes));
+                        items.push(item(Kind::Prompt, &file, &what, &bytes));
                     }
                 }
             }
@@ -269,7 +270,7 @@ impl Reader<'_> {
             }
             Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
                 let what = "is too long to be looked at".to_owned();
-                items.push(item(kind, file, what, &[]));
+                items.push(item(kind, file, &what, &[]));
                 None
             }
             Err(error) => {
@@ -338,7 +339,7 @@ fn files_in(
             if files.len() + folders.len() > MOST_FILES {
                 let what = format!("more than {MOST_FILES} files");
                 let name = folder.display().to_string();
-                items.push(item(kind, &name, what, &[]));
+                items.push(item(kind, &name, &what, &[]));
                 return files;
             }
         }
@@ -350,7 +351,7 @@ fn files_in(
 /// There is something that cannot be looked at now, and could be obeyed later.
 fn unreadable(kind: Kind, file: &str, error: &io::Error, items: &mut Vec<Item>) {
     if !is_missing(error) {
-        items.push(item(kind, file, format!("cannot be read: {error}"), &[]));
+        items.push(item(kind, file, &format!("cannot be read: {error}"), &[]));
     }
 }
 
@@ -360,12 +361,7 @@ fn words(value: &Value) -> String {
         .map_or_else(|| value.to_string(), str::to_owned)
 }
 
-fn shortened(what: String) -> String {
-    match what.char_indices().nth(LONGEST_WHAT) {
-        Some((end, _)) => {
-            let left = what[end..].chars().count();
-            format!("{}… and {left} characters more", &what[..end])
-        }
-        None => what,
-    }
+fn shortened(what: &str) -> String {
+    let left = what.chars().count().saturating_sub(LONGEST_WHAT);
+    text::shortened(what, LONGEST_WHAT, &format!("… and {left} characters more")).into_owned()
 }

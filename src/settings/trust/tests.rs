@@ -104,7 +104,7 @@ fn no_setting_is_obeyed_without_having_been_asked_for_but_the_harmless_ones() {
     for key in crate::settings::keys() {
         let desk = Desk::new();
         // Of these only what is in them counts.
-        let value = match *key {
+        let value = match key.as_str() {
             "permissions" => json!({"allow": ["x"]}),
             "env" => json!({"X": "1"}),
             "hooks" => json!({"Stop": [{"hooks": [{"type": "command", "command": "x"}]}]}),
@@ -113,9 +113,13 @@ fn no_setting_is_obeyed_without_having_been_asked_for_but_the_harmless_ones() {
         };
         desk.put(
             ".agent-tui/settings.json",
-            json!({ *key: value }).to_string(),
+            json!({ key.as_str(): value }).to_string(),
         );
-        assert_eq!(desk.wants().is_empty(), harmless.contains(key), "{key}");
+        assert_eq!(
+            desk.wants().is_empty(),
+            harmless.contains(&key.as_str()),
+            "{key}"
+        );
     }
 }
 
@@ -147,6 +151,17 @@ fn c2_a_project_that_keeps_a_command_from_being_stopped_is_asked_about() {
         desk.put(".agent-tui/settings.json", settings.to_string());
         assert_eq!(desk.look(&[]).state, state, "{settings}");
     }
+}
+
+/// A file that counts although it has comments is looked at although it has them.
+#[test]
+fn a_comment_does_not_hide_what_a_project_wants() {
+    let desk = Desk::new();
+    desk.put(
+        ".agent-tui/settings.json",
+        "// a comment\n{\"provider\": \"openai\" /* , */}",
+    );
+    assert_eq!(desk.look(&[]).state, State::Unknown);
 }
 
 #[test]

@@ -22,6 +22,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use self::capture::Capture;
 use self::held::Held;
@@ -34,10 +35,13 @@ use super::{
 use crate::permissions::{Grant, bash as reader};
 use crate::process::child::Ended;
 use crate::process::sandbox::Tried;
-use crate::protocol::{Image, InterruptBehavior, Level, ResultBlock};
+use crate::protocol::{Image, Level, PreviewFields, ResultBlock, Touches};
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Others are of no use without it.
+pub const NAME: &str = "Bash";
 
 pub struct Bash;
 
@@ -59,13 +63,22 @@ pub struct Input {
 
 impl Tool for Bash {
     type Input = Input;
-    const SPEC: ToolSpec = ToolSpec {
-        name: "Bash",
-        description: include_str!("../../../assets/tools/bash.md"),
-        level: Level::Dangerous,
-        interrupt: InterruptBehavior::Cancel,
-        max_result_chars: MAX_RESULT_CHARS,
-    };
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            preview: PreviewFields::Command {
+                command: "command".into(),
+            },
+            can_background: true,
+            is_essential: true,
+            ..ToolSpec::new(
+                NAME,
+                include_str!("../../../assets/tools/bash.md"),
+                Level::Dangerous,
+                "command",
+            )
+        }
+    }
 
     fn is_concurrency_safe(&self, input: &Input) -> bool {
         !input.run_in_background.unwrap_or(false) && reader::is_concurrency_safe(&input.command)
@@ -75,12 +88,12 @@ impl Tool for Bash {
         reader::classify(&input.command).read_only
     }
 
-    fn can_background(&self) -> bool {
-        true
+    fn touches(&self, input: &Value) -> Touches {
+        Touches::command(input, "command")
     }
 
-    fn subject(&self, input: &Input) -> String {
-        input.command.clone()
+    fn sample(&self) -> Value {
+        json!({ "command": "echo hello", "description": "Say hello" })
     }
 
     async fn validate(&self, input: &Input, _cx: &ToolCx) -> Result<Validated, ToolError> {
@@ -114,7 +127,7 @@ impl Tool for Bash {
         }
         let left = shell.hand_over(&cx.env.groups, &input.command);
         let picture = capture.data_url().as_deref().and_then(image);
-        let text = capture.finish(Self::SPEC.max_result_chars);
+        let text = capture.finish(MAX_RESULT_CHARS);
         let changes: Vec<ContextChange> = shell
             .directory_afterwards()
             .into_iter()
@@ -250,10 +263,7 @@ fn leave_running(shell: Shell, mut capture: Capture, input: &Input, cx: &ToolCx)
         ),
         Some(problem) => format!("Its output cannot be kept: {problem}."),
     };
-    let (printed, known) = (
-        capture.so_far(Bash::SPEC.max_result_chars / 2),
-        capture.total(),
-    );
+    let (printed, known) = (capture.so_far(MAX_RESULT_CHARS / 2), capture.total());
     let groups = &cx.env.groups;
     let id = groups.adopt(cx.call, shell, capture, &input.command);
     groups.jobs.skip(&id, known);

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{Edit, Input};
 use crate::permissions::Grant;
-use crate::protocol::{FileDiff, Shown};
+use crate::protocol::{FileDiff, PartOfFile, Shown};
 use crate::tools::files::scratch::{Scratch, change_secretly, set_modified, text};
 use crate::tools::{Tool, input_schema};
 
@@ -347,7 +347,11 @@ async fn in_part(
     after: &str,
 ) -> Result<String, String> {
     let input = serde_json::from_value(input).expect("an input of Edit");
-    let called = Edit.call_in_part(input, after.into(), Grant::by_person(), scratch.cx.clone());
+    let part = PartOfFile {
+        path: "a".to_owned(),
+        after: after.to_owned(),
+    };
+    let called = Edit.call_in_part(input, vec![part], Grant::by_person(), scratch.cx.clone());
     let called = called.await;
     called
         .map(|output| text(&output))

@@ -4,7 +4,7 @@
 //! the old file, is synced, and changes places with it. Immediately before that the old file is checked once more, under
 //! a lock against other processes of this program; and once it has been moved aside it is checked again, because an
 //! editor may have saved in between: then it is put back. Whatever fails, the old file is as it was and the temporary
-//! one is gone.
+//! one is gone. For files that are the program's own, which nobody else edits, `config::save` has a plainer way.
 //!
 //! **Hard links.** Only the name that was asked for gets the new content; other names of the file keep the old one.
 //! Writing through all of them would need writing in place, which is not atomic, and would change files that nobody

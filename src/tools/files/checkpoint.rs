@@ -4,15 +4,16 @@
 //! changed when, and whether it may be taken back, is the session's to know.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tempfile::NamedTempFile;
-
+use super::document::MAX_SIZE;
 use super::stamp::ContentHash;
 use super::text::Text;
+use crate::config::read_regular;
+use crate::config::save::{put_private, put_private_soon};
 
 pub struct Checkpoints {
     directory: PathBuf,
@@ -35,9 +36,9 @@ impl Checkpoints {
             File::open(&path)?.sync_data()?;
             return Ok(hash);
         }
-        let temporary = self.written(&path, content)?;
-        temporary.as_file().sync_data()?;
-        temporary.persist(&path).map_err(|error| error.error)?;
+        make_parent(&path)?;
+        // It may hold secrets of a private file.
+        put_private(&path, content)?;
         Ok(hash)
     }
 
@@ -46,24 +47,10 @@ impl Checkpoints {
     pub fn keep(&self, hash: &ContentHash, content: &[u8]) -> io::Result<()> {
         let path = self.path(hash);
         if !holds(&path, content) {
-            let temporary = self.written(&path, content)?;
-            temporary.persist(&path).map_err(|error| error.error)?;
+            make_parent(&path)?;
+            put_private_soon(&path, content)?;
         }
         Ok(())
-    }
-
-    fn written(&self, path: &Path, content: &[u8]) -> io::Result<NamedTempFile> {
-        let parent = path.parent().unwrap_or(&self.directory);
-        std::fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(parent)?;
-        // A temporary file is made with mode 0600, which the checkpoint keeps: it may hold secrets of a private file.
-        let mut temporary = tempfile::Builder::new()
-            .prefix(".new-")
-            .tempfile_in(parent)?;
-        temporary.write_all(content)?;
-        Ok(temporary)
     }
 
     /// The text of the content that is called `name`, if there is one that is still what its name says.
@@ -74,7 +61,7 @@ impl Checkpoints {
 
     /// The content of that name. A content that is no longer what its name says is an error, not an answer.
     pub fn get(&self, hash: &ContentHash) -> io::Result<Vec<u8>> {
-        let content = std::fs::read(self.path(hash))?;
+        let content = read_regular(&self.path(hash), MAX_SIZE)?;
         if ContentHash::of(&content) == *hash {
             Ok(content)
         } else {
@@ -92,11 +79,17 @@ impl Checkpoints {
     }
 }
 
+fn make_parent(path: &Path) -> io::Result<()> {
+    let parent = path.parent().unwrap_or(path);
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true).mode(0o700).create(parent)
+}
+
 /// Whether the file is there and whole: a failure of the machine can leave less of it.
 fn holds(path: &Path, content: &[u8]) -> bool {
     let there = std::fs::metadata(path);
     there.is_ok_and(|there| there.len() == content.len() as u64)
-        && std::fs::read(path).is_ok_and(|there| there == content)
+        && read_regular(path, MAX_SIZE).is_ok_and(|there| there == content)
 }
 
 #[cfg(test)]

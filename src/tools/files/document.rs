@@ -25,6 +25,7 @@ use super::text::{Encoding, Ending, NotText, Text};
 use crate::config::plain;
 use crate::permissions::Places;
 use crate::protocol::FileDiff;
+use crate::text::shortened;
 use crate::tools::{Environment, NotLogged, ToolCx};
 
 /// A larger file is not changed through here: old and new content are held in memory, several times over.
@@ -389,8 +390,5 @@ fn write_error(step: &'static str, path: &Path, error: &std::io::Error) -> FileE
 /// The beginning of a text that is quoted in an error.
 fn excerpt(text: &str) -> String {
     const MOST: usize = 400;
-    match text.char_indices().nth(MOST) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}…", &text[..end]),
-    }
+    shortened(text, MOST, "…").into_owned()
 }

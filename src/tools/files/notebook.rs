@@ -5,6 +5,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::error::human_size;
+use crate::text::shortened;
 
 /// One output of a cell is shown up to here.
 const MOST_OUTPUT_CHARS: usize = 10_000;
@@ -50,7 +51,11 @@ fn push_cell(text: &mut String, index: usize, cell: &Value, language: &str) {
     for output in cell["outputs"].as_array().into_iter().flatten() {
         let shown = output_text(output);
         if !shown.is_empty() {
-            let _ = write!(text, "\n<output>\n{}\n</output>", shortened(&shown));
+            let _ = write!(
+                text,
+                "\n<output>\n{}\n</output>",
+                shortened(shown.trim_end(), MOST_OUTPUT_CHARS, "… [output cut]")
+            );
         }
     }
 }
@@ -94,14 +99,6 @@ fn joined(text: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Array(lines) => lines.iter().filter_map(Value::as_str).collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
-    }
-}
-
-fn shortened(text: &str) -> String {
-    let text = text.trim_end();
-    match text.char_indices().nth(MOST_OUTPUT_CHARS) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}… [output cut]", &text[..end]),
     }
 }
 

@@ -3,6 +3,8 @@
 use std::fmt::Write;
 use std::ops::Range;
 
+use crate::text::shortened;
+
 /// A line of a longer text than this is cut, and says so.
 pub const MAX_LINE_CHARS: usize = 2_000;
 /// What ends a line that was cut.
@@ -18,13 +20,7 @@ pub fn push_line(out: &mut String, number: u64, line: &str) {
         out.push('\n');
     }
     let _ = write!(out, "{number:>6}\t");
-    match line.char_indices().nth(MAX_LINE_CHARS) {
-        None => out.push_str(line),
-        Some((end, _)) => {
-            out.push_str(&line[..end]);
-            out.push_str(CUT_MARK);
-        }
-    }
+    out.push_str(&shortened(line, MAX_LINE_CHARS, CUT_MARK));
 }
 
 /// The lines around the byte range `changed` of `text`, numbered.

@@ -6,12 +6,26 @@ use std::time::Duration;
 use similar::{DiffOp, DiffTag, TextDiff};
 
 use super::matching::Splice;
+use crate::protocol::PartOfFile;
+use crate::text::shortened;
+use crate::tools::ToolError;
 
 /// A comparison that takes longer than this is made coarser instead.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// More than this is not told of what was left out.
 const LONGEST_DIFF: usize = 4_000;
 const CONTEXT: usize = 2;
+
+/// What the file of a call that changes only one shall hold.
+pub fn only(files: Vec<PartOfFile>) -> Result<String, ToolError> {
+    match <[PartOfFile; 1]>::try_from(files) {
+        Ok([PartOfFile { after, .. }]) => Ok(after),
+        Err(files) => Err(ToolError::new(format!(
+            "The call changes 1 file, and the user's answer is about {}: nothing was done",
+            files.len()
+        ))),
+    }
+}
 
 /// What has to be spliced into `before` to make it `after`: no more than what differs, line by line.
 pub fn splices(before: &str, after: &str) -> Vec<Splice> {
@@ -41,10 +55,8 @@ pub fn left_out(now: &str, planned: &str) -> Option<String> {
         .timeout(PATIENCE)
         .diff_lines(now, planned);
     let text = diff.unified_diff().context_radius(CONTEXT).to_string();
-    Some(match text.char_indices().nth(LONGEST_DIFF) {
-        None => text,
-        Some((end, _)) => format!("{}…\n[the rest of the diff is not shown]", &text[..end]),
-    })
+    let mark = "…\n[the rest of the diff is not shown]";
+    Some(shortened(&text, LONGEST_DIFF, mark).into_owned())
 }
 
 /// Where each line starts, and where the last one ends.

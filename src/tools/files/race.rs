@@ -39,7 +39,8 @@ impl Ground {
         Self { scratch, outside }
     }
 
-    fn grant(&self, tool: &str, input: &Value) -> Option<Grant> {
+    fn grant(&self, tool: &impl Tool, input: &Value) -> Option<Grant> {
+        let touches = tool.touches(input);
         let links = Remembered::default();
         let world = World {
             cwd: self.scratch.root.clone(),
@@ -52,19 +53,20 @@ impl Ground {
             links: &links,
         };
         let asked = Asked {
-            tool,
+            tool: &tool.spec().name,
             input,
+            touches: touches.clone(),
             level: Level::Confirm,
             read_only: false,
         };
         let verdict = decide(&asked, &Rules::default(), Mode::AcceptEdits, &world);
-        let allowed = verdict.decision == Decision::Allow;
-        allowed.then(|| Grant::by_person().at(places(tool, input, &world)))
+        let allowed = verdict.decision() == Decision::Allow;
+        allowed.then(|| Grant::by_person().at(places(&touches, &world)))
     }
 
     /// What a call comes to that is allowed; `None` if it is not.
     async fn call<T: Tool>(&self, tool: &T, input: Value) -> Option<Result<ToolOutput, ToolError>> {
-        let grant = self.grant(T::SPEC.name, &input)?;
+        let grant = self.grant(tool, &input)?;
         let input: T::Input = serde_json::from_value(input).expect("an input of the tool");
         Some(tool.call(input, grant, self.scratch.cx.clone()).await)
     }

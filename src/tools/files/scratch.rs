@@ -12,6 +12,7 @@ use crate::permissions::Grant;
 use crate::process::sandbox::Unasked;
 use crate::process::{Programs, Variables};
 use crate::protocol::{CallRef, ResultBlock};
+use crate::tools::ask::Asker;
 use crate::tools::bash::groups::Groups;
 use crate::tools::edit::Edit;
 use crate::tools::files::{Checkpoints, FileChange, Ledger, Locks};
@@ -75,6 +76,7 @@ impl Scratch {
                     Ok(())
                 })
             },
+            asker: Asker::nobody(),
             off_limits: OffLimits::default(),
             env: Arc::new(env),
         };

@@ -27,7 +27,7 @@ pub fn rows(call: &Call, open: bool, state: &AppState, brush: &mut Brush) -> Vec
     let mut rows = vec![head(call, state, brush)];
     match &call.state {
         State::Arriving(partial) => {
-            let preview = Preview::of(&call.tool, partial);
+            let preview = Preview::of(&call.tool.preview, partial);
             if matches!(preview, Preview::Edit { .. } | Preview::Write { .. }) {
                 let inner = brush.width.saturating_sub(MARGIN);
                 let options = Options {
@@ -58,7 +58,7 @@ fn head(call: &Call, state: &AppState, brush: &Brush) -> Row {
     let name = if is_own_command(call) {
         Span::styled("!", theme.style(Role::Accent))
     } else {
-        Span::styled(shown_name(&call.tool), theme.style(Role::Strong))
+        Span::styled(shown_name(&call.tool.name), theme.style(Role::Strong))
     };
     let subject = shown_subject(call, state);
     let first = subject.lines().next().unwrap_or_default();
@@ -88,7 +88,7 @@ fn head(call: &Call, state: &AppState, brush: &Brush) -> Row {
 
 /// A command that the person ran with `!`; other calls that she makes once more keep their names.
 pub fn is_own_command(call: &Call) -> bool {
-    call.by == Author::Person && call.tool == "Bash"
+    call.by == Author::Person && call.tool.is_shell()
 }
 
 /// What a call is about; files of the workspace by their place in it.
@@ -195,11 +195,13 @@ pub fn phase_words(phase: Phase) -> &'static str {
 pub fn outcome_words(call: &Call, completed: &Completed) -> String {
     let ran = seconds(completed.ran);
     match &completed.outcome {
-        CallOutcome::Succeeded => match (call.tool.as_str(), completed.lines) {
+        CallOutcome::Succeeded => match completed.lines {
             _ if completed.images > 0 => format!("image · {ran}"),
-            ("Edit" | "Write" | "MultiEdit", _) | (_, 0) => ran,
-            (_, 1) => format!("1 line · {ran}"),
-            (_, lines) => format!("{lines} lines · {ran}"),
+            // Its change says more than the lines of its answer.
+            _ if call.tool.changes_files() => ran,
+            0 => ran,
+            1 => format!("1 line · {ran}"),
+            lines => format!("{lines} lines · {ran}"),
         },
         CallOutcome::Failed => format!("failed · {ran}"),
         CallOutcome::Denied => "denied".to_owned(),

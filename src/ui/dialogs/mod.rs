@@ -5,13 +5,17 @@ pub mod help;
 pub mod pause;
 pub mod permission;
 pub mod picker;
+pub mod places;
+pub mod question;
+pub mod text_field;
 pub mod trust;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
-use super::text::{truncate, width};
+use self::places::Places;
+use super::text::{Indent, Row, clean_line, truncate, width, wrap};
 use crate::theme::{Role, Theme};
 
 /// A box in the middle of an area, as large as wanted and there is room for.
@@ -59,6 +63,45 @@ pub fn frame(area: Rect, title: &str, role: Role, theme: &Theme, buf: &mut Buffe
         width: area.width - 4,
         height: area.height - 2,
     }
+}
+
+/// A notice is cut after this many rows.
+const MOST_NOTICE_ROWS: usize = 2;
+
+/// Draws the frame of a question, with what it is about on the left and where one is on the right.
+pub fn title(places: &Places, heading: &str, place: &str, theme: &Theme, buf: &mut Buffer) {
+    let Places { area, title, .. } = *places;
+    let room = usize::from(title.width).saturating_sub(width(place) + 3);
+    let heading = truncate(heading, room.max(1));
+    if places.is_framed {
+        frame(area, &heading, Role::BorderAlert, theme, buf);
+    } else {
+        clear(area, buf);
+        let heading = Line::styled(heading, theme.style(Role::BorderAlert));
+        buf.set_line(title.x, title.y, &heading, title.width);
+    }
+    let cells = u16::try_from(width(place)).unwrap_or(u16::MAX);
+    if cells < title.width {
+        let place = Line::styled(place.to_owned(), theme.style(Role::Muted));
+        buf.set_line(title.right() - cells, title.y, &place, cells);
+    }
+}
+
+/// Which of the questions that wait is asked; nothing if it is the only one.
+pub fn place_in_queue((place, count): (usize, usize)) -> String {
+    match count {
+        0 | 1 => String::new(),
+        _ => format!(" {place} of {count} "),
+    }
+}
+
+/// Why a key did not do what it says.
+pub fn notice_rows(notice: &str, width: u16, theme: &Theme) -> Vec<Row> {
+    let notice = clean_line(notice, 1).into_owned();
+    let line = Line::styled(notice, theme.style(Role::Warning));
+    let mut rows = wrap(line, width, &Indent::default());
+    rows.truncate(MOST_NOTICE_ROWS);
+    rows
 }
 
 pub fn clear(area: Rect, buf: &mut Buffer) {

@@ -7,7 +7,7 @@ use ratatui::style::Style as Look;
 use super::{Options, Style, header, live, render};
 use crate::app::diff::Diff;
 use crate::app::preview::{Partial, Preview, Text};
-use crate::protocol::FileDiff;
+use crate::protocol::{FileDiff, PreviewFields};
 use crate::theme::{Role, Theme};
 use crate::ui::highlight::{CodeColours, Highlighted, Uncoloured};
 use crate::ui::text::{Row, graphemes, width};
@@ -412,7 +412,12 @@ fn an_edit_grows_below_what_it_replaces() {
     let mut input = Partial::default();
     input.push(r#"{"file_path":"a.rs","old_string":"one\ntwo","new_string":"1\n2\n"#);
     let options = unified(40);
-    let preview = Preview::of("Edit", &input);
+    let fields = PreviewFields::Edit {
+        path: "file_path".into(),
+        old: "old_string".into(),
+        new: "new_string".into(),
+    };
+    let preview = Preview::of(&fields, &input);
     assert_eq!(
         shown(&live(&preview, &options, &Theme::plain())),
         ["- one", "- two", "+ 1", "+ 2"]

@@ -63,7 +63,7 @@ fn title(call: &Call, brush: &Brush) -> Row {
     };
     let line = Line::from(vec![
         Span::styled(
-            clean(&call.tool).into_owned(),
+            clean(&call.tool.name).into_owned(),
             brush.theme.style(Role::Strong),
         ),
         Span::styled(format!("  {words}"), brush.theme.style(Role::Muted)),

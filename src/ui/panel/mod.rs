@@ -234,7 +234,7 @@ fn draw_call(call: &Call, state: &AppState, chosen: bool, area: Rect, buf: &mut 
     let name = if is_own_command(call) {
         "!".to_owned()
     } else {
-        truncate(&clean(&call.tool), 18)
+        truncate(&clean(&call.tool.name), 18)
     };
     let used = 2 + width(&name) + 1 + width(&time) + 1;
     let room = usize::from(area.width).saturating_sub(used);

@@ -73,7 +73,7 @@ pub fn draw(state: &AppState, area: Rect, buf: &mut Buffer) {
         if y >= area.bottom() {
             break;
         }
-        let name = truncate(&clean(&call.tool), usize::from(LABEL - 1));
+        let name = truncate(&clean(&call.tool.name), usize::from(LABEL - 1));
         buf.set_string(area.x, y, name, theme.style(Role::Muted));
         let from = call.times.running.or(call.times.begun).unwrap_or(start);
         let (x, cells) = scale.bar(from, call.times.ended.unwrap_or(end));

@@ -1,10 +1,13 @@
 use crate::app::Effect;
 use crate::app::rig::{App, millis, request};
-use crate::protocol::{Answer, CallCommand, Command, TurnCommand};
+use crate::protocol::{Answer, CallCommand, Command, PartOfFile, Reply, TurnCommand};
 use crate::ui::rig::Screen;
 
 fn answer(call: &str, answer: Answer) -> Effect {
-    Effect::Send(Command::Call(call.into(), CallCommand::Answer(answer)))
+    Effect::Send(Command::Call(
+        call.into(),
+        CallCommand::Reply(Reply::Permission(answer)),
+    ))
 }
 
 /// A question that has been there for a while.
@@ -79,10 +82,13 @@ fn a_part_of_a_change_can_be_allowed() {
     let after = crate::app::rig::change()
         .before
         .expect("a file that was there");
-    let after = after.replace("let x = 2;", "let x = 3;");
+    let files = vec![PartOfFile {
+        path: "src/lib.rs".to_owned(),
+        after: after.replace("let x = 2;", "let x = 3;"),
+    }];
     assert_eq!(
         screen.press("enter"),
-        [answer("call", Answer::AllowPart { after })]
+        [answer("call", Answer::AllowPart { files })]
     );
 }
 

@@ -15,9 +15,9 @@ use crate::app::pointer::PointerKind;
 use crate::app::rig::{App, change, completed, request, turn};
 use crate::app::{Effect, Msg, OpeningSession};
 use crate::protocol::{
-    AgentEvent, Block, CallCommand, CallEvent, CallOutcome, CallRef, Command, Ending, KnownRule,
-    Message, Phase, RuleList, SessionEvent, Shown, StopReason, ToolResult, TurnEvent, TurnSummary,
-    Usage,
+    AgentEvent, Block, CallCommand, CallEvent, CallOutcome, CallRef, ChoiceOption, ChoiceRequest,
+    Command, Ending, KnownRule, Message, Phase, Question, QuestionKind, RuleList, SessionEvent,
+    Source, Spending, StopReason, ToolResult, TurnEvent, TurnSummary, Usage,
 };
 use crate::settings::trust::{Kind, Review, State};
 use crate::theme::Theme;
@@ -237,9 +237,26 @@ fn any_call_event() -> impl Strategy<Value = CallEvent> {
         6 => any_state(),
         2 => prop::sample::select(&["Bash", "Edit"][..])
             .prop_map(|tool| CallEvent::Asked(request("a", tool))),
+        1 => any_choice().prop_map(CallEvent::Asked),
         1 => (any_text(), any::<bool>()).prop_map(|(by, settled)| CallEvent::Decided { by, settled }),
         1 => any_text().prop_map(CallEvent::BackgroundEnded),
     ]
+}
+
+fn any_choice() -> impl Strategy<Value = Question> {
+    let option = (any_text(), any_text()).prop_map(|(label, about)| ChoiceOption { label, about });
+    let options = prop::collection::vec(option, 0..4);
+    let request = (any_text(), options, any::<bool>(), any::<bool>());
+    request.prop_map(|(question, options, several, free_text)| Question {
+        call: "a".into(),
+        asker: several.then(|| question.clone()),
+        kind: QuestionKind::Choice(ChoiceRequest {
+            question,
+            options,
+            several,
+            free_text,
+        }),
+    })
 }
 
 fn any_state() -> impl Strategy<Value = CallEvent> {
@@ -260,17 +277,9 @@ fn any_state() -> impl Strategy<Value = CallEvent> {
         }),
         prop::sample::select(phases.to_vec()).prop_map(CallEvent::Reached),
         any_text().prop_map(CallEvent::Progress),
-        (any_text(), any_outcome(), any::<bool>()).prop_map(|(text, outcome, shown)| {
+        (any_text(), any_outcome(), 0..3_usize).prop_map(|(text, outcome, changes)| {
             let result = ToolResult::text("a".into(), text);
-            completed(
-                result,
-                outcome,
-                if shown {
-                    change().into()
-                } else {
-                    Shown::Nothing
-                },
-            )
+            completed(result, outcome, vec![change(); changes].into())
         }),
         Just(CallEvent::Yielded),
     ]
@@ -313,6 +322,9 @@ fn any_turn_event() -> impl Strategy<Value = TurnEvent> {
             stop_reason: Some(StopReason::MaxTokens),
             usage,
         }),
+        1 => (prop::option::of(any::<u64>()), prop::option::of(0.0..1e9)).prop_map(move |(context, cost)| {
+            TurnEvent::Spent(Spending { used: usage, cost, context })
+        }),
         1 => (0u64..5000).prop_map(|saved| TurnEvent::Saved(Duration::from_millis(saved))),
         1 => any_ending().prop_map(|ending| TurnEvent::Finished(TurnSummary {
             ending,
@@ -341,7 +353,7 @@ fn any_agent_event() -> impl Strategy<Value = AgentEvent> {
         1 => any_text().prop_map(|text| AgentEvent::Session(SessionEvent::Notice(text))),
         1 => any_text().prop_map(|text| AgentEvent::Session(SessionEvent::TakenBack(vec![vec![Block::text(text)]]))),
         1 => (any_text(), any_text()).prop_map(|(rule, from)| {
-            let list = RuleList::Deny;
+            let (list, from) = (RuleList::Deny, Source::file("/f", from));
             AgentEvent::Session(SessionEvent::Rules(vec![KnownRule { list, rule, from }]))
         }),
     ]
@@ -470,7 +482,7 @@ impl Watched {
     /// Whatever says yes has been asked for at least as long as the pause.
     fn check_answers(&self, effects: &[Effect], now: Instant) {
         for effect in effects {
-            if let Effect::Send(Command::Call(call, CallCommand::Answer(_))) = effect {
+            if let Effect::Send(Command::Call(call, CallCommand::Reply(_))) = effect {
                 let (asked, since) = self.asked.as_ref().expect("a question was in front");
                 assert_eq!(asked, call);
                 assert!(
@@ -509,7 +521,7 @@ impl Watched {
         let caret = self.screen.caret();
         assert!(area.contains(caret), "{caret} is outside of {area}");
         let question = match self.screen.state.dialogs.last() {
-            Some(Dialog::Permission(dialog)) => dialog.current().map(|it| it.call),
+            Some(Dialog::Question(questions)) => questions.current().map(|it| it.call),
             _ => None,
         };
         let now = self.screen.state.now;

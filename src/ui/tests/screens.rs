@@ -7,7 +7,8 @@ use crate::app::job::{Candidate, JobResult};
 use crate::app::rig::{App, change, millis, request};
 use crate::app::{DiffStyle, Msg};
 use crate::protocol::{
-    AgentEvent, CallOutcome, Ending, FileDiff, Mode, Phase, SessionEvent, TurnEvent, Usage,
+    AgentEvent, CallOutcome, Ending, FileDiff, Mode, Phase, SessionEvent, Spending, TurnEvent,
+    Usage,
 };
 use crate::theme::Theme;
 use crate::ui::rig::Screen;
@@ -81,6 +82,11 @@ pub fn finished() -> App {
         output_tokens: Some(830),
         ..Usage::default()
     };
+    app.hear(TurnEvent::Spent(Spending {
+        used: usage,
+        cost: None,
+        context: Some(usage.in_context()),
+    }));
     app.hear(TurnEvent::Answered {
         message: crate::protocol::Message::user(""),
         stop_reason: None,

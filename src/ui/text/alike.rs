@@ -60,7 +60,7 @@ pub fn alike(text: &str) -> Vec<Alike> {
 pub fn note<'t>(texts: impl Iterator<Item = &'t str>) -> Option<String> {
     let (mut others, mut turned): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
     for Alike { letter, kind, .. } in texts.flat_map(str::lines).flat_map(alike) {
-        let number = super::visible::number(letter);
+        let number = crate::text::number(letter);
         let (list, name) = match kind {
             Kind::Foreign(name) | Kind::Form(name) => (&mut others, format!("{number} ({name})")),
             Kind::RightToLeft => (&mut turned, number),

@@ -8,10 +8,10 @@ use std::borrow::Cow;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthChar;
 
+use crate::text::{is_hidden, is_joiner_between, is_odd_space, is_rightful, number, picture};
 use crate::theme::{Role, Theme};
 
 use super::alike::{Alike, alike};
-use super::visible::{is_hidden, is_joiner_between, is_odd_space, is_rightful, number, picture};
 use super::width::{graphemes, width};
 
 /// Tab stops are this far apart where nothing else is known.

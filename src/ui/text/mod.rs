@@ -9,7 +9,6 @@ mod ansi;
 mod clean;
 mod row;
 mod truncate;
-mod visible;
 mod width;
 mod wrap;
 

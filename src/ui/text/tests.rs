@@ -9,11 +9,11 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::theme::Theme;
 
-use super::visible::is_hidden;
 use super::{
     Cleaner, Indent, Row, chop, clean, clean_line, graphemes, reveal, strip_ansi, truncate,
     truncate_middle, width, wrap,
 };
+use crate::text::is_hidden;
 
 fn text(row: &Row) -> String {
     row.line

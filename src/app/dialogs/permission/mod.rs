@@ -1,8 +1,8 @@
 //! The question whether a call may run, and every way to answer it.
 //!
-//! Requests queue up in one dialog; the first of them is on the screen. Three things keep an answer honest: a request takes
-//! no key until it is [armed](ARM_DELAY), nothing can be allowed before the [end](Reading) of what it shows was in view, and
-//! what is drawn is the request itself, so that what was read is what runs. How it looks is `ui::dialogs::permission`'s;
+//! Which request is asked about, and which one comes next, is `question`'s. Three things keep an answer honest: a request
+//! takes no key until it is [armed](ARM_DELAY), nothing can be allowed before the [end](Reading) of what it shows was in view,
+//! and what is drawn is the request itself, so that what was read is what runs. How it looks is `ui::dialogs::permission`'s;
 //! carrying the answer out is the engine's.
 
 mod arming;
@@ -12,7 +12,6 @@ mod stages;
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -22,7 +21,7 @@ use tui_textarea::{CursorMove, TextArea};
 use super::DialogRest;
 use crate::app::diff::Diff;
 use crate::keymap::{Action, Context};
-use crate::protocol::{Answer, CallRef, PermissionRequest};
+use crate::protocol::{Answer, PermissionRequest};
 
 pub use self::arming::{ARM_DELAY, Arming};
 pub use self::picking::Picking;
@@ -30,8 +29,7 @@ pub use self::reading::Reading;
 
 #[derive(Debug)]
 pub struct PermissionDialog {
-    /// The first one is on the screen.
-    waiting: VecDeque<PermissionRequest>,
+    request: PermissionRequest,
     sitting: Sitting,
 }
 
@@ -52,19 +50,20 @@ pub enum Stage {
 pub enum Verdict {
     /// The request goes on waiting.
     Stays,
-    Answered(CallRef, Answer),
+    Answered(Answer),
     /// Denied, and the whole turn shall stop.
-    AnsweredAndInterrupt(CallRef),
+    AnsweredAndInterrupt,
 }
 
-/// One request in front of the person, with all that was done about it so far. Going back from a stage loses nothing.
+/// What was done about the request so far. Going back from a stage loses nothing.
 #[derive(Debug)]
 struct Sitting {
     since: Instant,
     arming: Arming,
     stage: Stage,
     reading: Reading,
-    diff: Option<Arc<Diff>>,
+    /// What would change, file by file.
+    diffs: Vec<Arc<Diff>>,
     picking: Option<Picking>,
     rule: TextArea<'static>,
     reason: TextArea<'static>,
@@ -72,15 +71,15 @@ struct Sitting {
 }
 
 impl Sitting {
-    fn new(request: Option<&PermissionRequest>, now: Instant) -> Self {
-        let change = request.and_then(|request| request.change.as_ref());
-        let offer = request.and_then(|request| request.rule.as_ref());
+    fn new(request: &PermissionRequest, now: Instant) -> Self {
+        let offer = request.rule.as_ref();
+        let diff = |change| Arc::new(Diff::new(change));
         Self {
             since: now,
             arming: Arming::new(now),
             stage: Stage::Asking,
             reading: Reading::default(),
-            diff: change.map(|change| Arc::new(Diff::new(change))),
+            diffs: request.changes.iter().map(diff).collect(),
             picking: None,
             rule: field_with(offer.map_or("", |offer| &offer.rule)),
             reason: TextArea::default(),
@@ -108,30 +107,22 @@ impl Sitting {
 
 /// What the view reads.
 impl PermissionDialog {
-    pub fn current(&self) -> Option<&PermissionRequest> {
-        self.waiting.front()
+    pub fn request(&self) -> &PermissionRequest {
+        &self.request
     }
 
-    /// Since when the current request is in front. With its id, this tells it from every other.
+    /// Since when the request is in front. With its call, this tells it from every other.
     pub fn since(&self) -> Instant {
         self.sitting.since
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
-    }
-
-    /// The place of the current request in the queue, and how long that is.
-    pub fn position(&self) -> (usize, usize) {
-        (1, self.waiting.len())
     }
 
     pub fn stage(&self) -> Stage {
         self.sitting.stage
     }
 
-    pub fn diff(&self) -> Option<&Diff> {
-        self.sitting.diff.as_deref()
+    /// What would change, file by file.
+    pub fn diffs(&self) -> &[Arc<Diff>] {
+        &self.sitting.diffs
     }
 
     pub fn picking(&self) -> Option<&Picking> {
@@ -195,42 +186,9 @@ impl PermissionDialog {
 impl PermissionDialog {
     pub fn new(request: PermissionRequest, now: Instant) -> Self {
         Self {
-            sitting: Sitting::new(Some(&request), now),
-            waiting: VecDeque::from([request]),
+            sitting: Sitting::new(&request, now),
+            request,
         }
-    }
-
-    /// Asks this, too, after all that wait already.
-    pub fn push(&mut self, request: PermissionRequest, now: Instant) {
-        self.waiting.push_back(request);
-        if self.waiting.len() == 1 {
-            self.sit_down(now);
-        }
-    }
-
-    /// Asks this no more; says whether it did. The call was stopped, or decided otherwise.
-    pub fn withdraw(&mut self, call: CallRef, now: Instant) -> bool {
-        let Some(index) = self.waiting.iter().position(|request| request.call == call) else {
-            return false;
-        };
-        self.waiting.remove(index);
-        if index == 0 {
-            self.sit_down(now);
-        }
-        true
-    }
-
-    /// Asks nothing more but about these calls.
-    pub fn keep_only(&mut self, kept: impl Fn(CallRef) -> bool, now: Instant) {
-        let first = self.waiting.front().map(|request| request.call);
-        self.waiting.retain(|request| kept(request.call));
-        if self.waiting.front().map(|request| &request.call) != first.as_ref() {
-            self.sit_down(now);
-        }
-    }
-
-    fn sit_down(&mut self, now: Instant) {
-        self.sitting = Sitting::new(self.waiting.front(), now);
     }
 
     /// It was covered by another dialog: keys that were meant for that one must not answer it.
@@ -264,7 +222,7 @@ impl PermissionDialog {
         self.sitting.reading_mut().scroll(rows);
     }
 
-    /// Takes over what the layout of the current request and stage found out.
+    /// Takes over what the layout of the current stage found out.
     pub fn settle(&mut self, rest: DialogRest) {
         match (self.sitting.stage, &mut self.sitting.picking) {
             (Stage::Hunks, Some(picking)) => picking.settle(rest),

@@ -1,11 +1,11 @@
-//! The changes of a diff, decided one by one as in `git add -p`.
+//! The changes of some files, decided one by one as in `git add -p`.
 
 use std::sync::Arc;
 
 use super::super::DialogRest;
 use super::reading::Reading;
-use crate::app::diff::{CONTEXT, Choice, Choices, Diff};
-use crate::protocol::Answer;
+use crate::app::diff::{CONTEXT, Choice, Choices, Chosen, Diff};
+use crate::protocol::{Answer, PartOfFile};
 
 /// One hunk is in view at a time. A hunk can be taken once its end was in view.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,8 +24,8 @@ type Said = Option<String>;
 
 impl Picking {
     /// `None` where there is nothing to choose from.
-    pub fn new(diff: Arc<Diff>) -> Option<Self> {
-        let choices = Choices::new(diff, CONTEXT);
+    pub fn new(files: Vec<Arc<Diff>>) -> Option<Self> {
+        let choices = Choices::new(files, CONTEXT);
         let count = choices.hunks().len();
         (count > 0).then(|| Self {
             choices,
@@ -40,9 +40,14 @@ impl Picking {
         &self.choices
     }
 
-    /// The hunk in view.
+    /// The number of the hunk in view, counted through all files.
     pub fn at(&self) -> usize {
         self.at
+    }
+
+    /// The hunk in view.
+    pub fn current(&self) -> &Chosen {
+        &self.choices.hunks()[self.at]
     }
 
     pub fn reading(&self) -> &Reading {
@@ -87,7 +92,7 @@ impl Picking {
         }
         self.choices.set(self.at, Choice::Yes);
         for index in self.at + 1..self.read.len() {
-            if self.choices.hunks()[index].1 != Choice::Undecided {
+            if self.choices.hunks()[index].choice != Choice::Undecided {
                 continue;
             }
             if !self.read[index] {
@@ -132,17 +137,17 @@ impl Picking {
         } else if wanted == 0 {
             Answer::Deny { reason: None }
         } else {
-            Answer::AllowPart {
-                after: self.choices.apply(),
-            }
+            let part = |(diff, after): (&Diff, String)| PartOfFile {
+                path: diff.path().to_owned(),
+                after,
+            };
+            let files = self.choices.apply().into_iter().map(part).collect();
+            Answer::AllowPart { files }
         })
     }
 
     pub fn undecided(&self) -> usize {
-        let choices = self.choices.hunks().iter();
-        choices
-            .filter(|(_, choice)| *choice == Choice::Undecided)
-            .count()
+        self.choices.count(Choice::Undecided)
     }
 
     fn obstacle(&self) -> Option<&'static str> {

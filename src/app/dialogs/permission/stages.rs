@@ -8,7 +8,7 @@ use super::picking::Picking;
 use super::{PermissionDialog, Sitting, Stage, Verdict};
 use crate::keymap::Action;
 use crate::permissions::check_rule;
-use crate::protocol::{Answer, CallRef, RuleOffer};
+use crate::protocol::{Answer, RuleOffer};
 
 impl PermissionDialog {
     pub(super) fn moves(&mut self, action: Action) -> bool {
@@ -33,11 +33,11 @@ impl PermissionDialog {
         }
         Some(match action {
             Action::AllowOnce => match self.obstacle() {
-                None => self.close(Answer::Allow, now),
+                None => Verdict::Answered(Answer::Allow),
                 Some(obstacle) => self.refuse(obstacle),
             },
             Action::AllowForSession => match self.coverable() {
-                Ok(RuleOffer { rule, .. }) => self.close(Answer::AllowForSession { rule }, now),
+                Ok(RuleOffer { rule, .. }) => Verdict::Answered(Answer::AllowForSession { rule }),
                 Err(obstacle) => self.refuse(obstacle),
             },
             Action::AllowAlways => match self.coverable() {
@@ -46,7 +46,7 @@ impl PermissionDialog {
             },
             Action::DenyWithReason => self.open(Stage::Reason, now),
             Action::ChooseHunks => self.begin_picking(now),
-            Action::Deny => self.close(Answer::Deny { reason: None }, now),
+            Action::Deny => Verdict::Answered(Answer::Deny { reason: None }),
             _ => return None,
         })
     }
@@ -61,7 +61,7 @@ impl PermissionDialog {
         let rule = text_of(&self.sitting.rule);
         let problem = self.obstacle().map(str::to_owned);
         Some(match problem.map_or_else(|| check_rule(&rule), Err) {
-            Ok(()) => self.close(Answer::AllowAlways { rule }, now),
+            Ok(()) => Verdict::Answered(Answer::AllowAlways { rule }),
             Err(problem) => self.refuse(problem),
         })
     }
@@ -71,7 +71,7 @@ impl PermissionDialog {
             Action::SendReason => {
                 let reason = text_of(&self.sitting.reason);
                 let reason = (!reason.is_empty()).then_some(reason);
-                Some(self.close(Answer::Deny { reason }, now))
+                Some(Verdict::Answered(Answer::Deny { reason }))
             }
             Action::Back => Some(self.open(Stage::Asking, now)),
             _ => None,
@@ -81,12 +81,12 @@ impl PermissionDialog {
     fn begin_picking(&mut self, now: Instant) -> Verdict {
         let Sitting {
             picking,
-            diff,
+            diffs,
             reading,
             ..
         } = &mut self.sitting;
         if picking.is_none() {
-            *picking = diff.clone().and_then(Picking::new);
+            *picking = Picking::new(diffs.clone());
         }
         let Some(picking) = picking else {
             return self.refuse("there are no changes to pick from");
@@ -118,7 +118,7 @@ impl PermissionDialog {
             }
             Action::ApplyHunks if !arming.press(now) => None,
             Action::ApplyHunks => match picking.apply() {
-                Ok(answer) => return Some(self.close(answer, now)),
+                Ok(answer) => return Some(Verdict::Answered(answer)),
                 Err(warning) => Some(warning),
             },
             Action::Back => return Some(self.open(Stage::Asking, now)),
@@ -132,7 +132,7 @@ impl PermissionDialog {
 impl PermissionDialog {
     /// The rule that would cover such calls, if one may, and all that it covers has been shown.
     fn coverable(&self) -> Result<RuleOffer, &'static str> {
-        let offer = self.current().and_then(|request| request.rule.clone());
+        let offer = self.request.rule.clone();
         let offer = offer.ok_or("no rule may cover such a call: it is asked about each time")?;
         self.obstacle().map_or(Ok(offer), Err)
     }
@@ -157,28 +157,13 @@ impl PermissionDialog {
         Verdict::Stays
     }
 
-    fn close(&mut self, answer: Answer, now: Instant) -> Verdict {
-        match self.next(now) {
-            Some(call) => Verdict::Answered(call, answer),
-            None => Verdict::Stays,
-        }
-    }
-
     /// The way out, from every stage.
     pub(super) fn leave(&mut self, now: Instant) -> Verdict {
         if !self.sitting.arming.lets_out(now) {
             self.sitting.arming.press(now);
             return Verdict::Stays;
         }
-        self.next(now)
-            .map_or(Verdict::Stays, Verdict::AnsweredAndInterrupt)
-    }
-
-    /// Takes the current request away; the one after it has not been seen yet.
-    fn next(&mut self, now: Instant) -> Option<CallRef> {
-        let request = self.waiting.pop_front()?;
-        self.sit_down(now);
-        Some(request.call)
+        Verdict::AnsweredAndInterrupt
     }
 }
 

@@ -181,3 +181,13 @@ fn deep_nesting_is_a_broken_input() {
     let (_, response) = decode("anthropic-messages", [nested.as_bytes()]);
     assert_eq!(response.error.expect("an error").code, "malformed_event");
 }
+
+#[test]
+fn what_is_cached_is_counted_beside_the_input() {
+    let usage = json!({"input_tokens": 40, "cache_read_input_tokens": 256, "cache_creation_input_tokens": 4});
+    let mut events = vec![json!({"type": "message_start", "message": {"usage": usage}})];
+    events.extend(end());
+    let (_, response) = play(&events);
+    assert_eq!(response.usage.input_tokens, Some(40));
+    assert_eq!(response.usage.in_context(), 300 + response.usage.output());
+}

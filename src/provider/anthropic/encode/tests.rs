@@ -164,6 +164,7 @@ fn unsigned_thinking_goes_only_to_servers_that_never_sign() {
 fn citations_and_server_calls_go_back_as_they_came() {
     let cited = Block::Text {
         text: "Hi".into(),
+        note: None,
         citations: vec![json!({"type": "web_search_result_location"})],
         phase: None,
     };
@@ -264,4 +265,14 @@ fn options_and_bare_requests() {
             "output_config": {"effort": "high"},
         })
     );
+}
+
+#[test]
+fn a_note_goes_out_as_the_text_that_it_is() {
+    let sent = |block: Block| {
+        let messages = vec![Message::from_user(vec![block, Block::text("go on")])];
+        body(&sample::request("m", messages), &Options::default())
+    };
+    let text = "<hook>\nlate\n</hook>";
+    assert_eq!(sent(Block::by_hooks("late")), sent(Block::text(text)));
 }

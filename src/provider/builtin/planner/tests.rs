@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::answer;
 use crate::protocol::{
-    Block, CallId, Image, Message, Origin, ResultBlock, ToolDefinition, ToolResult, ToolUse,
+    Block, CallId, Image, Message, Note, Origin, ResultBlock, ToolDefinition, ToolResult, ToolUse,
 };
 use crate::provider::builtin::Form;
 
@@ -86,7 +86,7 @@ impl Talk {
             .zip(results)
             .map(|(id, result)| match result {
                 Ok(text) => ToolResult::text(id, *text),
-                Err(problem) => ToolResult::error(id, problem),
+                Err(problem) => ToolResult::error(id, *problem),
             });
         let mut content: Vec<Block> = results.map(Block::ToolResult).collect();
         content.extend(beside.iter().map(|text| Block::text(*text)));
@@ -479,7 +479,9 @@ fn only_the_last_request_counts() {
 fn what_the_program_adds_to_results_is_no_request() {
     let mut talk = Talk::asked("run a then run b");
     talk.hear();
-    talk.deliver(&[Ok("1")], &["<system-reminder>read c</system-reminder>"]);
+    talk.deliver(&[Ok("1")], &[]);
+    let last = talk.messages.last_mut().expect("the results");
+    last.content.push(Block::note(Note::Program, "read c"));
     assert_eq!(talk.hear(), wants("Running `b`.", &[bash("b")]));
 }
 

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::protocol::{Block, StopReason, ToolUse};
+use crate::protocol::{Block, StopReason, ToolUse, Usage};
 use crate::provider::fixtures_test::{decode, stream};
 use crate::provider::{Response, StreamEvent};
 
@@ -276,4 +276,36 @@ fn unknown_reasons_are_kept() {
     );
     let reason = StopReason::Unknown("insufficient_system_resource".into());
     assert_eq!(response.stop_reason, Some(reason));
+}
+
+#[test]
+fn cached_tokens_are_no_input_besides() {
+    let told = |usage: Value| json!({"choices": [], "usage": usage}).to_string();
+    let openai = told(json!({
+        "prompt_tokens": 100, "completion_tokens": 7,
+        "prompt_tokens_details": {"cached_tokens": 64, "cache_write_tokens": 6},
+    }));
+    let deepseek =
+        told(json!({"prompt_tokens": 100, "completion_tokens": 7, "prompt_cache_hit_tokens": 70}));
+    // Running totals; the last ones leave the details out.
+    let shorter = told(json!({"prompt_tokens": 100, "completion_tokens": 8}));
+    for (lines, expected) in [
+        (vec![&openai], (30, Some(64), Some(6), 7)),
+        (vec![&deepseek], (30, Some(70), None, 7)),
+        (vec![&openai, &shorter], (30, Some(64), Some(6), 8)),
+        (vec![&shorter], (100, None, None, 8)),
+    ] {
+        let lines: Vec<&str> = lines.into_iter().map(String::as_str).collect();
+        let (_, response) = play(&[json!({"content": "x"})], &lines);
+        let (input, read, written, output) = expected;
+        let usage = Usage {
+            input_tokens: Some(input),
+            output_tokens: Some(output),
+            cache_read_input_tokens: read,
+            cache_creation_input_tokens: written,
+            reasoning_tokens: None,
+        };
+        assert_eq!(response.usage, usage);
+        assert_eq!(response.usage.in_context(), 100 + output);
+    }
 }

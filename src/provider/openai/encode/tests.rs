@@ -199,3 +199,13 @@ fn a_result_that_is_only_an_image_points_to_it() {
         ])
     );
 }
+
+#[test]
+fn a_note_goes_out_as_the_text_that_it_is() {
+    let sent = |block: Block| {
+        let messages = vec![Message::from_user(vec![block, Block::text("go on")])];
+        body(&sample::request("m", messages), &Options::default())
+    };
+    let text = "<hook>\nlate\n</hook>";
+    assert_eq!(sent(Block::by_hooks("late")), sent(Block::text(text)));
+}

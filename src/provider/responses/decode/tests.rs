@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::protocol::{Block, StopReason};
+use crate::protocol::{Block, StopReason, Usage};
 use crate::provider::fixtures_test::{decode, stream};
 use crate::provider::{Response, StreamEvent};
 
@@ -83,6 +83,7 @@ fn items_that_only_the_last_event_brings_are_read_there() {
         },
         Block::Text {
             text: "Hi".into(),
+            note: None,
             citations: Vec::new(),
             phase: Some("commentary".into()),
         },
@@ -207,4 +208,24 @@ fn done_of_another_format_is_skipped_and_malformed_json_is_not() {
     assert_eq!(response.error.expect("cut").code, "truncated");
     let (_, response) = decode("openai-responses", [&b"data: {\"type\"\n\n"[..]]);
     assert_eq!(response.error.expect("broken").code, "malformed_event");
+}
+
+#[test]
+fn cached_tokens_are_no_input_besides() {
+    let usage = json!({
+        "input_tokens": 300, "output_tokens": 90,
+        "input_tokens_details": {"cached_tokens": 256, "cache_write_tokens": 4},
+        "output_tokens_details": {"reasoning_tokens": 30},
+    });
+    let event = json!({"type": "response.completed", "response": {"output": [], "usage": usage}});
+    let (_, response) = play(&[event]);
+    let expected = Usage {
+        input_tokens: Some(40),
+        output_tokens: Some(90),
+        cache_read_input_tokens: Some(256),
+        cache_creation_input_tokens: Some(4),
+        reasoning_tokens: Some(30),
+    };
+    assert_eq!(response.usage, expected);
+    assert_eq!(response.usage.in_context(), 390);
 }

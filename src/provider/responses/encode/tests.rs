@@ -134,6 +134,7 @@ fn phases_refusals_and_unknown_items_go_back() {
     let item = json!({"type": "web_search_call", "id": "ws", "status": "completed"});
     let spoken = Block::Text {
         text: "Hi".into(),
+        note: None,
         citations: Vec::new(),
         phase: Some("commentary".into()),
     };
@@ -169,4 +170,14 @@ fn reasoning_is_asked_for_only_as_configured_and_where_there_is_any() {
     );
     let sent = body(&request("gpt-4.1-mini"), &Options::default());
     assert_eq!((sent.get("reasoning"), sent.get("include")), (None, None));
+}
+
+#[test]
+fn a_note_goes_out_as_the_text_that_it_is() {
+    let sent = |block: Block| {
+        let messages = vec![Message::from_user(vec![block, Block::text("go on")])];
+        body(&sample::request(MODEL, messages), &Options::default())
+    };
+    let text = "<hook>\nlate\n</hook>";
+    assert_eq!(sent(Block::by_hooks("late")), sent(Block::text(text)));
 }

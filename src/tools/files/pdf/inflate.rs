@@ -1,215 +1,40 @@
 //! Unpacking of DEFLATE data (RFC 1951) in its zlib wrapping (RFC 1950).
 //!
 //! For streams of PDF files, which are small. A stream that is cut short or damaged yields what could be unpacked
-//! before that: half a page is better than none. The checksum is therefore not looked at.
+//! before that: half a page is better than none. So the wrapping is passed over and the checksum not looked at, and
+//! the crate is called one level lower than its `decompress_to_vec_with_limit`, which fills the part that it could
+//! not unpack with zeros and does not say where they begin.
+
+use miniz_oxide::inflate::TINFLStatus;
+use miniz_oxide::inflate::core::inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
+use miniz_oxide::inflate::core::{DecompressorOxide, decompress};
+
+/// How long the two bytes are that stand before the data.
+const HEADER: usize = 2;
 
 /// Unpacks `data`, no further than `limit` bytes.
 pub fn unpack(data: &[u8], limit: usize) -> Vec<u8> {
-    let mut output = Vec::new();
-    if data.len() > 2 {
-        let mut bits = Bits {
-            data: &data[2..],
-            buffer: 0,
-            count: 0,
-        };
-        while output.len() < limit {
-            match block(&mut bits, &mut output, limit) {
-                Some(Last::No) => {}
-                Some(Last::Yes) | None => break,
-            }
-        }
-    }
-    output.truncate(limit);
-    output
-}
-
-enum Last {
-    Yes,
-    No,
-}
-
-struct Bits<'a> {
-    data: &'a [u8],
-    buffer: u32,
-    count: u32,
-}
-
-/// A Huffman code: how many codes there are of each length, and the symbols in the order of their codes.
-struct Code {
-    counts: [u16; 16],
-    symbols: Vec<u16>,
-}
-
-fn block(bits: &mut Bits<'_>, output: &mut Vec<u8>, limit: usize) -> Option<Last> {
-    let last = if bits.take(1)? == 1 {
-        Last::Yes
-    } else {
-        Last::No
+    let Some(mut data) = data.get(HEADER..).filter(|data| !data.is_empty()) else {
+        return Vec::new();
     };
-    match bits.take(2)? {
-        0 => stored(bits, output)?,
-        1 => {
-            let lengths: Vec<u8> = (0..288)
-                .map(|symbol| match symbol {
-                    144..256 => 9,
-                    256..280 => 7,
-                    _ => 8,
-                })
-                .collect();
-            compressed(
-                bits,
-                output,
-                &Code::new(&lengths),
-                &Code::new(&[5; 30]),
-                limit,
-            )?;
+    let mut state = Box::<DecompressorOxide>::default();
+    let mut output = vec![0; data.len().saturating_mul(2).min(limit)];
+    let mut written = 0;
+    loop {
+        let (status, read, added) = decompress(
+            &mut state,
+            data,
+            &mut output,
+            written,
+            TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF,
+        );
+        written += added;
+        data = data.get(read..).unwrap_or_default();
+        if status != TINFLStatus::HasMoreOutput || output.len() >= limit {
+            output.truncate(written);
+            return output;
         }
-        2 => {
-            let (literals, distances) = dynamic_codes(bits)?;
-            compressed(bits, output, &literals, &distances, limit)?;
-        }
-        _ => return None,
-    }
-    Some(last)
-}
-
-fn stored(bits: &mut Bits<'_>, output: &mut Vec<u8>) -> Option<()> {
-    // What is left of the current byte is padding; more than that is never read ahead.
-    bits.buffer = 0;
-    bits.count = 0;
-    let data = bits.data;
-    let length = usize::from(u16::from_le_bytes([*data.first()?, *data.get(1)?]));
-    let body = data.get(4..)?;
-    let available = body.len().min(length);
-    output.extend_from_slice(&body[..available]);
-    bits.data = &body[available..];
-    (available == length).then_some(())
-}
-
-fn dynamic_codes(bits: &mut Bits<'_>) -> Option<(Code, Code)> {
-    /// The order in which the lengths of the code for lengths come.
-    const ORDER: [usize; 19] = [
-        16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15,
-    ];
-    let literals = bits.take(5)? as usize + 257;
-    let distances = bits.take(5)? as usize + 1;
-    let given = bits.take(4)? as usize + 4;
-    let mut lengths = [0; 19];
-    for place in &ORDER[..given] {
-        lengths[*place] = u8::try_from(bits.take(3)?).ok()?;
-    }
-    let code = Code::new(&lengths);
-    let mut lengths = Vec::with_capacity(literals + distances);
-    while lengths.len() < literals + distances {
-        let symbol = code.next(bits)?;
-        let (value, times) = match symbol {
-            0..16 => (u8::try_from(symbol).ok()?, 1),
-            16 => (*lengths.last()?, 3 + bits.take(2)?),
-            17 => (0, 3 + bits.take(3)?),
-            _ => (0, 11 + bits.take(7)?),
-        };
-        lengths.extend(std::iter::repeat_n(value, times as usize));
-    }
-    let distances = lengths.get(literals..literals + distances)?;
-    Some((Code::new(&lengths[..literals]), Code::new(distances)))
-}
-
-fn compressed(
-    bits: &mut Bits<'_>,
-    output: &mut Vec<u8>,
-    literals: &Code,
-    distances: &Code,
-    limit: usize,
-) -> Option<()> {
-    const LENGTHS: [u16; 29] = [
-        3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83, 99, 115,
-        131, 163, 195, 227, 258,
-    ];
-    const LENGTH_BITS: [u32; 29] = [
-        0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0,
-    ];
-    while output.len() < limit {
-        let symbol = usize::from(literals.next(bits)?);
-        match symbol {
-            0..256 => output.push(u8::try_from(symbol).ok()?),
-            256 => return Some(()),
-            _ => {
-                let extra = bits.take(*LENGTH_BITS.get(symbol - 257)?)?;
-                let length = usize::from(LENGTHS[symbol - 257]) + extra as usize;
-                let distance = distance(bits, distances)?;
-                let start = output.len().checked_sub(distance)?;
-                // Byte by byte: a copy may reach into what it has just written.
-                for index in start..start + length {
-                    output.push(output[index]);
-                }
-            }
-        }
-    }
-    Some(())
-}
-
-fn distance(bits: &mut Bits<'_>, code: &Code) -> Option<usize> {
-    let symbol = u32::from(code.next(bits)?);
-    match symbol {
-        0..4 => Some(symbol as usize + 1),
-        // Two symbols for each number of extra bits: the distance doubles with every second one.
-        4..30 => {
-            let extra = symbol / 2 - 1;
-            let base = (2 + symbol % 2) << extra;
-            Some((base + bits.take(extra)?) as usize + 1)
-        }
-        _ => None,
-    }
-}
-
-impl Bits<'_> {
-    fn take(&mut self, count: u32) -> Option<u32> {
-        while self.count < count {
-            let (first, rest) = self.data.split_first()?;
-            self.data = rest;
-            self.buffer |= u32::from(*first) << self.count;
-            self.count += 8;
-        }
-        let value = self.buffer & ((1 << count) - 1);
-        self.buffer >>= count;
-        self.count -= count;
-        Some(value)
-    }
-}
-
-impl Code {
-    fn new(lengths: &[u8]) -> Self {
-        let mut counts = [0; 16];
-        for length in lengths {
-            counts[usize::from(*length & 15)] += 1;
-        }
-        counts[0] = 0;
-        let mut symbols: Vec<(u8, u16)> = (0..)
-            .zip(lengths)
-            .filter(|(_, length)| **length > 0)
-            .map(|(symbol, length)| (*length, symbol))
-            .collect();
-        symbols.sort_unstable();
-        Self {
-            counts,
-            symbols: symbols.into_iter().map(|(_, symbol)| symbol).collect(),
-        }
-    }
-
-    /// Reads a code bit by bit: codes of one length are consecutive numbers, so counting finds the symbol.
-    fn next(&self, bits: &mut Bits<'_>) -> Option<u16> {
-        let (mut code, mut first, mut index) = (0_u32, 0_u32, 0_u32);
-        for count in &self.counts[1..] {
-            code |= bits.take(1)?;
-            let count = u32::from(*count);
-            if code < first + count {
-                return self.symbols.get((index + code - first) as usize).copied();
-            }
-            index += count;
-            first = (first + count) << 1;
-            code <<= 1;
-        }
-        None
+        output.resize(output.len().saturating_mul(2).min(limit), 0);
     }
 }
 
@@ -217,6 +42,7 @@ impl Code {
 mod tests {
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
+    use miniz_oxide::deflate::compress_to_vec_zlib;
 
     use super::unpack;
 
@@ -272,5 +98,25 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn what_a_cut_or_damaged_stream_began_with_is_kept() {
+        let packed = STANDARD.decode(SQUARES).expect("valid Base64");
+        let whole = unpack(&packed, 1 << 20);
+        let half = unpack(&packed[..packed.len() / 2], 1 << 20);
+        assert!(half.len() > whole.len() / 3 && whole.starts_with(&half));
+
+        // A second block of a kind that does not exist.
+        let damaged = [0x78, 0x01, 0, 4, 0, 0xfb, 0xff, b'h', b'a', b'l', b'f', 7];
+        assert_eq!(unpack(&damaged, 1 << 20), b"half");
+    }
+
+    #[test]
+    fn a_little_that_unpacks_to_very_much_stops_at_the_limit() {
+        let packed = compress_to_vec_zlib(&vec![0; 5_000_000], 9);
+        assert!(packed.len() < 10_000);
+        assert_eq!(unpack(&packed, 100_000), vec![0; 100_000]);
+        assert_eq!(unpack(&packed, 10_000_000).len(), 5_000_000);
     }
 }

@@ -3,6 +3,8 @@
 //! All of it is somebody else's text. It is revealed, wrapped and never cut; each piece stands beside a mark or label of
 //! ours and never begins a row by itself, so no text can pass for another.
 
+use std::sync::Arc;
+
 use ratatui::text::{Line, Span};
 use serde_json::{Map, Value};
 
@@ -49,21 +51,30 @@ impl<'a> Writer<'a> {
         }
     }
 
-    pub fn request(&mut self, request: &PermissionRequest, diff: Option<&Diff>) -> Vec<Row> {
+    /// The request, and who asks where that is not the conversation that the person has.
+    pub fn request(
+        &mut self,
+        asker: Option<&str>,
+        request: &PermissionRequest,
+        diffs: &[Arc<Diff>],
+    ) -> Vec<Row> {
+        if let Some(asker) = asker {
+            self.fact("asked by", asker);
+        }
         if !self.is_compact {
             self.prose("why", &request.reason);
             self.blank();
         }
         let command = request.input.get("command").and_then(Value::as_str);
-        match (diff, command, &request.input) {
-            (Some(diff), _, _) => self.change(diff, &diff.hunks(CONTEXT)),
-            (None, Some(command), Value::Object(input)) => self.command(command, input),
-            (None, _, input) => {
+        match (diffs, command, &request.input) {
+            ([_, ..], _, _) => self.changes(diffs),
+            ([], Some(command), Value::Object(input)) => self.command(command, input),
+            ([], _, input) => {
                 let rows = json::rows(input, self.columns, &self.settings.theme);
                 self.rows.extend(rows);
             }
         }
-        self.letters(request, diff);
+        self.letters(request, diffs);
         self.blank();
         if self.is_compact {
             self.prose("why", &request.reason);
@@ -77,10 +88,20 @@ impl<'a> Writer<'a> {
 
     /// One change of a diff.
     pub fn hunk(&mut self, picking: &Picking) -> Vec<Row> {
-        let choices = picking.choices();
-        let (hunk, _) = &choices.hunks()[picking.at()];
-        self.change(choices.diff(), std::slice::from_ref(hunk));
+        let chosen = picking.current();
+        let diff = picking.choices().diff_of(chosen);
+        self.change(diff, std::slice::from_ref(&chosen.hunk));
         std::mem::take(&mut self.rows)
+    }
+
+    /// File by file.
+    fn changes(&mut self, diffs: &[Arc<Diff>]) {
+        for (index, diff) in diffs.iter().enumerate() {
+            if index > 0 {
+                self.blank();
+            }
+            self.change(diff, &diff.hunks(CONTEXT));
+        }
     }
 
     fn change(&mut self, diff: &Diff, hunks: &[Hunk]) {
@@ -143,11 +164,11 @@ impl<'a> Writer<'a> {
     }
 
     /// Says which letters pass for others. What a file will hold is left to those who read it.
-    fn letters(&mut self, request: &PermissionRequest, diff: Option<&Diff>) {
+    fn letters(&mut self, request: &PermissionRequest, diffs: &[Arc<Diff>]) {
         let mut texts = Vec::new();
-        match diff {
-            Some(diff) => texts.push(diff.path()),
-            None => json::texts(&request.input, &mut texts),
+        match diffs {
+            [] => json::texts(&request.input, &mut texts),
+            diffs => texts.extend(diffs.iter().map(|diff| diff.path())),
         }
         if let Some(note) = note_letters(texts.into_iter()) {
             self.prose("letters", &note);

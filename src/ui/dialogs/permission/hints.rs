@@ -94,10 +94,9 @@ pub fn lines(
 
 /// What has been decided about the changes so far.
 pub fn counts(picking: &Picking) -> String {
-    let all = picking.choices().hunks();
-    let count = |wanted| all.iter().filter(|(_, choice)| *choice == wanted).count();
+    let count = |choice| picking.choices().count(choice);
     let (yes, no) = (count(Choice::Yes), count(Choice::No));
-    let this = match all[picking.at()].1 {
+    let this = match picking.current().choice {
         Choice::Undecided => "undecided",
         Choice::Yes => "taken",
         Choice::No => "left out",
@@ -120,8 +119,7 @@ fn works(dialog: &PermissionDialog, action: Action, now: Instant) -> bool {
 }
 
 fn has_rule(dialog: &PermissionDialog) -> bool {
-    let request = dialog.current();
-    request.is_some_and(|request| request.rule.is_some())
+    dialog.request().rule.is_some()
 }
 
 /// Drops what matters least until the rest fits.
@@ -165,7 +163,7 @@ fn hints(dialog: &PermissionDialog, keymap: &Keymap) -> Vec<Hint> {
         Stage::Hunks => (&HUNKS, dialog.context()),
     };
     let is_possible = |action| match action {
-        Action::ChooseHunks => dialog.diff().is_some(),
+        Action::ChooseHunks => !dialog.diffs().is_empty(),
         Action::AllowForSession | Action::AllowAlways => has_rule(dialog),
         Action::SplitHunk => dialog
             .picking()

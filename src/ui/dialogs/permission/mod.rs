@@ -5,10 +5,8 @@
 //! `app::dialogs::permission`'s; the hints come from the keymap.
 
 mod content;
-mod field;
 mod hints;
 mod json;
-mod places;
 #[cfg(test)]
 mod tests;
 
@@ -18,33 +16,33 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 
-pub use self::places::inner_width;
-use self::places::{Places, Wanted};
 use crate::app::dialogs::DialogRest;
 use crate::app::dialogs::permission::{PermissionDialog, Picking, Stage};
+use crate::app::dialogs::question::{Asked, Questions};
 use crate::app::{AppState, DiffStyle, Settings};
 use crate::protocol::CallRef;
 use crate::theme::{Role, Theme};
 use crate::ui::conversation::draw_row;
-use crate::ui::dialogs;
+use crate::ui::dialogs::places::{self, Places, Wanted};
+use crate::ui::dialogs::{self, notice_rows, text_field};
 use crate::ui::highlight::{CodeColours, Highlights};
-use crate::ui::text::{Indent, Row, chop, clean_line, truncate, width, wrap};
+use crate::ui::text::{Indent, Row, chop, clean_line, truncate, width};
 
 /// Finds a place for everything in the lower part of `over`. What it returns is for the dialog to
 /// [settle](PermissionDialog::settle) before it is drawn.
 pub fn lay_out(
-    dialog: &PermissionDialog,
+    questions: &Questions,
     state: &AppState,
     over: Rect,
     laid: &mut Laid,
     code: &mut Highlights,
 ) -> DialogRest {
-    laid.lay_out(dialog, &state.settings, over, code)
+    laid.lay_out(questions, &state.settings, over, code)
 }
 
 /// Paints what was laid out; says where the caret is, if something is being typed.
 pub fn draw(
-    dialog: &PermissionDialog,
+    questions: &Questions,
     state: &AppState,
     laid: &Laid,
     over: Rect,
@@ -54,7 +52,7 @@ pub fn draw(
     if laid.places.area.intersection(over) != laid.places.area {
         return None;
     }
-    laid.draw(dialog, &state.settings, state.now, buf)
+    laid.draw(questions, &state.settings, state.now, buf)
 }
 
 /// A laid-out dialog. Its rows are kept for as long as the same is shown, so a frame costs what is in view.
@@ -84,23 +82,20 @@ struct Key {
     diff_style: DiffStyle,
 }
 
-/// A notice is cut after this many rows.
-const MOST_NOTICE_ROWS: usize = 2;
-
 impl Laid {
     fn lay_out(
         &mut self,
-        dialog: &PermissionDialog,
+        questions: &Questions,
         settings: &Settings,
         over: Rect,
         code: &mut Highlights,
     ) -> DialogRest {
-        if dialog.is_empty() {
+        let (Some(asked), Some(dialog)) = (questions.current(), questions.permission()) else {
             *self = Self::default();
             return DialogRest::default();
-        }
+        };
         let width = places::inner_width(over);
-        self.keep_rows(dialog, settings, over, code);
+        self.keep_rows(asked, dialog, settings, over, code);
         self.notice = match dialog.notice() {
             Some(notice) => notice_rows(notice, width, &settings.theme),
             None => Vec::new(),
@@ -110,7 +105,7 @@ impl Laid {
             content: self.rows.len(),
             notice: self.notice.len(),
             label: self.label.len(),
-            field: field_of(dialog).map_or(0, |field| field::height(field, width)),
+            field: field_of(dialog).map_or(0, |field| text_field::height(field, width)),
             hints: hints::height(dialog, &settings.keymap, width),
         };
         self.places = Places::new(over, wanted);
@@ -122,17 +117,15 @@ impl Laid {
 
     fn keep_rows(
         &mut self,
+        asked: &Asked,
         dialog: &PermissionDialog,
         settings: &Settings,
         over: Rect,
         code: &mut Highlights,
     ) {
-        let Some(request) = dialog.current() else {
-            return;
-        };
         let picking = picking_of(dialog);
         let key = Key {
-            call: request.call,
+            call: asked.call,
             since: dialog.since(),
             hunk: picking.map(|picking| (picking.at(), picking.choices().hunks().len())),
             width: places::inner_width(over),
@@ -148,7 +141,7 @@ impl Laid {
         let mut writer = content::Writer::new(settings, code, key.width, key.is_compact);
         self.rows = match picking {
             Some(picking) => writer.hunk(picking),
-            None => writer.request(request, dialog.diff()),
+            None => writer.request(asked.asker.as_deref(), dialog.request(), dialog.diffs()),
         };
         self.uncoloured = code.take_missed().then_some(colours);
         self.key = Some(key);
@@ -156,17 +149,24 @@ impl Laid {
 
     fn draw(
         &self,
-        dialog: &PermissionDialog,
+        questions: &Questions,
         settings: &Settings,
         now: Instant,
         buf: &mut Buffer,
     ) -> Option<Position> {
+        let dialog = questions.permission()?;
         let places = &self.places;
         if places.area.is_empty() {
             return None;
         }
         let theme = &settings.theme;
-        self.draw_title(dialog, theme, buf);
+        dialogs::title(
+            &self.places,
+            &heading(dialog),
+            &place(dialog, questions.position()),
+            theme,
+            buf,
+        );
         let shown = self.rows.iter().skip(self.offset);
         for (place, row) in places.content.rows().zip(shown) {
             draw_row(row, place, place.y, buf);
@@ -185,25 +185,6 @@ impl Laid {
         self.draw_field(dialog, theme, buf)
     }
 
-    fn draw_title(&self, dialog: &PermissionDialog, theme: &Theme, buf: &mut Buffer) {
-        let Places { area, title, .. } = self.places;
-        let place = place(dialog);
-        let room = usize::from(title.width).saturating_sub(width(&place) + 3);
-        let heading = truncate(&heading(dialog), room.max(1));
-        if self.places.is_framed {
-            dialogs::frame(area, &heading, Role::BorderAlert, theme, buf);
-        } else {
-            dialogs::clear(area, buf);
-            let heading = Line::styled(heading, theme.style(Role::BorderAlert));
-            buf.set_line(title.x, title.y, &heading, title.width);
-        }
-        let cells = u16::try_from(width(&place)).unwrap_or(u16::MAX);
-        if cells < title.width {
-            let place = Line::styled(place, theme.style(Role::Muted));
-            buf.set_line(title.right() - cells, title.y, &place, cells);
-        }
-    }
-
     fn draw_field(
         &self,
         dialog: &PermissionDialog,
@@ -214,7 +195,7 @@ impl Laid {
         for (place, row) in self.places.label.rows().zip(&self.label) {
             draw_row(row, place, place.y, buf);
         }
-        field::draw(field, theme, self.places.field, buf)
+        text_field::draw(field, theme, self.places.field, buf)
     }
 }
 
@@ -223,15 +204,7 @@ fn picking_of(dialog: &PermissionDialog) -> Option<&Picking> {
     dialog.picking().filter(|_| dialog.stage() == Stage::Hunks)
 }
 
-fn notice_rows(notice: &str, width: u16, theme: &Theme) -> Vec<Row> {
-    let notice = clean_line(notice, 1).into_owned();
-    let line = Line::styled(notice, theme.style(Role::Warning));
-    let mut rows = wrap(line, width, &Indent::default());
-    rows.truncate(MOST_NOTICE_ROWS);
-    rows
-}
-
-fn field_of(dialog: &PermissionDialog) -> Option<&field::Field> {
+fn field_of(dialog: &PermissionDialog) -> Option<&text_field::Field> {
     match dialog.stage() {
         Stage::Rule => Some(dialog.rule()),
         Stage::Reason => Some(dialog.reason()),
@@ -240,7 +213,7 @@ fn field_of(dialog: &PermissionDialog) -> Option<&field::Field> {
 }
 
 fn label_rows(dialog: &PermissionDialog, width: u16, theme: &Theme) -> Vec<Row> {
-    let offer = dialog.current().and_then(|request| request.rule.as_ref());
+    let offer = dialog.request().rule.as_ref();
     let label = match (dialog.stage(), offer) {
         (Stage::Rule, Some(offer)) => format!("saved in {}", offer.file.display()),
         (Stage::Reason, _) => "what the model is told".into(),
@@ -251,8 +224,7 @@ fn label_rows(dialog: &PermissionDialog, width: u16, theme: &Theme) -> Vec<Row> 
 }
 
 fn heading(dialog: &PermissionDialog) -> String {
-    let tool = dialog.current().map_or("", |request| &request.tool);
-    let tool = clean_line(tool, 1);
+    let tool = clean_line(&dialog.request().tool, 1);
     match dialog.stage() {
         Stage::Asking => format!("Allow {tool}?"),
         Stage::Rule => format!("Always allow {tool}"),
@@ -262,17 +234,13 @@ fn heading(dialog: &PermissionDialog) -> String {
 }
 
 /// Where one is: in the queue, or among the changes.
-fn place(dialog: &PermissionDialog) -> String {
-    let (place, count) = match picking_of(dialog) {
+fn place(dialog: &PermissionDialog, position: (usize, usize)) -> String {
+    match picking_of(dialog) {
         Some(picking) => {
             let count = picking.choices().hunks().len();
-            return format!(" change {}/{count} ", picking.at() + 1);
+            format!(" change {}/{count} ", picking.at() + 1)
         }
-        None => dialog.position(),
-    };
-    match count {
-        0 | 1 => String::new(),
-        _ => format!(" {place} of {count} "),
+        None => dialogs::place_in_queue(position),
     }
 }
 

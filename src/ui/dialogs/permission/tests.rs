@@ -7,17 +7,18 @@ use ratatui::layout::{Position, Rect};
 use serde_json::{Value, json};
 
 use super::Laid;
-use crate::app::dialogs::permission::{ARM_DELAY, PermissionDialog};
+use crate::app::dialogs::permission::ARM_DELAY;
+use crate::app::dialogs::question::Questions;
 use crate::app::{DiffStyle, Settings};
 use crate::keymap::{Action, Keymap};
-use crate::protocol::{CallRef, FileDiff, PermissionRequest, RuleOffer};
+use crate::protocol::{CallRef, FileDiff, PermissionRequest, Question, QuestionKind, RuleOffer};
 use crate::theme::{Depth, Theme};
 use crate::ui::highlight::Highlights;
 use crate::ui::text::Row;
 
 /// A dialog on a screen of its own.
 struct Screen {
-    dialog: PermissionDialog,
+    dialog: Questions,
     settings: Settings,
     laid: Laid,
     area: Rect,
@@ -29,7 +30,7 @@ impl Screen {
     fn new(request: PermissionRequest, width: u16, height: u16) -> Self {
         let now = Instant::now();
         Self {
-            dialog: PermissionDialog::new(request, now),
+            dialog: Questions::new(question(request), now),
             settings: Settings {
                 keymap: Keymap::builtin(),
                 theme: Theme::plain(),
@@ -42,6 +43,11 @@ impl Screen {
             now,
             caret: None,
         }
+    }
+
+    fn obstacle(&self) -> Option<&'static str> {
+        let dialog = self.dialog.permission().expect("something is asked");
+        dialog.obstacle()
     }
 
     /// A frame, as the runtime makes one.
@@ -78,13 +84,20 @@ impl Screen {
     }
 }
 
+fn question(request: PermissionRequest) -> Question {
+    Question {
+        call: CallRef::from("1"),
+        asker: None,
+        kind: QuestionKind::Permission(request),
+    }
+}
+
 fn bash(input: Value) -> PermissionRequest {
     PermissionRequest {
-        call: CallRef::from("1"),
         tool: "Bash".into(),
         input,
         reason: "no rule allows `cargo test`".into(),
-        change: None,
+        changes: Vec::new(),
         rule: Some(RuleOffer {
             rule: "Bash(cargo test:*)".into(),
             file: PathBuf::from("/repo/.agent-tui/settings.local.json"),
@@ -109,11 +122,11 @@ fn edit() -> PermissionRequest {
     PermissionRequest {
         tool: "Edit".into(),
         reason: "edits ask".into(),
-        change: Some(FileDiff {
+        changes: vec![FileDiff {
             path: "src/notes.txt".into(),
             before: Some(before.concat().into()),
             after: after.concat().into(),
-        }),
+        }],
         ..bash(json!({ "file_path": "src/notes.txt" }))
     }
 }
@@ -123,11 +136,11 @@ fn write(path: &str, lines: usize) -> PermissionRequest {
     PermissionRequest {
         tool: "Write".into(),
         reason: "it is outside the workspace".into(),
-        change: Some(FileDiff {
+        changes: vec![FileDiff {
             path: path.into(),
             before: None,
             after: after.concat().into(),
-        }),
+        }],
         rule: None,
         ..bash(json!({ "file_path": path, "content": "…" }))
     }
@@ -167,7 +180,7 @@ fn a_command_is_shown_whole_with_what_is_known_about_it() {
 #[test]
 fn a_change_is_shown_as_a_diff_and_what_is_out_of_view_is_announced() {
     let mut screen = Screen::new(edit(), 80, 24);
-    screen.dialog.push(tests_run(), screen.now);
+    screen.dialog.push(question(tests_run()), screen.now);
     insta::assert_snapshot!(screen.text().trim_start(), @r"
     ╭─ Allow Edit? ─────────────────────────────────────────────────────── 1 of 2 ─╮
     │ why          edits ask                                                       │
@@ -378,7 +391,7 @@ fn a_tail_behind_blank_lines_is_announced_and_reached() {
     let mut screen = screen.perform(&[Action::AllowOnce, Action::Bottom]);
     assert!(screen.dialog.current().is_some());
     assert!(screen.text().contains("rm -rf ~"));
-    assert_eq!(screen.dialog.obstacle(), None);
+    assert_eq!(screen.obstacle(), None);
 }
 
 #[test]
@@ -386,7 +399,7 @@ fn where_nothing_can_be_read_nothing_can_be_allowed() {
     for (width, height) in [(1, 1), (2, 1), (7, 10), (20, 2), (0, 0), (60, 1)] {
         let mut screen = Screen::new(tests_run(), width, height);
         screen.paint();
-        assert!(screen.dialog.obstacle().is_some(), "{width}×{height}");
+        assert!(screen.obstacle().is_some(), "{width}×{height}");
     }
 }
 
@@ -453,7 +466,7 @@ proptest! {
         request.reason.clone_from(&text);
         let open = [Action::AllowAlways, Action::ChooseHunks, Action::DenyWithReason, Action::AllowOnce];
         let mut screen = Screen::new(request, width, height).perform(&[Action::Bottom, open[stage]]);
-        screen.dialog.paste(&text);
+        screen.dialog.paste(&text, screen.now);
         let buf = screen.paint();
         for cell in buf.content() {
             prop_assert!(!cell.symbol().chars().any(char::is_control));

@@ -1,7 +1,8 @@
 //! When a key answers, and which request.
 
 use super::{Asked, DENIED, STAYS, answered, bash, edit};
-use crate::app::dialogs::permission::{ARM_DELAY, Stage, Verdict};
+use crate::app::dialogs::permission::{ARM_DELAY, Stage};
+use crate::app::dialogs::question::Verdict;
 use crate::keymap::Action;
 use crate::protocol::{Answer, CallRef};
 
@@ -12,7 +13,7 @@ fn each_key_gives_its_answer() {
     let rule = "Bash(cargo test:*)".to_owned();
     assert_eq!(press("s"), answered("1", Answer::AllowForSession { rule }));
     assert_eq!(press("n"), answered("1", DENIED));
-    let interrupted = Verdict::AnsweredAndInterrupt(CallRef::from("1"));
+    let interrupted = Verdict::DeniedAndInterrupt(CallRef::from("1"));
     assert_eq!(press("esc"), interrupted);
 }
 
@@ -22,12 +23,12 @@ fn a_key_counts_from_300_milliseconds_on() {
         let mut early = Asked::fresh(edit("1"));
         early.show(0).wait(299);
         assert_eq!(early.press(key), STAYS, "{key} was too early");
-        assert_eq!(early.dialog.stage(), Stage::Asking, "{key} was too early");
+        assert_eq!(early.dialog().stage(), Stage::Asking, "{key} was too early");
 
         let mut on_time = Asked::fresh(edit("1"));
         on_time.show(0).wait(300);
         let verdict = on_time.press(key);
-        let changed = verdict != STAYS || on_time.dialog.stage() != Stage::Asking;
+        let changed = verdict != STAYS || on_time.dialog().stage() != Stage::Asking;
         assert!(changed, "{key} was in time");
     }
 }
@@ -36,9 +37,9 @@ fn a_key_counts_from_300_milliseconds_on() {
 fn the_screen_wakes_up_when_the_keys_begin_to_count() {
     let mut asked = Asked::fresh(bash("1"));
     let armed = asked.now + ARM_DELAY;
-    assert_eq!(asked.dialog.wake_at(asked.now), Some(armed));
+    assert_eq!(asked.queue.wake_at(asked.now), Some(armed));
     asked.wait(300);
-    assert_eq!(asked.dialog.wake_at(asked.now), None);
+    assert_eq!(asked.queue.wake_at(asked.now), None);
 }
 
 #[test]
@@ -49,7 +50,7 @@ fn who_types_on_does_not_answer() {
         asked.wait(200);
         assert_eq!(asked.press(&letter.to_string()), STAYS, "at {letter}");
     }
-    assert_eq!(asked.dialog.stage(), Stage::Asking);
+    assert_eq!(asked.dialog().stage(), Stage::Asking);
     asked.wait(300);
     assert_eq!(asked.press("y"), answered("1", Answer::Allow));
 }
@@ -63,14 +64,14 @@ fn the_way_out_is_open_after_two_seconds_of_typing() {
     }
     asked.wait(200);
     assert_eq!(asked.press("y"), STAYS);
-    let interrupted = Verdict::AnsweredAndInterrupt(CallRef::from("1"));
+    let interrupted = Verdict::DeniedAndInterrupt(CallRef::from("1"));
     assert_eq!(asked.press("esc"), interrupted);
 }
 
 #[test]
 fn a_held_key_answers_one_request_only() {
     let mut asked = Asked::ready(bash("1"));
-    asked.dialog.push(bash("2"), asked.now);
+    asked.queue.push(bash("2"), asked.now);
     assert_eq!(asked.press("y"), answered("1", Answer::Allow));
     for _ in 0..200 {
         asked.show(0).wait(30);
@@ -78,39 +79,39 @@ fn a_held_key_answers_one_request_only() {
     }
     asked.wait(300);
     assert_eq!(asked.press("y"), answered("2", Answer::Allow));
-    assert!(asked.dialog.is_empty());
+    assert!(asked.queue.is_empty());
 }
 
 #[test]
 fn an_action_of_somebody_else_is_left_to_them() {
     let mut asked = Asked::fresh(bash("1"));
     for action in [Action::ClearOrQuit, Action::ToggleDiffStyle, Action::Send] {
-        assert_eq!(asked.dialog.perform(action, asked.now), None);
+        assert_eq!(asked.queue.perform(action, asked.now), None);
     }
     asked.show(0).wait(300);
-    assert_eq!(asked.dialog.perform(Action::ClearOrQuit, asked.now), None);
+    assert_eq!(asked.queue.perform(Action::ClearOrQuit, asked.now), None);
 }
 
 #[test]
 fn requests_are_asked_in_their_order() {
     let mut asked = Asked::ready(bash("1"));
-    asked.dialog.push(bash("2"), asked.now);
-    asked.dialog.push(bash("3"), asked.now);
-    assert_eq!(asked.dialog.position(), (1, 3));
+    asked.queue.push(bash("2"), asked.now);
+    asked.queue.push(bash("3"), asked.now);
+    assert_eq!(asked.queue.position(), (1, 3));
     assert_eq!(asked.press("n"), answered("1", DENIED));
-    assert_eq!(asked.dialog.position(), (1, 2));
+    assert_eq!(asked.queue.position(), (1, 2));
     asked.wait(300);
     assert_eq!(asked.press("n"), answered("2", DENIED));
     asked.wait(300);
     assert_eq!(asked.press("n"), answered("3", DENIED));
     assert_eq!(asked.press("n"), STAYS);
-    assert!(asked.dialog.is_empty());
+    assert!(asked.queue.is_empty());
 }
 
 #[test]
 fn the_next_request_has_to_be_read_by_itself() {
     let mut asked = Asked::ready(bash("1"));
-    asked.dialog.push(bash("2"), asked.now);
+    asked.queue.push(bash("2"), asked.now);
     asked.press("n");
     asked.wait(300);
     assert_eq!(asked.press("y"), STAYS);
@@ -121,23 +122,23 @@ fn the_next_request_has_to_be_read_by_itself() {
 #[test]
 fn a_request_that_is_withdrawn_is_not_asked() {
     let mut asked = Asked::ready(bash("1"));
-    asked.dialog.push(bash("2"), asked.now);
-    asked.dialog.push(bash("3"), asked.now);
-    assert!(asked.dialog.withdraw(CallRef::from("2"), asked.now));
-    assert!(!asked.dialog.withdraw(CallRef::from("2"), asked.now));
+    asked.queue.push(bash("2"), asked.now);
+    asked.queue.push(bash("3"), asked.now);
+    assert!(asked.queue.withdraw(CallRef::from("2"), asked.now));
+    assert!(!asked.queue.withdraw(CallRef::from("2"), asked.now));
     assert_eq!(asked.press("y"), answered("1", Answer::Allow));
-    assert_eq!(asked.dialog.current(), Some(&bash("3")));
+    assert_eq!(asked.current(), Some(CallRef::from("3")));
 }
 
 #[test]
 fn what_comes_after_a_withdrawn_request_is_armed_anew() {
     let mut asked = Asked::ready(bash("1"));
-    asked.dialog.push(bash("2"), asked.now);
+    asked.queue.push(bash("2"), asked.now);
     asked.press("e");
     asked.type_in("because");
-    assert!(asked.dialog.withdraw(CallRef::from("1"), asked.now));
-    assert_eq!(asked.dialog.stage(), Stage::Asking);
-    assert!(asked.dialog.reason().is_empty());
+    assert!(asked.queue.withdraw(CallRef::from("1"), asked.now));
+    assert_eq!(asked.dialog().stage(), Stage::Asking);
+    assert!(asked.dialog().reason().is_empty());
     asked.show(0).wait(299);
     assert_eq!(asked.press("y"), STAYS);
     asked.wait(300);
@@ -149,7 +150,7 @@ fn a_request_after_the_last_one_is_armed_anew() {
     let mut asked = Asked::ready(bash("1"));
     asked.press("y");
     asked.wait(5000);
-    asked.dialog.push(bash("2"), asked.now);
+    asked.queue.push(bash("2"), asked.now);
     asked.show(0);
     assert_eq!(asked.press("y"), STAYS);
 }
@@ -157,7 +158,7 @@ fn a_request_after_the_last_one_is_armed_anew() {
 #[test]
 fn keys_meant_for_a_dialog_in_front_do_not_count() {
     let mut asked = Asked::ready(bash("1"));
-    asked.dialog.uncover(asked.now);
+    asked.queue.uncover(asked.now);
     assert_eq!(asked.press("y"), STAYS);
     asked.wait(300);
     assert_eq!(asked.press("y"), answered("1", Answer::Allow));

@@ -10,33 +10,46 @@ use std::time::{Duration, Instant};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::json;
 
-use super::{PermissionDialog, Verdict};
+use super::PermissionDialog;
 use crate::app::dialogs::DialogRest;
+use crate::app::dialogs::question::{Questions, Verdict};
 use crate::keymap::{Context, Keymap, Resolved};
-use crate::protocol::{Answer, CallRef, FileDiff, PermissionRequest, RuleOffer};
+use crate::protocol::{
+    Answer, CallRef, FileDiff, PermissionRequest, Question, QuestionKind, Reply, RuleOffer,
+};
 
 /// A dialog with a clock and the keys that are built in.
 struct Asked {
-    dialog: PermissionDialog,
+    queue: Questions,
     keymap: Keymap,
     now: Instant,
 }
 
 impl Asked {
     /// Read to its end and armed.
-    fn ready(request: PermissionRequest) -> Self {
-        let mut asked = Self::fresh(request);
+    fn ready(question: Question) -> Self {
+        let mut asked = Self::fresh(question);
         asked.show(0).wait(300);
         asked
     }
 
-    fn fresh(request: PermissionRequest) -> Self {
+    fn fresh(question: Question) -> Self {
         let now = Instant::now();
         Self {
-            dialog: PermissionDialog::new(request, now),
+            queue: Questions::new(question, now),
             keymap: Keymap::builtin(),
             now,
         }
+    }
+
+    /// The request in front.
+    fn dialog(&self) -> &PermissionDialog {
+        self.queue.permission().expect("something is asked")
+    }
+
+    /// The call that asks.
+    fn current(&self) -> Option<CallRef> {
+        self.queue.current().map(|asked| asked.call)
     }
 
     fn wait(&mut self, milliseconds: u64) -> &mut Self {
@@ -50,19 +63,19 @@ impl Asked {
     }
 
     fn settle(&mut self, furthest: usize, visible: usize) -> &mut Self {
-        self.dialog.settle(DialogRest { furthest, visible });
+        self.queue.settle(DialogRest { furthest, visible });
         self
     }
 
     fn press(&mut self, name: &str) -> Verdict {
-        let contexts = [self.dialog.context(), Context::Global];
+        let contexts = [self.queue.context(), Context::Global];
         match self.keymap.resolve(&contexts, &mut None, key(name)) {
             Resolved::Action(action) => {
-                let verdict = self.dialog.perform(action, self.now);
+                let verdict = self.queue.perform(action, self.now);
                 verdict.unwrap_or(Verdict::Stays)
             }
             Resolved::Prefix | Resolved::Unbound | Resolved::Ignored => {
-                self.dialog.key(key(name), self.now);
+                self.queue.key(key(name), self.now);
                 Verdict::Stays
             }
         }
@@ -93,13 +106,28 @@ fn key(name: &str) -> KeyEvent {
     KeyEvent::new(code, KeyModifiers::NONE)
 }
 
-fn bash(id: &str) -> PermissionRequest {
-    PermissionRequest {
+fn question(id: &str, request: PermissionRequest) -> Question {
+    Question {
         call: CallRef::from(id),
+        asker: None,
+        kind: QuestionKind::Permission(request),
+    }
+}
+
+fn bash(id: &str) -> Question {
+    question(id, command())
+}
+
+fn edit(id: &str) -> Question {
+    question(id, change())
+}
+
+fn command() -> PermissionRequest {
+    PermissionRequest {
         tool: "Bash".into(),
         input: json!({ "command": "cargo test" }),
         reason: "no rule allows it".into(),
-        change: None,
+        changes: Vec::new(),
         rule: Some(RuleOffer {
             rule: "Bash(cargo test:*)".into(),
             file: PathBuf::from("/repo/.agent-tui/settings.local.json"),
@@ -108,7 +136,7 @@ fn bash(id: &str) -> PermissionRequest {
 }
 
 /// Lines 2, 12 and 14 change: two hunks, of which the second can be split.
-fn edit(id: &str) -> PermissionRequest {
+fn change() -> PermissionRequest {
     let before: Vec<String> = (1..=20).map(|line| format!("line {line}\n")).collect();
     let mut after = before.clone();
     for line in [2, 12, 14] {
@@ -116,13 +144,28 @@ fn edit(id: &str) -> PermissionRequest {
     }
     PermissionRequest {
         tool: "Edit".into(),
-        change: Some(FileDiff {
+        changes: vec![FileDiff {
             path: "notes.txt".into(),
             before: Some(before.concat().into()),
             after: after.concat().into(),
-        }),
-        ..bash(id)
+        }],
+        ..command()
     }
+}
+
+/// Changes the file of [`edit`], makes a new one, and changes a third.
+fn edit_of_three(id: &str) -> Question {
+    let file = |path: &str, before: Option<&str>, after: &str| FileDiff {
+        path: path.into(),
+        before: before.map(Into::into),
+        after: after.into(),
+    };
+    let mut request = change();
+    request.changes.extend([
+        file("new.txt", None, "new\n"),
+        file("more.txt", Some("less\n"), "more\n"),
+    ]);
+    question(id, request)
 }
 
 /// The file of [`edit`] with only these lines changed.
@@ -142,7 +185,7 @@ fn edited(lines: &[usize]) -> String {
 }
 
 fn answered(id: &str, answer: Answer) -> Verdict {
-    Verdict::Answered(CallRef::from(id), answer)
+    Verdict::Replied(CallRef::from(id), Reply::Permission(answer))
 }
 
 const STAYS: Verdict = Verdict::Stays;

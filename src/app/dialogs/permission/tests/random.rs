@@ -3,7 +3,8 @@
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 
 use super::{Asked, edit};
-use crate::app::dialogs::permission::{ARM_DELAY, Verdict};
+use crate::app::dialogs::permission::{ARM_DELAY, PermissionDialog};
+use crate::app::dialogs::question::Verdict;
 use crate::keymap::Action;
 use crate::protocol::CallRef;
 
@@ -39,17 +40,17 @@ proptest! {
         let mut names = 1..;
         let mut open = vec![CallRef::from("0")];
         for input in inputs {
-            let since = asked.dialog.since();
+            let since = asked.queue.permission().map(PermissionDialog::since);
             let verdict = match input {
                 Input::Wait(time) => { asked.wait(time); None }
                 Input::Show(furthest, visible) => { asked.settle(furthest, visible); None }
-                Input::Do(index) => asked.dialog.perform(Action::ALL[index % Action::ALL.len()], asked.now),
+                Input::Do(index) => asked.queue.perform(Action::ALL[index % Action::ALL.len()], asked.now),
                 Input::Type(letter) => Some(asked.press(&letter.to_string())),
-                Input::Paste(text) => { asked.dialog.paste(&text); None }
+                Input::Paste(text) => { asked.queue.paste(&text, asked.now); None }
                 Input::Withdraw => {
-                    let call = asked.dialog.current().map(|request| request.call);
+                    let call = asked.current();
                     if let Some(call) = call {
-                        asked.dialog.withdraw(call, asked.now);
+                        asked.queue.withdraw(call, asked.now);
                         open.retain(|waiting| *waiting != call);
                     }
                     None
@@ -57,15 +58,15 @@ proptest! {
                 Input::Push => {
                     let name = names.next().expect("there are enough numbers").to_string();
                     open.push(CallRef::from(&*name));
-                    asked.dialog.push(edit(&name), asked.now);
+                    asked.queue.push(edit(&name), asked.now);
                     None
                 }
             };
-            if let Some(Verdict::Answered(call, _) | Verdict::AnsweredAndInterrupt(call)) = verdict {
+            if let Some(Verdict::Replied(call, _) | Verdict::DeniedAndInterrupt(call)) = verdict {
                 assert_eq!(open.remove(0), call);
-                assert!(asked.now >= since + ARM_DELAY);
+                assert!(since.is_some_and(|since| asked.now >= since + ARM_DELAY));
             }
-            assert_eq!(asked.dialog.current().map(|request| &request.call), open.first());
+            assert_eq!(asked.current(), open.first().copied());
         }
     }
 }

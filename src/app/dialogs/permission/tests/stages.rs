@@ -1,20 +1,21 @@
 //! What can be allowed after how much was read, and the stages: rule, reason, hunks.
 
-use super::{Asked, DENIED, STAYS, answered, bash, edit, edited};
-use crate::app::dialogs::permission::{Picking, Stage, Verdict};
+use super::{Asked, DENIED, STAYS, answered, bash, command, edit, edit_of_three, edited, question};
+use crate::app::dialogs::permission::{Picking, Stage};
+use crate::app::dialogs::question::Verdict;
 use crate::keymap::{Action, Context};
-use crate::protocol::{Answer, CallRef, PermissionRequest};
+use crate::protocol::{Answer, CallRef, PartOfFile, PermissionRequest};
 
 #[test]
 fn a_hidden_tail_has_to_be_scrolled_to() {
     for key in ["y", "s", "a"] {
         let mut asked = Asked::fresh(bash("1"));
         asked.show(37).wait(300);
-        assert_eq!(asked.dialog.reading().below(), 37);
+        assert_eq!(asked.dialog().reading().below(), 37);
         assert_eq!(asked.press(key), STAYS);
-        assert_eq!(asked.dialog.stage(), Stage::Asking);
+        assert_eq!(asked.dialog().stage(), Stage::Asking);
         assert_eq!(
-            asked.dialog.notice(),
+            asked.dialog().notice(),
             Some("not read to its end yet: scroll down")
         );
         asked.press("end");
@@ -22,7 +23,7 @@ fn a_hidden_tail_has_to_be_scrolled_to() {
         asked.show(37).press("home");
         asked.show(37);
         let verdict = asked.press(key);
-        assert!(verdict != STAYS || asked.dialog.stage() == Stage::Rule);
+        assert!(verdict != STAYS || asked.dialog().stage() == Stage::Rule);
     }
 }
 
@@ -41,7 +42,7 @@ fn nothing_can_be_allowed_where_nothing_is_shown() {
     assert_eq!(asked.press("s"), STAYS);
     assert!(
         asked
-            .dialog
+            .dialog()
             .notice()
             .is_some_and(|notice| notice.contains("enlarge"))
     );
@@ -54,32 +55,32 @@ fn pages_and_lines_move_what_is_read() {
     asked.show(30);
     let mut press = |key| {
         asked.press(key);
-        asked.dialog.reading().offset
+        asked.dialog().reading().offset
     };
     let offsets = [
         "down", "down", "up", "pgdn", "pgdn", "pgup", "home", "end", "down", "pgup",
     ]
     .map(&mut press);
     assert_eq!(offsets, [1, 2, 1, 10, 19, 10, 0, 30, 30, 21]);
-    asked.dialog.scroll(-3);
-    assert_eq!(asked.dialog.reading().offset, 18);
-    asked.dialog.scroll(i64::MAX);
-    assert_eq!(asked.dialog.reading().offset, 30);
+    asked.queue.scroll(-3);
+    assert_eq!(asked.dialog().reading().offset, 18);
+    asked.queue.scroll(i64::MAX);
+    assert_eq!(asked.dialog().reading().offset, 30);
 }
 
 #[test]
 fn without_a_rule_only_this_call_can_be_allowed() {
     let request = PermissionRequest {
         rule: None,
-        ..bash("1")
+        ..command()
     };
-    let mut asked = Asked::ready(request);
+    let mut asked = Asked::ready(question("1", request));
     for key in ["s", "a"] {
         assert_eq!(asked.press(key), STAYS);
-        assert_eq!(asked.dialog.stage(), Stage::Asking);
+        assert_eq!(asked.dialog().stage(), Stage::Asking);
         assert!(
             asked
-                .dialog
+                .dialog()
                 .notice()
                 .is_some_and(|notice| notice.contains("no rule"))
         );
@@ -91,8 +92,8 @@ fn without_a_rule_only_this_call_can_be_allowed() {
 fn always_shows_the_rule_before_it_is_saved() {
     let mut asked = Asked::ready(bash("1"));
     assert_eq!(asked.press("a"), STAYS);
-    assert_eq!(asked.dialog.context(), Context::RuleEdit);
-    assert_eq!(asked.dialog.rule().lines(), ["Bash(cargo test:*)"]);
+    assert_eq!(asked.queue.context(), Context::RuleEdit);
+    assert_eq!(asked.dialog().rule().lines(), ["Bash(cargo test:*)"]);
     let rule = "Bash(cargo test:*)".to_owned();
     assert_eq!(
         asked.press("enter"),
@@ -107,13 +108,13 @@ fn the_rule_can_be_edited_and_a_wrong_one_is_not_saved() {
     asked.press("backspace");
     asked.wait(300);
     assert_eq!(asked.press("enter"), STAYS);
-    assert!(asked.dialog.notice().is_some());
-    assert_eq!(asked.dialog.stage(), Stage::Rule);
+    assert!(asked.dialog().notice().is_some());
+    assert_eq!(asked.dialog().stage(), Stage::Rule);
     for _ in 0..2 {
         asked.press("backspace");
     }
-    asked.dialog.paste(" --lib)\r\n");
-    assert_eq!(asked.dialog.rule().lines(), ["Bash(cargo test --lib)"]);
+    asked.queue.paste(" --lib)\r\n", asked.now);
+    assert_eq!(asked.dialog().rule().lines(), ["Bash(cargo test --lib)"]);
     let rule = "Bash(cargo test --lib)".to_owned();
     assert_eq!(
         asked.press("enter"),
@@ -128,18 +129,18 @@ fn going_back_from_a_stage_keeps_what_was_typed_and_does_not_deny() {
     asked.type_in("yes, no: say why");
     assert_eq!(asked.press("esc"), STAYS);
     assert_eq!(asked.press("esc"), STAYS, "the same key, held");
-    assert_eq!(asked.dialog.stage(), Stage::Asking);
+    assert_eq!(asked.dialog().stage(), Stage::Asking);
     asked.wait(300).press("e");
-    assert_eq!(asked.dialog.reason().lines(), ["yes, no: say why"]);
+    assert_eq!(asked.dialog().reason().lines(), ["yes, no: say why"]);
 }
 
 #[test]
 fn a_denial_can_say_why() {
     let mut asked = Asked::ready(bash("1"));
     asked.press("e");
-    assert_eq!(asked.dialog.context(), Context::Reason);
+    assert_eq!(asked.queue.context(), Context::Reason);
     asked.type_in("use the ");
-    asked.dialog.paste("Makefile\nplease\u{1b}[31m");
+    asked.queue.paste("Makefile\nplease\u{1b}[31m", asked.now);
     let reason = Some("use the Makefile\nplease [31m".to_owned());
     assert_eq!(asked.press("enter"), answered("1", Answer::Deny { reason }));
 }
@@ -155,16 +156,54 @@ fn a_denial_without_a_reason_is_a_plain_one() {
 #[test]
 fn a_paste_answers_nothing() {
     let mut asked = Asked::ready(bash("1"));
-    asked.dialog.paste("y\ny\n");
-    assert_eq!(asked.dialog.stage(), Stage::Asking);
-    assert_eq!(asked.dialog.current(), Some(&bash("1")));
+    asked.queue.paste("y\ny\n", asked.now);
+    assert_eq!(asked.dialog().stage(), Stage::Asking);
+    assert_eq!(asked.current(), Some(CallRef::from("1")));
+}
+
+fn part_of(files: &[(&str, String)]) -> Answer {
+    let part = |(path, after): &(&str, String)| PartOfFile {
+        path: (*path).to_owned(),
+        after: after.clone(),
+    };
+    Answer::AllowPart {
+        files: files.iter().map(part).collect(),
+    }
+}
+
+#[test]
+fn the_hunks_of_several_files_make_one_answer() {
+    let pressed = |keys: &[&str]| {
+        let mut asked = Asked::fresh(edit_of_three("1"));
+        asked.show(0).wait(300).press("tab");
+        let mut verdict = STAYS;
+        for key in keys {
+            asked.show(0);
+            verdict = asked.press(key);
+        }
+        verdict
+    };
+    // Two hunks in the first file, one in each of the others.
+    assert_eq!(
+        pressed(&["y", "y", "y", "y", "enter"]),
+        answered("1", Answer::Allow)
+    );
+    assert_eq!(pressed(&["d", "enter"]), answered("1", DENIED));
+    let part = part_of(&[("notes.txt", edited(&[2])), ("more.txt", "more\n".into())]);
+    assert_eq!(
+        pressed(&["y", "n", "n", "y", "enter"]),
+        answered("1", part),
+        "a file that is new and not wanted is not made"
+    );
+    let part = part_of(&[("new.txt", "new\n".into())]);
+    assert_eq!(pressed(&["n", "n", "y", "n", "enter"]), answered("1", part));
 }
 
 /// Opens the choice of hunks and presses keys, each after a frame.
 fn picked(furthest: usize, keys: &[&str]) -> (Asked, Verdict) {
     let mut asked = Asked::fresh(edit("1"));
     asked.show(furthest).wait(300).press("tab");
-    assert_eq!(asked.dialog.context(), Context::Hunks);
+    assert_eq!(asked.queue.context(), Context::Hunks);
     asked.wait(300);
     let mut verdict = STAYS;
     for key in keys {
@@ -181,14 +220,7 @@ fn hunks_make_the_answer() {
     assert_eq!(verdict(&["a", "enter"]), answered("1", Answer::Allow));
     assert_eq!(verdict(&["n", "n", "enter"]), answered("1", DENIED));
     assert_eq!(verdict(&["d", "enter"]), answered("1", DENIED));
-    let part = |lines: &[usize]| {
-        answered(
-            "1",
-            Answer::AllowPart {
-                after: edited(lines),
-            },
-        )
-    };
+    let part = |lines: &[usize]| answered("1", part_of(&[("notes.txt", edited(lines))]));
     assert_eq!(verdict(&["y", "n", "enter"]), part(&[2]));
     assert_eq!(verdict(&["n", "y", "enter"]), part(&[12, 14]));
     assert_eq!(verdict(&["j", "s", "y", "n", "n", "enter"]), part(&[12]));
@@ -204,20 +236,17 @@ fn applying_with_undecided_hunks_says_so_first() {
     let (mut asked, verdict) = picked(0, &["y", "enter"]);
     assert_eq!(verdict, STAYS);
     assert_eq!(
-        asked.dialog.notice(),
+        asked.dialog().notice(),
         Some("1 undecided: applying leaves them out")
     );
-    let after = edited(&[2]);
-    assert_eq!(
-        asked.press("enter"),
-        answered("1", Answer::AllowPart { after })
-    );
+    let part = part_of(&[("notes.txt", edited(&[2]))]);
+    assert_eq!(asked.press("enter"), answered("1", part));
 
     let (mut asked, verdict) = picked(0, &["enter"]);
     assert_eq!(verdict, STAYS);
     assert!(
         asked
-            .dialog
+            .dialog()
             .notice()
             .is_some_and(|notice| notice.contains("denies"))
     );
@@ -231,10 +260,10 @@ fn a_hunk_is_taken_only_after_its_end_was_in_view() {
     asked.show(5);
     assert_eq!(asked.press("y"), STAYS);
     assert_eq!(asked.press("a"), STAYS);
-    assert_eq!(asked.dialog.picking().map(Picking::undecided), Some(2));
-    asked.dialog.scroll(5);
+    assert_eq!(asked.dialog().picking().map(Picking::undecided), Some(2));
+    asked.queue.scroll(5);
     asked.show(5).press("a");
-    let picking = asked.dialog.picking().expect("hunks are being picked");
+    let picking = asked.dialog().picking().expect("hunks are being picked");
     assert_eq!(
         (picking.at(), picking.undecided()),
         (1, 1),
@@ -248,7 +277,7 @@ fn a_hunk_is_taken_only_after_its_end_was_in_view() {
 #[test]
 fn hunks_that_were_read_before_can_be_taken_together() {
     let (asked, _) = picked(0, &["a"]);
-    assert_eq!(asked.dialog.picking().map(Picking::undecided), Some(0));
+    assert_eq!(asked.dialog().picking().map(Picking::undecided), Some(0));
 }
 
 #[test]
@@ -262,18 +291,18 @@ fn what_follows_the_key_that_opened_a_stage_counts_at_once() {
 #[test]
 fn choices_are_kept_while_the_whole_is_looked_at_again() {
     let (mut asked, _) = picked(0, &["y", "esc"]);
-    assert_eq!(asked.dialog.context(), Context::Permission);
+    assert_eq!(asked.queue.context(), Context::Permission);
     asked.wait(300).press("tab");
-    assert_eq!(asked.dialog.picking().map(Picking::undecided), Some(1));
+    assert_eq!(asked.dialog().picking().map(Picking::undecided), Some(1));
 }
 
 #[test]
 fn a_command_has_no_hunks() {
     let mut asked = Asked::ready(bash("1"));
     assert_eq!(asked.press("tab"), STAYS);
-    assert_eq!(asked.dialog.stage(), Stage::Asking);
+    assert_eq!(asked.dialog().stage(), Stage::Asking);
     assert_eq!(
-        asked.dialog.notice(),
+        asked.dialog().notice(),
         Some("there are no changes to pick from")
     );
 }
@@ -283,10 +312,10 @@ fn the_way_out_leads_from_every_stage() {
     for key in ["e", "a", "tab"] {
         let mut asked = Asked::ready(edit("1"));
         asked.press(key);
-        assert_ne!(asked.dialog.stage(), Stage::Asking);
+        assert_ne!(asked.dialog().stage(), Stage::Asking);
         asked.wait(300);
-        let verdict = asked.dialog.perform(Action::DenyAndInterrupt, asked.now);
-        let interrupted = Verdict::AnsweredAndInterrupt(CallRef::from("1"));
+        let verdict = asked.queue.perform(Action::DenyAndInterrupt, asked.now);
+        let interrupted = Verdict::DeniedAndInterrupt(CallRef::from("1"));
         assert_eq!(verdict, Some(interrupted));
     }
 }

@@ -1,4 +1,4 @@
-//! A text field of the dialog: all of its text wrapped, and the rows around the caret in view.
+//! A text field of a dialog: all of its text wrapped, and the rows around the caret in view.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};

@@ -1,0 +1,260 @@
+//! Something that a tool wants to know: answers to choose from, or the person's own words.
+
+use std::time::Instant;
+
+use crossterm::event::{KeyCode, KeyEvent};
+use tui_textarea::TextArea;
+
+use crate::app::dialogs::DialogRest;
+use crate::app::dialogs::permission::{Arming, Reading};
+use crate::keymap::{Action, Context};
+use crate::protocol::{ChoiceRequest, Chosen, Reply};
+
+#[derive(Debug)]
+pub struct ChoiceDialog {
+    request: ChoiceRequest,
+    arming: Arming,
+    /// The option that the keys are at; the text comes after the last one.
+    at: usize,
+    /// Where several can be chosen: which ones.
+    marked: Vec<bool>,
+    text: TextArea<'static>,
+    reading: Reading,
+    /// The option that the keys are at is kept in view, wherever that was scrolled to.
+    follows: bool,
+    notice: Option<String>,
+}
+
+/// What the view reads.
+impl ChoiceDialog {
+    pub fn request(&self) -> &ChoiceRequest {
+        &self.request
+    }
+
+    /// The option that the keys are at; `None` where they are in the text.
+    pub fn at(&self) -> Option<usize> {
+        (!self.is_writing()).then_some(self.at)
+    }
+
+    pub fn is_marked(&self, option: usize) -> bool {
+        self.marked.get(option).copied().unwrap_or(false)
+    }
+
+    /// What the person writes instead of choosing, where that is possible.
+    pub fn text(&self) -> Option<&TextArea<'static>> {
+        self.request.free_text.then_some(&self.text)
+    }
+
+    pub fn is_writing(&self) -> bool {
+        self.request.free_text && self.at >= self.request.options.len()
+    }
+
+    pub fn reading(&self) -> &Reading {
+        &self.reading
+    }
+
+    pub fn follows(&self) -> bool {
+        self.follows
+    }
+
+    /// Why the last key did not do what it says.
+    pub fn notice(&self) -> Option<&str> {
+        self.notice.as_deref()
+    }
+
+    pub fn is_armed(&self, now: Instant) -> bool {
+        self.arming.is_armed(now)
+    }
+
+    pub fn context(&self) -> Context {
+        if self.is_writing() {
+            Context::ChoiceText
+        } else {
+            Context::Choice
+        }
+    }
+
+    pub fn wake_at(&self, now: Instant) -> Option<Instant> {
+        self.arming.wake_at(now)
+    }
+}
+
+/// What comes in.
+impl ChoiceDialog {
+    pub fn new(request: ChoiceRequest, now: Instant) -> Self {
+        Self {
+            marked: vec![false; request.options.len()],
+            request,
+            arming: Arming::new(now),
+            at: 0,
+            text: TextArea::default(),
+            reading: Reading::default(),
+            follows: false,
+            notice: None,
+        }
+    }
+
+    pub fn uncover(&mut self, now: Instant) {
+        self.arming = Arming::new(now);
+    }
+
+    /// Writes, or goes to the option with this number.
+    pub fn key(&mut self, key: KeyEvent, now: Instant) {
+        self.notice = None;
+        if !self.arming.press(now) {
+            return;
+        }
+        if self.is_writing() {
+            self.text.input(key);
+            return;
+        }
+        let digit = match key.code {
+            KeyCode::Char(letter) => letter.to_digit(10).and_then(|digit| digit.checked_sub(1)),
+            _ => None,
+        };
+        let option = digit.and_then(|digit| usize::try_from(digit).ok());
+        if let Some(option) = option.filter(|option| *option < self.request.options.len()) {
+            self.go_to(option);
+            self.mark();
+        }
+    }
+
+    pub fn paste(&mut self, text: &str, now: Instant) {
+        if self.arming.press(now) && self.is_writing() {
+            let text = text.trim_end_matches(['\r', '\n']);
+            self.text
+                .insert_str(text.replace(|letter: char| letter.is_control(), " "));
+        }
+    }
+
+    /// Down, or up if negative.
+    pub fn scroll(&mut self, rows: i64) {
+        self.follows = false;
+        self.reading.scroll(rows);
+    }
+
+    pub fn settle(&mut self, rest: DialogRest) {
+        self.reading.settle(rest);
+    }
+
+    /// Carries an action out; the reply, if it is one.
+    pub fn perform(&mut self, action: Action, now: Instant) -> Option<Reply> {
+        self.notice = None;
+        if self.turns(action) {
+            return None;
+        }
+        let leads_out = match action {
+            Action::Dismiss => true,
+            // From the text one comes back to the options first.
+            Action::Back => !self.is_writing() || self.request.options.is_empty(),
+            _ => false,
+        };
+        if leads_out {
+            if self.arming.lets_out(now) {
+                return Some(Reply::Dismissed);
+            }
+            self.arming.press(now);
+            return None;
+        }
+        if !self.arming.press(now) {
+            return None;
+        }
+        match action {
+            Action::Choose => return self.choose(),
+            Action::Mark => self.mark(),
+            Action::Next => self.go_to(self.at + 1),
+            Action::Previous => self.go_to(self.at.saturating_sub(1)),
+            Action::Top => self.go_to(0),
+            Action::Bottom => self.go_to(usize::MAX),
+            Action::Back => {
+                self.go_to(self.request.options.len().saturating_sub(1));
+                // The same key, held, must not dismiss the question.
+                self.arming = Arming::new(now);
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn turns(&mut self, action: Action) -> bool {
+        match action {
+            Action::LineDown => self.reading.scroll(1),
+            Action::LineUp => self.reading.scroll(-1),
+            Action::PageDown => self.reading.turn(2),
+            Action::PageUp => self.reading.turn(-2),
+            Action::HalfPageDown => self.reading.turn(1),
+            Action::HalfPageUp => self.reading.turn(-1),
+            _ => return false,
+        }
+        self.follows = false;
+        true
+    }
+
+    fn go_to(&mut self, place: usize) {
+        let places = self.request.options.len() + usize::from(self.request.free_text);
+        self.at = place.min(places.saturating_sub(1));
+        self.follow();
+    }
+
+    /// The options stand at the end.
+    fn follow(&mut self) {
+        self.follows = true;
+        self.reading.go_to_end();
+    }
+
+    fn mark(&mut self) {
+        let several = self.request.several;
+        if let Some(marked) = self.marked.get_mut(self.at).filter(|_| several) {
+            *marked = !*marked;
+        }
+    }
+
+    /// What was chosen, once that was in view.
+    fn choose(&mut self) -> Option<Reply> {
+        if !self.reading.is_visible() {
+            self.notice = Some("nothing of it is shown: enlarge the terminal".into());
+            return None;
+        }
+        if !self.follows && !self.reading.has_reached_end() {
+            self.follow();
+            return None;
+        }
+        let text = self.text.lines().join("\n").trim().to_owned();
+        let text = (!text.is_empty()).then_some(text);
+        let chosen = if self.request.several {
+            let marked = self.marked.iter().enumerate();
+            Chosen {
+                options: marked.filter_map(|(at, is)| is.then_some(at)).collect(),
+                text,
+            }
+        } else if self.is_writing() {
+            Chosen {
+                options: Vec::new(),
+                text,
+            }
+        } else {
+            Chosen {
+                options: (self.at < self.marked.len())
+                    .then_some(self.at)
+                    .into_iter()
+                    .collect(),
+                text: None,
+            }
+        };
+        if chosen == Chosen::default() {
+            self.notice = Some(self.nothing_chosen().into());
+            return None;
+        }
+        Some(Reply::Chosen(chosen))
+    }
+
+    fn nothing_chosen(&self) -> &'static str {
+        if self.is_writing() {
+            "nothing is written yet"
+        } else if self.request.several {
+            "nothing is marked yet"
+        } else {
+            "there is nothing to choose"
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! The queue of questions of every kind, and the keys of one with answers to choose from.
+
+use std::time::{Duration, Instant};
+
+use super::{DENIED, Front, Questions, Verdict};
+use crate::app::dialogs::DialogRest;
+use crate::app::rig::{choice, key, request};
+use crate::keymap::{Context, Keymap, Resolved};
+use crate::protocol::{CallRef, ChoiceRequest, Chosen, Question, QuestionKind, Reply};
+
+const STAYS: Verdict = Verdict::Stays;
+
+struct Rig {
+    queue: Questions,
+    keymap: Keymap,
+    now: Instant,
+}
+
+impl Rig {
+    /// In view and armed.
+    fn ready(question: Question) -> Self {
+        let mut rig = Self::fresh(question);
+        rig.show(0).wait(300);
+        rig
+    }
+
+    fn fresh(question: Question) -> Self {
+        let now = Instant::now();
+        Self {
+            queue: Questions::new(question, now),
+            keymap: Keymap::builtin(),
+            now,
+        }
+    }
+
+    fn wait(&mut self, milliseconds: u64) -> &mut Self {
+        self.now += Duration::from_millis(milliseconds);
+        self
+    }
+
+    /// A frame with ten rows of the content, and this many beyond them.
+    fn show(&mut self, furthest: usize) -> &mut Self {
+        let visible = 10;
+        self.queue.settle(DialogRest { furthest, visible });
+        self
+    }
+
+    /// Presses keys as `keymap.toml` writes them; the last one's verdict.
+    fn press(&mut self, keys: &str) -> Verdict {
+        let mut verdict = STAYS;
+        for name in keys.split_whitespace() {
+            let contexts = [self.queue.context(), Context::Global];
+            verdict = match self.keymap.resolve(&contexts, &mut None, key(name)) {
+                Resolved::Action(action) => {
+                    let verdict = self.queue.perform(action, self.now);
+                    verdict.unwrap_or(STAYS)
+                }
+                Resolved::Prefix | Resolved::Unbound | Resolved::Ignored => {
+                    self.queue.key(key(name), self.now);
+                    STAYS
+                }
+            };
+        }
+        verdict
+    }
+
+    fn notice(&self) -> Option<&str> {
+        match &self.queue.current()?.front {
+            Front::Choice(choice) => choice.notice(),
+            Front::Permission(permission) => permission.notice(),
+        }
+    }
+}
+
+fn three() -> Question {
+    choice("1", &["one", "two", "three"])
+}
+
+fn with(change: impl FnOnce(&mut ChoiceRequest)) -> Question {
+    let mut question = three();
+    if let QuestionKind::Choice(request) = &mut question.kind {
+        change(request);
+    }
+    question
+}
+
+fn several() -> Question {
+    with(|request| request.several = true)
+}
+
+fn free() -> Question {
+    with(|request| request.free_text = true)
+}
+
+fn chosen(options: &[usize], text: Option<&str>) -> Verdict {
+    let chosen = Chosen {
+        options: options.to_vec(),
+        text: text.map(str::to_owned),
+    };
+    Verdict::Replied(CallRef::from("1"), Reply::Chosen(chosen))
+}
+
+fn dismissed() -> Verdict {
+    Verdict::Replied(CallRef::from("1"), Reply::Dismissed)
+}
+
+#[test]
+fn one_answer_is_chosen_by_arrows_or_by_its_number() {
+    let press = |keys| Rig::ready(three()).press(keys);
+    assert_eq!(press("enter"), chosen(&[0], None));
+    assert_eq!(press("down down enter"), chosen(&[2], None));
+    assert_eq!(press("down down down down up enter"), chosen(&[1], None));
+    assert_eq!(press("end home j enter"), chosen(&[1], None));
+    assert_eq!(press("3 enter"), chosen(&[2], None));
+    assert_eq!(press("3 7 0 enter"), chosen(&[2], None), "no such answers");
+    assert_eq!(press("space enter"), chosen(&[0], None), "nothing to mark");
+    assert_eq!(press("esc"), dismissed());
+}
+
+#[test]
+fn several_answers_are_marked() {
+    let press = |keys| Rig::ready(several()).press(keys);
+    assert_eq!(press("space down down space enter"), chosen(&[0, 2], None));
+    assert_eq!(press("3 1 enter"), chosen(&[0, 2], None));
+    assert_eq!(press("3 1 3 enter"), chosen(&[0], None), "marked twice");
+    let mut rig = Rig::ready(several());
+    assert_eq!(rig.press("enter"), STAYS);
+    assert_eq!(rig.notice(), Some("nothing is marked yet"));
+    assert_eq!(rig.press("esc"), dismissed());
+}
+
+#[test]
+fn an_answer_can_be_written() {
+    let mut rig = Rig::ready(free());
+    rig.press("end");
+    assert_eq!(rig.queue.context(), Context::ChoiceText);
+    assert_eq!(rig.press("enter"), STAYS);
+    assert_eq!(rig.notice(), Some("nothing is written yet"));
+    rig.press("j 1 space k");
+    rig.queue.paste("\u{1b}x\ny\n", rig.now);
+    assert_eq!(rig.press("enter"), chosen(&[], Some("j1 k x y")));
+
+    let mut rig = Rig::ready(with(|request| {
+        request.free_text = true;
+        request.several = true;
+    }));
+    assert_eq!(
+        rig.press("space end o k up up space enter"),
+        chosen(&[0, 1], Some("ok"))
+    );
+}
+
+#[test]
+fn a_question_without_answers_is_written_from_the_start() {
+    let open = || {
+        with(|request| {
+            request.free_text = true;
+            request.options.clear();
+        })
+    };
+    assert_eq!(
+        Rig::ready(open()).press("n o enter"),
+        chosen(&[], Some("no"))
+    );
+    assert_eq!(Rig::ready(open()).press("n o esc"), dismissed());
+    let mut early = Rig::fresh(open());
+    early.show(0);
+    early.queue.paste("a draft", early.now);
+    early.press("t o o");
+    early.wait(300);
+    assert_eq!(early.press("o k enter"), chosen(&[], Some("ok")));
+}
+
+#[test]
+fn from_the_text_one_comes_back_to_the_answers() {
+    let mut rig = Rig::ready(free());
+    assert_eq!(rig.press("end x esc"), STAYS);
+    assert_eq!(rig.queue.context(), Context::Choice);
+    assert_eq!(rig.press("esc"), STAYS, "the same key, held");
+    rig.wait(300);
+    assert_eq!(rig.press("enter"), chosen(&[2], None));
+}
+
+#[test]
+fn no_key_counts_in_the_first_300_milliseconds() {
+    for keys in ["enter", "esc", "1 enter", "down enter"] {
+        let mut early = Rig::fresh(three());
+        early.show(0).wait(299);
+        assert_eq!(early.press(keys), STAYS, "{keys}");
+    }
+    let mut early = Rig::fresh(several());
+    early.show(0);
+    early.press("space 2 down");
+    early.wait(300);
+    assert_eq!(early.press("enter"), STAYS);
+    assert_eq!(early.notice(), Some("nothing is marked yet"));
+}
+
+#[test]
+fn the_way_out_is_open_after_two_seconds_of_typing() {
+    let mut rig = Rig::fresh(three());
+    rig.show(0);
+    for _ in 0..9 {
+        rig.wait(200).press("x");
+        assert_eq!(rig.press("enter"), STAYS);
+    }
+    rig.wait(200);
+    assert_eq!(rig.press("enter"), STAYS);
+    assert_eq!(rig.press("esc"), dismissed());
+}
+
+#[test]
+fn an_answer_that_was_not_in_view_is_brought_there_first() {
+    let mut rig = Rig::fresh(three());
+    rig.show(20).wait(300);
+    assert_eq!(rig.press("enter"), STAYS);
+    rig.show(20);
+    assert_eq!(rig.press("enter"), chosen(&[0], None));
+
+    let mut small = Rig::ready(three());
+    small.queue.settle(DialogRest {
+        furthest: 5,
+        visible: 0,
+    });
+    assert_eq!(small.press("enter"), STAYS);
+    assert!(
+        small
+            .notice()
+            .is_some_and(|notice| notice.contains("enlarge"))
+    );
+    assert_eq!(small.press("esc"), dismissed());
+}
+
+#[test]
+fn questions_of_both_kinds_wait_in_one_queue() {
+    let mut rig = Rig::ready(three());
+    rig.queue.push(request("2", "Bash"), rig.now);
+    rig.queue.push(choice("3", &["one"]), rig.now);
+    assert_eq!(rig.queue.position(), (1, 3));
+    assert_eq!(rig.press("enter"), chosen(&[0], None));
+    assert_eq!(rig.queue.context(), Context::Permission);
+    rig.show(0);
+    assert_eq!(rig.press("n"), STAYS, "not armed yet");
+    rig.wait(300);
+    let denied = Verdict::Replied(CallRef::from("2"), DENIED);
+    assert_eq!(rig.press("n"), denied);
+    assert_eq!(rig.press("esc"), STAYS, "not armed yet");
+    rig.wait(300);
+    let dismissed = Verdict::Replied(CallRef::from("3"), Reply::Dismissed);
+    assert_eq!(rig.press("esc"), dismissed);
+    assert!(rig.queue.is_empty());
+}
+
+#[test]
+fn a_question_that_is_withdrawn_makes_room_for_the_next_which_is_armed_anew() {
+    let mut rig = Rig::ready(three());
+    rig.queue.push(choice("2", &["one"]), rig.now);
+    assert!(rig.queue.withdraw(CallRef::from("1"), rig.now));
+    assert!(!rig.queue.withdraw(CallRef::from("1"), rig.now));
+    rig.show(0);
+    assert_eq!(rig.press("enter"), STAYS);
+    rig.wait(300);
+    let call = CallRef::from("2");
+    assert!(matches!(rig.press("enter"), Verdict::Replied(it, _) if it == call));
+}

@@ -1,0 +1,111 @@
+use crate::app::dialogs::{Dialog, DialogRest};
+use crate::app::rig::{App, choice, millis, reply, request, sent};
+use crate::protocol::{Answer, CallOutcome, Chosen, Command, Ending, Reply, TurnCommand};
+
+/// A turn runs, and a tool asks: in view, and long enough.
+fn asked() -> App {
+    let mut app = App::working();
+    app.asks(choice("call", &["Postgres", "SQLite"]));
+    read(&mut app);
+    app
+}
+
+fn read(app: &mut App) {
+    let dialog = app.state.dialogs.last_mut().expect("a dialog is open");
+    dialog.settle(DialogRest {
+        furthest: 0,
+        visible: 10,
+    });
+    app.after(millis(300));
+}
+
+fn second() -> Reply {
+    Reply::Chosen(Chosen {
+        options: vec![1],
+        text: None,
+    })
+}
+
+#[test]
+fn what_was_chosen_is_told_to_the_call_that_asked() {
+    let mut app = asked();
+    assert_eq!(app.commands("down enter"), [reply("call", second())]);
+    assert!(app.state.dialogs.is_empty());
+}
+
+#[test]
+fn a_question_is_dismissed_without_stopping_the_turn() {
+    for key in ["esc", "ctrl+c"] {
+        let mut app = asked();
+        assert_eq!(app.commands(key), [reply("call", Reply::Dismissed)]);
+        assert!(app.state.dialogs.is_empty() && app.state.is_working());
+    }
+}
+
+#[test]
+fn what_is_typed_when_a_question_comes_answers_nothing() {
+    let mut app = App::working();
+    app.types("1 wait");
+    app.asks(choice("call", &["Postgres", "SQLite"]));
+    assert_eq!(app.press("2 space x enter esc ctrl+c"), []);
+    assert_eq!(app.draft(), "1 wait");
+    assert_eq!(app.state.dialogs.len(), 1);
+}
+
+#[test]
+fn all_that_is_asked_waits_in_one_dialog() {
+    let mut app = asked();
+    app.asks(request("second", "Bash"));
+    assert_eq!(app.state.dialogs.len(), 1);
+    assert_eq!(app.commands("down enter"), [reply("call", second())]);
+    assert_eq!(app.press("y"), [], "not seen yet");
+    read(&mut app);
+    let allow = reply("second", Reply::Permission(Answer::Allow));
+    assert_eq!(app.commands("y"), [allow]);
+}
+
+#[test]
+fn a_permission_before_it_denies_and_stops_all_the_same() {
+    let mut app = App::asked("Bash");
+    app.asks(choice("second", &["Postgres"]));
+    read(&mut app);
+    let deny = reply("call", Reply::Permission(Answer::Deny { reason: None }));
+    let stop = Command::Turn(TurnCommand::Interrupt);
+    assert_eq!(app.commands("esc"), [stop, deny]);
+    assert!(app.state.dialogs.is_empty());
+}
+
+#[test]
+fn the_mode_does_not_change_while_a_tool_asks() {
+    let mut app = asked();
+    assert_eq!(app.press("shift+tab"), []);
+}
+
+#[test]
+fn a_question_goes_when_its_call_does_not_wait_for_it_any_more() {
+    let mut app = asked();
+    app.tool("call", "Asks").running();
+    assert!(app.state.dialogs.is_empty());
+    let mut app = asked();
+    app.tool("call", "Asks")
+        .comes_to(CallOutcome::Cancelled, "");
+    assert!(app.state.dialogs.is_empty());
+    let mut app = asked();
+    app.ends(Ending::Interrupted);
+    assert!(app.state.dialogs.is_empty());
+    let mut app = asked();
+    app.tool("call", "Asks").waits();
+    assert!(matches!(
+        app.state.dialogs.last(),
+        Some(Dialog::Question(_))
+    ));
+}
+
+#[test]
+fn the_person_is_called() {
+    let mut app = App::working();
+    app.state.focused = false;
+    let effects = app.asks(choice("call", &["Postgres"]));
+    assert!(!effects.is_empty());
+    assert_eq!(sent(effects), []);
+}

@@ -1,0 +1,110 @@
+//! What the debug log says about a conversation: its turns, requests and calls.
+
+use std::time::Duration;
+
+use tracing::Span;
+
+use crate::config::logged;
+use crate::executor::Happened;
+use crate::protocol::{AgentId, CallRef, Ending, QuestionKind, TurnId, TurnSummary};
+use crate::session::History;
+
+/// All that is logged while a request is under way belongs to it.
+pub fn request(agent: AgentId, attempt: u32) -> Span {
+    tracing::info_span!("request", agent = agent.0, attempt)
+}
+
+pub fn turn_begun(turn: TurnId) {
+    tracing::info!(agent = turn.agent.0, turn = turn.number, "turn begun");
+}
+
+pub fn turn_ended(agent: AgentId, summary: &TurnSummary) {
+    let (ending, took) = (summary.ending.name(), summary.took);
+    let responses = summary.responses;
+    match &summary.ending {
+        Ending::Failed { problem, .. } => {
+            let problem = logged(problem);
+            tracing::warn!(agent = agent.0, ending, %problem, ?took, responses, "turn failed");
+        }
+        Ending::Done | Ending::MaxTurns | Ending::Interrupted => {
+            tracing::info!(agent = agent.0, ending, ?took, responses, "turn ended");
+        }
+    }
+}
+
+pub fn retrying(agent: AgentId, problem: &str, attempt: u32, wait: Duration) {
+    tracing::warn!(agent = agent.0, problem = %logged(problem), attempt, ?wait, "retrying");
+}
+
+/// What is seen of a call. `at` is the time since its turn began.
+pub fn call(happened: &Happened, history: &History, at: Duration) {
+    if !tracing::enabled!(tracing::Level::DEBUG) {
+        return;
+    }
+    let tool = |call: &CallRef| history.call(*call).map(|call| call.name.as_str());
+    match happened {
+        Happened::Queued(call) => tracing::debug!(
+            call = %call.call,
+            tool = %logged(&call.name),
+            wire = %logged(&call.id),
+            input = %logged(&call.input),
+            ?at,
+            "call queued"
+        ),
+        Happened::Begun(call) => {
+            tracing::debug!(%call, tool = tool(call), ?at, "call begun");
+        }
+        Happened::Reached(call, phase) => {
+            tracing::debug!(%call, tool = tool(call), ?phase, ?at, "call reached a phase");
+        }
+        Happened::Rewritten(call, input, by) => {
+            let (by, input) = (logged(by), logged(input));
+            tracing::info!(%call, tool = tool(call), %by, %input, "call rewritten");
+        }
+        Happened::Asked(question) => {
+            let about = match &question.kind {
+                QuestionKind::Permission(request) => &request.reason,
+                QuestionKind::Choice(request) => &request.question,
+            };
+            let call = question.call;
+            tracing::info!(%call, tool = tool(&call), about = %logged(about), "person asked");
+        }
+        Happened::Decided {
+            call,
+            verdict,
+            asks_person,
+        } => tracing::info!(
+            %call,
+            tool = tool(call),
+            decision = verdict.decision().name(),
+            cause = %logged(verdict.cause()),
+            reason = %logged(verdict.reason()),
+            asks_person,
+            "call decided"
+        ),
+        Happened::Changing(call, change) => {
+            tracing::debug!(%call, path = %logged(change.path.display()), "file changes");
+        }
+        Happened::Moved(cwd) => tracing::debug!(cwd = %logged(cwd.display()), "shell moved"),
+        Happened::Completed {
+            call,
+            result,
+            ran,
+            outcome,
+            ..
+        } => {
+            let text = result.as_text();
+            tracing::info!(
+                %call,
+                tool = tool(call),
+                outcome = %logged(format_args!("{outcome:?}")),
+                ?ran,
+                bytes = text.len(),
+                result = %logged(&text),
+                "call finished"
+            );
+        }
+        // Progress is on the screen, notices are logged where they are told, and results are in the next request.
+        Happened::Progress(..) | Happened::Notice(_) | Happened::Yielded(_) => {}
+    }
+}

@@ -1,0 +1,127 @@
+//! The names that rules are written with: part of their syntax, like the parentheses.
+//!
+//! Rules about paths are written with two of them, whatever tool touches the path; what a tool touches, it says itself. Only
+//! tools that are not there cannot: what those of other programs with the same rules would touch stands in
+//! [`touched_by_absent`].
+
+use serde_json::Value;
+
+use crate::protocol::Touches;
+
+/// Rules for all that reads files.
+pub const READ: &str = "Read";
+/// Rules for all that changes files.
+pub const EDIT: &str = "Edit";
+/// Rules for commands.
+pub const BASH: &str = "Bash";
+/// Rules for hosts.
+pub const WEB_FETCH: &str = "WebFetch";
+
+/// The tools that come with the program. Others are custom tools and MCP tools.
+pub(super) const TOOLS: [&str; 22] = [
+    READ,
+    "Write",
+    EDIT,
+    "MultiEdit",
+    "FileSearch",
+    BASH,
+    "BashOutput",
+    "KillShell",
+    "Glob",
+    "Grep",
+    "LS",
+    WEB_FETCH,
+    "WebSearch",
+    "NotebookEdit",
+    "TodoWrite",
+    "Task",
+    "AskUserQuestion",
+    "EnterPlanMode",
+    "ExitPlanMode",
+    "ToolSearch",
+    "Skill",
+    "SlashCommand",
+];
+
+/// Which rules speak of a tool that is named with a specifier.
+pub(super) enum Family {
+    Commands,
+    Paths,
+    /// Its rules are written with another name.
+    WrittenAs(&'static str),
+    Hosts,
+    Fields,
+}
+
+pub(super) fn family(tool: &str) -> Family {
+    match tool {
+        BASH => Family::Commands,
+        READ | EDIT => Family::Paths,
+        "Write" | "MultiEdit" | "NotebookEdit" => Family::WrittenAs(EDIT),
+        "Glob" | "Grep" | "LS" | "FileSearch" => Family::WrittenAs(READ),
+        WEB_FETCH => Family::Hosts,
+        _ => Family::Fields,
+    }
+}
+
+/// A rule for some calls of a tool.
+pub fn rule(tool: &str, specifier: &str) -> String {
+    format!("{tool}({specifier})")
+}
+
+/// What a call of a tool touches that is not there.
+pub fn touched_by_absent(tool: &str, input: &Value) -> Touches {
+    match tool {
+        "MultiEdit" => Touches::writing(input, "file_path"),
+        "NotebookEdit" => Touches::writing(input, "notebook_path"),
+        "LS" => Touches::searching(input, "path", None),
+        "FileSearch" => {
+            let given = |field: &str| input.get(field).is_some_and(|value| !value.is_null());
+            let previews = input.get("preview_only") == Some(&Value::Bool(true));
+            if given("replace_with") && !previews {
+                Touches::replacing(input, "path", Some("file_glob"))
+            } else {
+                Touches::searching(input, "path", Some("file_glob"))
+            }
+        }
+        WEB_FETCH => Touches::web(input, "url"),
+        _ => Touches::Nothing,
+    }
+}
+
+/// Whether a tool that is not there would change nothing.
+pub(super) fn absent_changes_nothing(tool: &str) -> bool {
+    matches!(
+        tool,
+        WEB_FETCH | "WebSearch" | "TodoWrite" | "Task" | "AskUserQuestion"
+    )
+}
+
+/// What may not be read may not be overwritten either; but a notebook's cells are changed without showing any.
+pub(super) fn reading_rules_deny_writing(tool: &str) -> bool {
+    tool != "NotebookEdit"
+}
+
+/// The tools that a rule was about which is not understood; all of them, in doubt.
+pub fn meant(rule: &str) -> &str {
+    let tool = rule.trim().split('(').next().unwrap_or_default();
+    // A rule about paths is about every tool that reads or writes.
+    if tool == BASH || tool == WEB_FETCH || tool.starts_with("mcp__") {
+        tool
+    } else {
+        "*"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TOOLS;
+    use crate::tools::registry::Registry;
+
+    #[test]
+    fn rules_know_every_tool_by_its_name() {
+        for tool in Registry::built_in().names() {
+            assert!(TOOLS.contains(&tool), "{tool}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! What a tool says of itself to the screen, which knows no tool by its name.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+/// A tool as the screen knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolInfo {
+    pub name: Arc<str>,
+    /// What goes on while it runs, in a few words: `reading a file`.
+    pub doing: Arc<str>,
+    pub subject: SubjectFields,
+    pub preview: PreviewFields,
+    /// The field of the input that permission rules look at, if they look at one.
+    pub ruled: Option<Arc<str>>,
+    /// A running call of it can go on without being waited for.
+    pub can_background: bool,
+}
+
+/// The fields of an input that say what a call is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SubjectFields {
+    /// The best one first: the first that is there counts.
+    pub what: Vec<Arc<str>>,
+    /// Where that is, if the call says so.
+    pub place: Option<Arc<str>>,
+}
+
+/// The fields of an input that can be shown as they are being written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum PreviewFields {
+    #[default]
+    Nothing,
+    /// In a file, `old` gives way to `new`.
+    Edit {
+        path: Arc<str>,
+        old: Arc<str>,
+        new: Arc<str>,
+    },
+    /// `content` is all that a file will hold.
+    Write { path: Arc<str>, content: Arc<str> },
+    /// A command of the shell.
+    Command { command: Arc<str> },
+}
+
+/// Fields that often say what a call is about.
+const GUESSES: [&str; 9] = [
+    "command",
+    "file_path",
+    "notebook_path",
+    "pattern",
+    "url",
+    "query",
+    "description",
+    "path",
+    "name",
+];
+
+impl ToolInfo {
+    /// A tool that nobody has described: one that is not offered any more, or never was.
+    pub fn unknown(name: &str) -> Self {
+        Self {
+            name: name.into(),
+            doing: format!("running {name}").into(),
+            subject: SubjectFields::guessed(),
+            preview: PreviewFields::Nothing,
+            ruled: None,
+            can_background: false,
+        }
+    }
+
+    /// Whether it runs commands of the shell.
+    pub fn is_shell(&self) -> bool {
+        matches!(self.preview, PreviewFields::Command { .. })
+    }
+
+    /// Whether what it does is best seen as a change of a file.
+    pub fn changes_files(&self) -> bool {
+        match self.preview {
+            PreviewFields::Edit { .. } | PreviewFields::Write { .. } => true,
+            PreviewFields::Nothing | PreviewFields::Command { .. } => false,
+        }
+    }
+}
+
+impl SubjectFields {
+    pub fn field(what: &str) -> Self {
+        Self {
+            what: vec![what.into()],
+            place: None,
+        }
+    }
+
+    /// What tools that nobody has described are most likely about.
+    fn guessed() -> Self {
+        Self {
+            what: GUESSES.map(Into::into).to_vec(),
+            place: None,
+        }
+    }
+
+    pub fn field_in(what: &str, place: &str) -> Self {
+        Self {
+            place: Some(place.into()),
+            ..Self::field(what)
+        }
+    }
+
+    /// The call in a few words: a path, a command, a pattern.
+    pub fn of(&self, input: &Value) -> Option<String> {
+        self.with(|field| input.get(field).and_then(Value::as_str))
+    }
+
+    /// The same where fields are known in another way.
+    pub fn with<'a>(&self, get: impl Fn(&str) -> Option<&'a str>) -> Option<String> {
+        let what = self.what.iter().find_map(|field| get(field))?;
+        let place = self.place.as_deref().and_then(get);
+        Some(match place {
+            Some(place) => format!("{what} in {place}"),
+            None => what.to_owned(),
+        })
+    }
+}

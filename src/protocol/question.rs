@@ -1,0 +1,109 @@
+//! What a call asks the person, and what the person says to it.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::id::CallRef;
+use super::shown::FileDiff;
+
+/// A call asks one question at a time, so a reply needs no more than the call to find it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    pub call: CallRef,
+    /// What people call the conversation that asks; `None` for the one that they have themselves.
+    pub asker: Option<String>,
+    pub kind: QuestionKind,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum QuestionKind {
+    /// Whether the call may run.
+    Permission(PermissionRequest),
+    /// Something that its tool wants to know.
+    Choice(ChoiceRequest),
+}
+
+/// What the person says to a [`Question`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reply {
+    Permission(Answer),
+    Chosen(Chosen),
+    /// The person does not want to answer, or was not waited for.
+    Dismissed,
+    /// Nobody is there to be asked.
+    Nobody,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct PermissionRequest {
+    pub tool: String,
+    pub input: Value,
+    pub reason: String,
+    /// What the call would change, as far as that can be told beforehand.
+    pub changes: Vec<FileDiff>,
+    /// The rule that "always" would save and the file it would go to; `None` where no rule may cover such a call.
+    pub rule: Option<RuleOffer>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleOffer {
+    pub rule: String,
+    pub file: PathBuf,
+}
+
+/// A person's answer to a [`PermissionRequest`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    Allow,
+    /// Allow it, and what the rule covers until the program ends.
+    AllowForSession {
+        rule: String,
+    },
+    /// Allow it, and write the rule into the settings file that the request named.
+    AllowAlways {
+        rule: String,
+    },
+    /// Allow a change of files in part: these are the files that it may change, and what they shall hold. The others stay as
+    /// they are.
+    AllowPart {
+        files: Vec<PartOfFile>,
+    },
+    Deny {
+        reason: Option<String>,
+    },
+}
+
+/// What one file shall hold of which a change was allowed, whole or in part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartOfFile {
+    /// As the change that was shown calls it.
+    pub path: String,
+    pub after: String,
+}
+
+/// Some answers to choose from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChoiceRequest {
+    pub question: String,
+    pub options: Vec<ChoiceOption>,
+    /// More than one of them can be chosen.
+    pub several: bool,
+    /// The person may write something instead of choosing, or beside it where several can be chosen.
+    pub free_text: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChoiceOption {
+    pub label: String,
+    /// What choosing it means; may be empty.
+    pub about: String,
+}
+
+/// The person's answer to a [`ChoiceRequest`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Chosen {
+    /// The chosen options by their number from 0, in their order.
+    pub options: Vec<usize>,
+    pub text: Option<String>,
+}

@@ -1,0 +1,91 @@
+//! Where a permission rule, or a setting, comes from.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::tool::RuleList;
+
+/// What has to be decided by it is decided by its kind and its path; its text is for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// A settings file.
+    File(NamedFile),
+    /// A settings file that is broken: what it may have said is asked about instead.
+    Broken(NamedFile),
+    /// `--deny`, `--ask` or `--allow`.
+    Flag(RuleList),
+    /// The person has said it while the program ran.
+    Session,
+    /// The program itself.
+    Program,
+    /// A case that somebody has written down, to see what would be decided.
+    Case,
+}
+
+/// A file, and what people call it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedFile {
+    pub path: PathBuf,
+    pub name: String,
+}
+
+impl Source {
+    pub fn file(path: impl Into<PathBuf>, name: impl Into<String>) -> Self {
+        Self::File(NamedFile {
+            path: path.into(),
+            name: name.into(),
+        })
+    }
+
+    pub fn broken(path: impl Into<PathBuf>, name: impl Into<String>) -> Self {
+        Self::Broken(NamedFile {
+            path: path.into(),
+            name: name.into(),
+        })
+    }
+
+    /// The settings file that it is from, broken or not.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Source::File(file) | Source::Broken(file) => Some(&file.path),
+            Source::Flag(_) | Source::Session | Source::Program | Source::Case => None,
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::File(file) => f.write_str(&file.name),
+            Source::Broken(file) => write!(f, "{}, which is broken", file.name),
+            Source::Flag(list) => write!(f, "--{}", list.name()),
+            Source::Session => f.write_str("this session"),
+            Source::Program => f.write_str("agent-tui itself"),
+            Source::Case => f.write_str("the project's settings"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_read_what_it_is_called() {
+        for (source, text) in [
+            (Source::file("/w/a.json", "a.json"), "a.json"),
+            (
+                Source::broken("/w/a.json", "a.json"),
+                "a.json, which is broken",
+            ),
+            (Source::Flag(RuleList::Deny), "--deny"),
+            (Source::Flag(RuleList::Ask), "--ask"),
+            (Source::Flag(RuleList::Allow), "--allow"),
+            (Source::Session, "this session"),
+            (Source::Program, "agent-tui itself"),
+            (Source::Case, "the project's settings"),
+        ] {
+            assert_eq!(source.to_string(), text);
+        }
+    }
+}

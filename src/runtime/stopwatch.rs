@@ -1,0 +1,107 @@
+//! What a round of the event loop spends its time on, for the debug log: one that takes long is felt as a key that hangs.
+
+use std::time::{Duration, Instant};
+
+/// A round, or a frame, that takes longer than this is told about.
+const SLOW: Duration = Duration::from_millis(50);
+
+/// What a round does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    Input,
+    Jobs,
+    Agent,
+    /// A frame was written, colours came, time passed.
+    Rest,
+    Layout,
+    Paint,
+}
+
+const PARTS: [Part; 6] = [
+    Part::Input,
+    Part::Jobs,
+    Part::Agent,
+    Part::Rest,
+    Part::Layout,
+    Part::Paint,
+];
+
+/// Measures one round, or one frame.
+#[derive(Debug)]
+pub struct Stopwatch {
+    last: Instant,
+    spent: [Duration; PARTS.len()],
+    /// How many things were taken in.
+    laps: u32,
+}
+
+impl Stopwatch {
+    pub fn start(now: Instant) -> Self {
+        Self {
+            last: now,
+            spent: Default::default(),
+            laps: 0,
+        }
+    }
+
+    /// The time since the last lap was spent on this; on nothing of ours, if it is `None`: the program was stopped, or its
+    /// terminal had another reader.
+    pub fn lap(&mut self, part: Option<Part>, now: Instant) {
+        if let Some(part) = part {
+            self.spent[part as usize] += now.saturating_duration_since(self.last);
+            self.laps += 1;
+        }
+        self.last = now;
+    }
+
+    fn took(&self) -> Duration {
+        self.spent.iter().sum()
+    }
+
+    /// What the time was spent on, the most first; `None` if it was not long.
+    fn slow(&self) -> Option<String> {
+        if self.took() <= SLOW {
+            return None;
+        }
+        let mut parts: Vec<_> = PARTS.iter().zip(self.spent).collect();
+        parts.retain(|(_, spent)| *spent > Duration::ZERO);
+        parts.sort_by_key(|(_, spent)| std::cmp::Reverse(*spent));
+        let told = parts
+            .iter()
+            .map(|(part, spent)| format!("{part:?} {spent:?}"));
+        Some(told.collect::<Vec<_>>().join(", "))
+    }
+
+    /// Warns if it was long.
+    pub fn stop(&self, what: &'static str) {
+        if let Some(spent) = self.slow() {
+            tracing::warn!(took = ?self.took(), laps = self.laps, spent, "{what}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_round_says_what_it_spent_its_time_on() {
+        let start = Instant::now();
+        let at = |millis| start + Duration::from_millis(millis);
+        let mut watch = Stopwatch::start(start);
+        watch.lap(Some(Part::Input), at(10));
+        watch.lap(Some(Part::Agent), at(50));
+        assert_eq!(watch.slow(), None);
+        watch.lap(Some(Part::Input), at(51));
+        assert_eq!(watch.slow().as_deref(), Some("Agent 40ms, Input 11ms"));
+    }
+
+    #[test]
+    fn time_while_the_program_was_stopped_is_not_its_own() {
+        let start = Instant::now();
+        let mut watch = Stopwatch::start(start);
+        watch.lap(None, start + Duration::from_secs(60));
+        watch.lap(Some(Part::Input), start + Duration::from_millis(60_001));
+        assert_eq!(watch.slow(), None);
+    }
+}

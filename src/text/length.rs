@@ -1,0 +1,50 @@
+//! Texts that are longer than what they are part of can bear. Lengths are in characters.
+
+use std::borrow::Cow;
+
+/// No more than so many characters of a text.
+pub fn beginning(text: &str, most: usize) -> &str {
+    let end = text.char_indices().nth(most);
+    end.map_or(text, |(end, _)| &text[..end])
+}
+
+/// No more than so many characters of a text, and `mark` behind them if that is not all.
+pub fn shortened<'t>(text: &'t str, most: usize, mark: &str) -> Cow<'t, str> {
+    let kept = beginning(text, most);
+    if kept.len() == text.len() {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(format!("{kept}{mark}"))
+    }
+}
+
+/// The first line of a text, or the beginning of it, with a mark if that is not all.
+pub fn first_line(text: &str, most: usize) -> String {
+    let text = text.trim();
+    let line = beginning(text.lines().next().unwrap_or_default(), most);
+    let mark = if line.len() < text.len() { "…" } else { "" };
+    format!("{line}{mark}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{beginning, first_line, shortened};
+
+    #[test]
+    fn what_is_left_out_is_marked() {
+        assert_eq!(beginning("äöü", 2), "äö");
+        assert_eq!(shortened("äöü", 3, "…"), "äöü");
+        assert_eq!(shortened("äöü", 2, "… [cut]"), "äö… [cut]");
+    }
+
+    #[test]
+    fn of_several_lines_the_first_stands_for_all() {
+        assert_eq!(first_line("one\ntwo", 80), "one…");
+        assert_eq!(first_line(" one \n", 80), "one");
+        assert_eq!(
+            first_line(&"é".repeat(81), 80),
+            format!("{}…", "é".repeat(80))
+        );
+        assert_eq!(first_line("", 80), "");
+    }
+}

@@ -1,0 +1,39 @@
+//! Words that somebody wrote, in what is said about them.
+
+use super::beginning;
+
+/// Below this likeness a suggestion would only confuse.
+const ALIKE: f64 = 0.75;
+
+/// Longer words are cut in messages.
+const LONGEST: usize = 40;
+
+/// The known word that whoever wrote `word` may have meant.
+pub fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    let word = cut(word).to_lowercase();
+    let likeness = |candidate: &str| strsim::jaro_winkler(&word, &candidate.to_lowercase());
+    known
+        .into_iter()
+        .map(|candidate| (likeness(candidate), candidate))
+        .filter(|(likeness, _)| *likeness >= ALIKE)
+        .max_by(|one, other| one.0.total_cmp(&other.0))
+        .map(|(_, candidate)| candidate)
+}
+
+/// The word for a message: not longer than a message can bear.
+pub fn cut(word: &str) -> &str {
+    beginning(word, LONGEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn suggests_only_what_is_alike() {
+        let known = ["scroll", "select", "search"];
+        assert_eq!(nearest("Scrol", known), Some("scroll"));
+        assert_eq!(nearest("panel", known), None);
+        assert_eq!(nearest(&"scroll".repeat(1_000_000), known), Some("scroll"));
+    }
+}

@@ -1,0 +1,37 @@
+//! How a running call asks the person something.
+
+use std::sync::Arc;
+
+use futures_util::future::{BoxFuture, FutureExt};
+
+use super::{ToolCx, ToolError};
+use crate::protocol::{ChoiceRequest, Reply};
+
+/// Where a call asks. One question of a call is asked after the other.
+#[derive(Clone)]
+pub struct Asker(Arc<dyn Fn(ChoiceRequest) -> BoxFuture<'static, Reply> + Send + Sync>);
+
+impl Asker {
+    pub fn new(
+        ask: impl Fn(ChoiceRequest) -> BoxFuture<'static, Reply> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(ask))
+    }
+
+    /// Where nobody is there to answer.
+    pub fn nobody() -> Self {
+        Self::new(|_| async { Reply::Nobody }.boxed())
+    }
+}
+
+impl ToolCx {
+    /// Asks the person, and waits for the reply; there is none from [nobody](Reply::Nobody), and then the tool has to know
+    /// what to do. Whether the call may run at all was asked before. The error says that the call was told to stop.
+    pub async fn ask(&self, question: ChoiceRequest) -> Result<Reply, ToolError> {
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => Err(ToolError::cancelled()),
+            reply = (self.asker.0)(question) => Ok(reply),
+        }
+    }
+}

@@ -1,0 +1,143 @@
+use crate::app::rig::{App, change, choice, millis};
+use crate::protocol::{ChoiceRequest, FileDiff, PermissionRequest, Question, QuestionKind};
+use crate::ui::rig::Screen;
+
+fn asked(question: Question, width: u16, height: u16) -> Screen {
+    let mut app = App::working();
+    app.asks(question);
+    let mut screen = app.on(width, height);
+    screen.after(millis(300));
+    screen
+}
+
+fn databases(change: impl FnOnce(&mut ChoiceRequest)) -> Question {
+    let mut question = choice("call", &["Postgres", "SQLite", "none of them"]);
+    if let QuestionKind::Choice(request) = &mut question.kind {
+        request.question = "Which database shall the server use?\nIt can be changed later.".into();
+        request.options[0].about = "needs a server of its own; many can write at once".into();
+        request.options[1].about = "one file; one can write at a time".into();
+        change(request);
+    }
+    question
+}
+
+#[test]
+fn one_answer() {
+    let mut screen = asked(databases(|_| {}), 80, 24);
+    screen.press("down");
+    insta::assert_snapshot!(screen.draw());
+}
+
+#[test]
+fn several_answers_and_ones_own_words() {
+    let mut screen = asked(
+        databases(|request| {
+            request.several = true;
+            request.free_text = true;
+        }),
+        80,
+        24,
+    );
+    screen.asks(choice("second", &["yes"]));
+    screen.press("2 end");
+    screen.types("the one that is there already");
+    insta::assert_snapshot!(screen.draw());
+}
+
+#[test]
+fn who_asks_is_said_where_it_is_not_the_persons_own_conversation() {
+    let mut question = databases(|_| {});
+    question.asker = Some("the explorer".into());
+    assert_eq!(
+        asked(question, 80, 24).lines_with("asked by"),
+        ["│ asked by     the explorer                                                    │"]
+    );
+    let mut request = crate::app::rig::request("call", "Bash");
+    request.asker = Some("the explorer".into());
+    assert_eq!(
+        asked(request, 80, 24).lines_with("asked by"),
+        ["│ asked by     the explorer                                                    │"]
+    );
+}
+
+#[test]
+fn narrow() {
+    let mut screen = asked(databases(|request| request.free_text = true), 30, 10);
+    let first = screen.draw();
+    screen.press("down");
+    let second = screen.draw();
+    screen.press("end");
+    insta::assert_snapshot!([first, second, screen.draw()].join("\n\n"));
+}
+
+#[test]
+fn a_long_question_is_read_from_its_beginning_and_the_keys_lead_to_the_answers() {
+    let question = databases(|request| {
+        let lines: Vec<String> = (1..=40).map(|line| format!("reason {line}")).collect();
+        request.question = lines.join("\n");
+    });
+    let mut screen = asked(question, 80, 24);
+    assert!(screen.text().contains("? reason 1\n") || screen.text().contains("? reason 1 "));
+    assert_eq!(screen.lines_with("Postgres").len(), 0);
+    assert_eq!(
+        screen.press("enter"),
+        [],
+        "what it would choose is not seen"
+    );
+    assert_eq!(screen.lines_with("› 1 Postgres").len(), 1);
+    screen.press("pgup pgup pgup pgup pgup");
+    assert_eq!(screen.lines_with("Postgres").len(), 0);
+    assert_eq!(screen.lines_with("more lines below").len(), 1);
+}
+
+#[test]
+fn a_text_that_hides_something_is_revealed() {
+    let question = databases(|request| {
+        request.question = "a\u{1b}[31mb\u{202e}c".into();
+        request.options[0].label = "yes\nAllow Bash?".into();
+        request.options[0].about = "\u{200b}".into();
+    });
+    let mut screen = asked(question, 80, 24);
+    let text = screen.text();
+    assert!(!text.contains(['\u{1b}', '\u{202e}', '\u{200b}']), "{text}");
+    assert!(
+        text.contains("│     Allow Bash?"),
+        "beside our mark:\n{text}"
+    );
+}
+
+/// Three files: one with two hunks, a new one, one with a hunk more.
+fn three_files() -> Question {
+    let file = |path: &str, before: Option<&str>, after: &str| FileDiff {
+        path: path.to_owned(),
+        before: before.map(Into::into),
+        after: after.into(),
+    };
+    let mut question = crate::app::rig::request("call", "Edit");
+    if let QuestionKind::Permission(PermissionRequest { tool, changes, .. }) = &mut question.kind {
+        "Several".clone_into(tool);
+        *changes = vec![
+            change(),
+            file("src/new.rs", None, "pub fn new() {}\n"),
+            file("README.md", Some("# Old\n"), "# New\n"),
+        ];
+    }
+    question
+}
+
+#[test]
+fn permission_to_change_several_files() {
+    insta::assert_snapshot!(asked(three_files(), 80, 60).draw());
+}
+
+#[test]
+fn picking_changes_of_several_files() {
+    let mut screen = asked(three_files(), 80, 60);
+    screen.frame();
+    screen.press("tab");
+    screen.frame();
+    screen.press("y");
+    screen.frame();
+    screen.press("n");
+    insta::assert_snapshot!(screen.draw());
+}
