@@ -454,7 +454,7 @@ pub fn seen(state: &AppState) -> Vec<String> {
     let began = state.calls.iter().map(|(_, call)| call.times.arrived).min();
     let began = began.unwrap_or(state.now);
     let since = |at: Instant| at.saturating_duration_since(began).as_millis();
-    let cells = state.transcript.entries().iter().map(|entry| {
+    let shown = state.transcript.entries().iter().map(|entry| {
         let cell = match &entry.cell {
             Cell::Thinking { text, took, .. } => format!("thinking {text:?} {took:?}"),
             other => format!("{other:?}"),
@@ -491,5 +491,5 @@ pub fn seen(state: &AppState) -> Vec<String> {
     let spans: Vec<_> = spans.collect();
     let panel = format!("{:?} {spans:?} {:?}", panel.calls, panel.saved);
     let activity = format!("{:?} {:?}", state.activity, state.session.spending);
-    cells.chain(calls).chain([panel, activity]).collect()
+    shown.chain(calls).chain([panel, activity]).collect()
 }

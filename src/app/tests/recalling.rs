@@ -303,13 +303,11 @@ fn times_are_those_of_the_records_however_late_the_screen_hears_of_them() {
     ];
     let lines = lines(records.to_vec());
     let took = |app: &App| {
-        let entries = app.state.transcript.entries().iter();
-        entries
-            .filter_map(|entry| match entry.cell {
-                Cell::Thinking { took, .. } => took,
-                _ => None,
-            })
-            .next()
+        let mut entries = app.state.transcript.entries().iter();
+        entries.find_map(|entry| match entry.cell {
+            Cell::Thinking { took, .. } => took,
+            _ => None,
+        })
     };
     let expected = Some(Duration::from_millis(1_234));
     assert_eq!(took(&live(&lines)), expected);
