@@ -75,7 +75,14 @@ const KNOWS: &[(&str, &[&str])] = &[
     ("theme", &["config"]),
     (
         "app",
-        &["protocol", "permissions", "settings", "keymap", "theme"],
+        &[
+            "protocol",
+            "text",
+            "permissions",
+            "settings",
+            "keymap",
+            "theme",
+        ],
     ),
     ("ui", &["protocol", "settings", "keymap", "theme", "app"]),
     (
