@@ -1,5 +1,7 @@
 //! An executor with scripted tools, for tests in virtual time.
 
+pub mod tools;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -10,11 +12,11 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::sync::CancellationToken;
 
+use self::tools::{Asks, Several};
 use super::context::Context;
 use super::driver::{Executor, Happened, Witness};
 use super::machine::Policy;
 use super::shared::{Asking, Places, Shared};
-use super::test_tools::{Asks, Several};
 use crate::hooks::{Hook, Runner};
 use crate::permissions::{Cause, Grant, Rules, Store};
 use crate::protocol::{

@@ -73,12 +73,12 @@ impl<const BLOCKS: bool> Tool for Asks<BLOCKS> {
         let replies = match input.patience {
             None => asking.await?,
             Some(patience) => {
-                if let Ok(replies) = timeout(Duration::from_millis(patience), asking).await {
-                    replies?
-                } else {
+                let replies = timeout(Duration::from_millis(patience), asking).await;
+                let Ok(replies) = replies else {
                     tokio::time::sleep(Duration::from_secs(1)).await;
-                    Vec::new()
-                }
+                    return Ok(ToolOutput::text("never mind"));
+                };
+                replies?
             }
         };
         let words = replies.iter().map(|reply| match reply {
