@@ -14,7 +14,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use super::UsageError;
 use crate::config::dirs::create_private_dir;
-use crate::config::{Dirs, keys, logged};
+use crate::config::{Dirs, keys, logged, open_regular};
 use crate::process::stderr::say;
 use crate::provider::errors::redact;
 
@@ -36,12 +36,17 @@ pub fn quiet_panics() {
 fn write_down(log: &Path, text: &str) -> io::Result<()> {
     let folder = log.parent().ok_or(io::ErrorKind::NotFound)?;
     create_private_dir(folder)?;
-    let mut options = OpenOptions::new();
-    let mut file = options.append(true).create(true).mode(0o600).open(log)?;
+    let mut file = open_log(log)?;
     if file.metadata()?.len() > LONGEST_PANIC_LOG {
         file.set_len(0)?;
     }
     file.write_all(crate::config::hidden(text.to_owned()).as_bytes())
+}
+
+fn open_log(log: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true).mode(0o600);
+    open_regular(log, &mut options)
 }
 
 /// Where the details of a panic are, if they could be written.
@@ -88,8 +93,7 @@ fn open(folder: &Path, path: &Path) -> io::Result<File> {
     {
         std::fs::rename(path, path.with_extension("log.old"))?;
     }
-    let mut options = OpenOptions::new();
-    options.append(true).create(true).mode(0o600).open(path)
+    open_log(path)
 }
 
 /// The log file, from which keys are kept away: those of this run, and what looks like one.

@@ -29,7 +29,7 @@ use crate::provider::builtin::Builtin;
 use crate::provider::choose::{self, Choice, Wanted, Wish};
 use crate::provider::models::context_window;
 use crate::provider::retry;
-use crate::runtime::FoundTerminal;
+use crate::runtime::{FoundTerminal, end_guard, guard_commands};
 use crate::session::Record;
 use crate::session::record::VERSION;
 use crate::settings::Settings;
@@ -50,6 +50,7 @@ pub fn headless(args: &Args) -> Result<u8, UsageError> {
     let place = Place::find(args, Audience::Nobody)?;
     let prompt = prompt::read(args, &place.settings)?;
     let runtime = engine()?;
+    guard_commands();
     let code = runtime.block_on(async {
         // Before anything is started that a signal must not leave behind.
         let mut signals = Signals::listen()
@@ -71,6 +72,7 @@ pub fn headless(args: &Args) -> Result<u8, UsageError> {
     // A tool that does not listen must not keep the program alive.
     runtime.shutdown_background();
     terminal.restore();
+    end_guard();
     code
 }
 
@@ -290,8 +292,7 @@ fn policy(settings: &Settings) -> executor::Policy {
 fn limits(args: &Args, settings: &Settings, model: &str, asking: Asking) -> limits::Limits {
     limits::Limits {
         // Whoever asks knows.
-        looks_at_prompts: false,
-        asks_to_stop: false,
+        hooked: limits::Hooked::default(),
         pauses: asking == Asking::Person,
         calls_wait: settings.streaming_execution == Some(false),
         max_turns: args.max_turns.or(settings.max_turns),

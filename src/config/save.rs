@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::edit::Change;
 use super::json::Wrong;
-use super::{LONGEST_FILE, read_regular};
+use super::{LONGEST_FILE, open_regular, read_regular};
 
 /// How long another program may keep the lock; it needs a few milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -83,11 +83,9 @@ pub fn change_locked(file: &Path, change: &Change<'_>, fresh: Fresh) -> Result<(
 
 /// One writer at a time, until the file is dropped.
 pub fn lock(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .mode(0o600)
-        .open(path)?;
+    let mut options = OpenOptions::new();
+    options.create(true).append(true).mode(0o600);
+    let file = open_regular(path, &mut options)?;
     let until = Instant::now() + PATIENCE;
     loop {
         match file.try_lock() {

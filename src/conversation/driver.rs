@@ -14,7 +14,7 @@ use tracing::Instrument;
 
 use super::hooking::{HookCaller, Starting};
 use super::journal::Journal;
-use super::limits::Limits;
+use super::limits::{Hooked, Limits};
 use super::spending::Account;
 use super::trace;
 use super::turn::{Fact, Look, Next, Turn};
@@ -207,8 +207,10 @@ impl Conversation {
             model: self.request.model.clone(),
         };
         let limits = Limits {
-            looks_at_prompts: self.starting.is_some() || self.asks_about_prompts(),
-            asks_to_stop: self.hooks.has(self.stop_event()),
+            hooked: Hooked {
+                prompts: self.starting.is_some() || self.asks_about_prompts(),
+                end: self.hooks.has(self.stop_event()),
+            },
             ..self.limits
         };
         let offered = self.context.tools.snapshot();

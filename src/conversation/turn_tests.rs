@@ -166,6 +166,14 @@ pub(crate) fn deliver_from(first: u32, results: &[ToolResult]) -> Next {
     }
 }
 
+/// The stream broke, and was not asked for again.
+fn broken_off() -> Next {
+    Next::Finish(Ending::Failed {
+        problem: "the connection to the provider broke off: unexpected end".into(),
+        hint: Some(super::words::STREAM_HINT.into()),
+    })
+}
+
 pub(crate) fn failed(problem: &str) -> Next {
     Next::Finish(Ending::Failed {
         problem: problem.into(),
@@ -328,13 +336,7 @@ fn answers_that_keep_breaking_after_a_call_end_the_run() {
         turn.handle(over(broken(true)));
         last = turn.handle(Fact::Drained);
     }
-    assert_eq!(
-        last[1..],
-        [
-            deliver_from(4, &[result("d")]),
-            failed("the connection to the provider broke off: unexpected end")
-        ]
-    );
+    assert_eq!(last[1..], [deliver_from(4, &[result("d")]), broken_off()]);
 }
 
 #[test]
@@ -344,19 +346,10 @@ fn a_final_error_of_a_stream_ends_the_run_with_the_results_delivered() {
     turn.handle(over(broken(false)));
     assert_eq!(
         turn.handle(Fact::Drained)[1..],
-        [
-            deliver(&[result("a")]),
-            failed("the connection to the provider broke off: unexpected end")
-        ]
+        [deliver(&[result("a")]), broken_off()]
     );
     let nexts = limited(Limits::default()).handle(over(broken(false)));
-    assert_eq!(
-        nexts,
-        [
-            Next::Discard,
-            failed("the connection to the provider broke off: unexpected end")
-        ]
-    );
+    assert_eq!(nexts, [Next::Discard, broken_off()]);
 }
 
 #[test]

@@ -69,13 +69,14 @@ impl<const BLOCKS: bool> Tool for Asks<BLOCKS> {
         let asking = futures_util::future::try_join_all(asking);
         let replies = match input.patience {
             None => asking.await?,
-            Some(patience) => match timeout(Duration::from_millis(patience), asking).await {
-                Ok(replies) => replies?,
-                Err(_) => {
+            Some(patience) => {
+                if let Ok(replies) = timeout(Duration::from_millis(patience), asking).await {
+                    replies?
+                } else {
                     tokio::time::sleep(Duration::from_secs(1)).await;
                     Vec::new()
                 }
-            },
+            }
         };
         let words = replies.iter().map(|reply| match reply {
             Reply::Chosen(chosen) => format!("{:?} {:?}", chosen.options, chosen.text),

@@ -20,6 +20,7 @@ use super::place::Place;
 use super::{Look, Repository};
 use crate::process::Programs;
 use crate::process::running::{self, Leader};
+use crate::process::stragglers;
 use crate::text::{beginning, one_line};
 
 /// A file that never ends, or that nobody writes to, must not hold the program up.
@@ -345,6 +346,7 @@ async fn links(mut list: Command) -> io::Result<Vec<OsString>> {
 
 fn start(command: &mut Command) -> io::Result<(Child, Leader)> {
     let _starting = running::starting();
+    command.env(stragglers::VARIABLE, stragglers::new_mark());
     let child = command.spawn()?;
     let leader = Leader::of(&child);
     Ok((child, leader))

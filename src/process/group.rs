@@ -19,6 +19,7 @@ impl Group {
     pub fn new(leader: Option<Pid>, mark: String) -> Self {
         if let Some(leader) = leader {
             running::add(leader);
+            running::need_guard();
         }
         Self {
             leader,

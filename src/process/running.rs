@@ -12,6 +12,9 @@ static GROUPS: Mutex<Groups> = Mutex::new(Groups {
     over: false,
 });
 
+/// Starts whoever ends the commands if the program itself has no chance to.
+static GUARD: Mutex<Option<fn()>> = Mutex::new(None);
+
 struct Groups {
     leaders: Vec<Pid>,
     /// The program ends: what is started now is killed at once.
@@ -23,6 +26,19 @@ struct Groups {
 pub fn starting() -> MutexGuard<'static, ()> {
     static STARTING: Mutex<()> = Mutex::new(());
     STARTING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Says how to start a guard of the commands. It is started with the first one: a run without any needs none.
+pub fn guard_with(start: fn()) {
+    *GUARD.lock().unwrap_or_else(PoisonError::into_inner) = Some(start);
+}
+
+/// A command runs, which must not outlive the program.
+pub fn need_guard() {
+    let start = GUARD.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(start) = start {
+        start();
+    }
 }
 
 /// Takes note of a group that has been started.

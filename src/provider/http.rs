@@ -7,6 +7,7 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::pace::Pace;
 use super::trace::{ResponseTrace, causes};
 use super::{
     Batch, Decoder, Provider, ProviderError, ProviderErrorKind, Request, ResponseStream,
@@ -16,8 +17,6 @@ use crate::config::logged;
 
 /// A stream that is silent for this long counts as broken.
 pub const STALL: Duration = Duration::from_secs(60);
-/// Where a wire does not say that a call is over, silence of this length does.
-const SETTLED_AFTER: Duration = Duration::from_millis(50);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long an error's body may take.
 const ERROR_TIMEOUT: Duration = Duration::from_secs(10);
@@ -249,7 +248,7 @@ impl Http {
             decoder: self.wire.decoder(),
             stall: self.stall,
             deadline: Instant::now() + self.stall,
-            settled: Instant::now() + SETTLED_AFTER,
+            pace: Pace::new(Instant::now()),
             bytes: 0,
             trace,
             secret: self.key.as_ref().map(|key| key.secret().to_owned()),
@@ -334,8 +333,8 @@ struct HttpStream {
     stall: Duration,
     /// When silence has lasted too long. Kept here, because waiting for it is broken off and taken up again.
     deadline: Instant,
-    /// When a call that is complete need not wait for more of it; kept here likewise.
-    settled: Instant,
+    /// Says when a call that is complete need not wait for more of it.
+    pace: Pace,
     /// How much has come.
     bytes: usize,
     trace: ResponseTrace,
@@ -348,7 +347,7 @@ impl HttpStream {
         loop {
             let waits = self.decoder.is_waiting();
             let until = if waits {
-                self.deadline.min(self.settled)
+                self.deadline.min(self.pace.settled_at())
             } else {
                 self.deadline
             };
@@ -372,8 +371,9 @@ impl HttpStream {
                     ))));
                 }
             };
-            self.deadline = Instant::now() + self.stall;
-            self.settled = Instant::now() + SETTLED_AFTER;
+            let now = Instant::now();
+            self.deadline = now + self.stall;
+            self.pace.came(now);
             self.bytes += bytes.len();
             self.trace.chunk(bytes.len());
             if self.bytes > LONGEST_ANSWER {

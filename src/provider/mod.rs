@@ -11,6 +11,7 @@ pub mod errors;
 pub mod http;
 pub mod models;
 pub mod openai;
+mod pace;
 mod playback;
 pub mod responses;
 pub mod retry;

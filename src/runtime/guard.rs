@@ -1,8 +1,10 @@
-//! The terminal is given back even if the program has no chance to: after an abort, a failed allocation or `kill -9`.
+//! The terminal is given back, and the commands are ended, even if the program has no chance to: after an abort, a failed
+//! allocation or `kill -9`.
 //!
-//! A second, tiny process sleeps beside the screen and reads from a pipe that only this program has the other end of.
+//! A second, tiny process sleeps beside the program and reads from a pipe that only this program has the other end of.
 //! Through it the program says what it holds of the terminal. When the pipe closes before the guard was ended, the
-//! program is gone: the guard gives back what was held, says how to go on, and kills the commands that were left.
+//! program is gone: the guard gives back what was held, says how to go on, and kills the commands that were left. Without
+//! a screen it is only started with the first command, and has only those to look after.
 //!
 //! It is this program once more, under another name, with nothing in its environment. It leads a session of its own, so no
 //! signal for the program's group reaches it, and it may set the modes of a terminal that belongs to a shell again.
@@ -12,7 +14,7 @@ use std::io::{self, BufRead, BufReader, PipeWriter, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitCode};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::termios::{
@@ -83,12 +85,34 @@ pub fn session_is(id: &str) {
     tell(|told| id.clone_into(&mut told.session));
 }
 
-/// Starts the guard, without waiting for it. Where it cannot be started all else works.
+/// Starts the guard of the terminal and of the commands.
 pub fn start() {
+    start_with(|command| {
+        let terminal = io::stdout().as_fd().try_clone_to_owned()?;
+        // For the modes: they belong to the terminal that is read from.
+        let modes = io::stdin().as_fd().try_clone_to_owned()?;
+        command.stdout(terminal).stderr(modes);
+        Ok(())
+    });
+}
+
+/// Has the guard started with the first command. It holds no stream of the program's: whoever reads from that must not
+/// wait for the guard.
+pub fn guard_commands() {
+    running::guard_with(|| {
+        start_with(|command| {
+            command.stdout(Stdio::null()).stderr(Stdio::null());
+            Ok(())
+        });
+    });
+}
+
+/// Does not wait for it. Where it cannot be started all else works.
+fn start_with(streams: fn(&mut Command) -> io::Result<()>) {
     let builder = std::thread::Builder::new().name("guard".into());
-    let _ = builder.spawn(|| {
+    let _ = builder.spawn(move || {
         let starting = running::starting();
-        let spawned = spawn();
+        let spawned = spawn(streams);
         drop(starting);
         let Ok((mut pipe, mut child)) = spawned else {
             return;
@@ -132,17 +156,12 @@ fn lock() -> MutexGuard<'static, Guard> {
     GUARD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn spawn() -> io::Result<(PipeWriter, Child)> {
+fn spawn(streams: fn(&mut Command) -> io::Result<()>) -> io::Result<(PipeWriter, Child)> {
     let (reader, pipe) = io::pipe()?;
-    let child = Command::new(ourselves()?)
-        .arg0(NAME)
-        .env_clear()
-        .stdin(reader)
-        .stdout(io::stdout().as_fd().try_clone_to_owned()?)
-        // For the modes: they belong to the terminal that is read from.
-        .stderr(io::stdin().as_fd().try_clone_to_owned()?)
-        .spawn()?;
-    Ok((pipe, child))
+    let mut command = Command::new(ourselves()?);
+    command.arg0(NAME).env_clear().stdin(reader);
+    streams(&mut command)?;
+    Ok((pipe, command.spawn()?))
 }
 
 /// On Linux also if another version has been installed meanwhile.

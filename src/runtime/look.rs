@@ -1,10 +1,12 @@
 //! How the screen looks and which keys do what: the person's files, the terminal's colours, light or dark.
 
-use std::io;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
 use std::path::Path;
 
 use crate::app::{DiffStyle, Settings};
-use crate::config::{Dirs, read_regular};
+use crate::config::dirs::create_private_dir;
+use crate::config::{Dirs, open_regular, read_regular};
 use crate::keymap::Keymap;
 use crate::runtime::{Refusal, ThemeWish};
 use crate::theme::{Depth, Ground, Theme};
@@ -221,8 +223,11 @@ fn remember_ground(dirs: &Dirs, ground: Ground) {
         Ground::Dark => "dark",
     };
     // If it cannot be kept, the next first frame may have the wrong colours, for a moment.
-    let _ = crate::config::dirs::create_private_dir(&dirs.data)
-        .and_then(|()| std::fs::write(dirs.data.join("ground"), name));
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    let _ = create_private_dir(&dirs.data)
+        .and_then(|()| open_regular(&dirs.data.join("ground"), &mut options))
+        .and_then(|mut file| file.write_all(name.as_bytes()));
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ use crate::protocol::{AgentEvent, Block, Command, SessionCommand, SessionEvent};
 use crate::ui::Caches;
 
 pub use self::agent::{Launcher, Obstacle, Order, Refusal};
-pub use self::guard::watch_if_asked;
+pub use self::guard::{end as end_guard, guard_commands, watch_if_asked};
 pub use self::terminal::{Found as FoundTerminal, NoTerminal, check as check_terminal};
 
 /// All that the screen needs.

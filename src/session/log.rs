@@ -54,10 +54,21 @@ pub struct Contents {
     upgrade: Upgrade,
 }
 
+/// What is known of every line.
+#[derive(serde::Deserialize)]
+struct Number {
+    seq: u64,
+}
+
 impl Contents {
     /// Takes a line in, if it is a record.
     fn take(&mut self, line: &[u8], kept: &mut Kept) -> bool {
         let Ok(mut parsed) = serde_json::from_slice::<Line>(line) else {
+            // Numbers of records that only a newer version knows are taken, too.
+            let known = serde_json::from_slice::<Number>(line);
+            self.next_seq = self
+                .next_seq
+                .max(known.map_or(0, |number| number.seq.saturating_add(1)));
             return false;
         };
         self.upgrade.apply(&mut parsed.record);

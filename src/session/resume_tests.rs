@@ -252,7 +252,6 @@ fn a_whole_session_is_the_conversation_that_was_had() {
         calls: calls(&["a", "b", "c", "d", "e"]),
         cut_off: Vec::new(),
         workspace: Some("/w".into()),
-        ..Conversation::default()
     };
     assert_eq!(conversation(&session()), expected);
 }

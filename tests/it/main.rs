@@ -17,5 +17,6 @@ mod settings;
 mod streaming;
 mod terminal;
 mod tidy;
+mod tidy_readers;
 mod tools;
 mod trust;

@@ -384,7 +384,10 @@ fn test_files() -> Vec<PathBuf> {
         };
         for after in source.split("#[cfg(test)]\n").skip(1) {
             let declared = after.lines().find(|line| !line.starts_with("#["));
-            let declared = declared.map(|line| line.strip_prefix("pub ").unwrap_or(line));
+            let declared = declared.map(|line| {
+                let shared = line.strip_prefix("pub(crate) ");
+                shared.or(line.strip_prefix("pub ")).unwrap_or(line)
+            });
             let name = declared.and_then(|line| line.strip_prefix("mod ")?.strip_suffix(';'));
             if let Some(name) = name {
                 tests.push(folder.join(name));

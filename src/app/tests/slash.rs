@@ -159,8 +159,17 @@ fn tools_lists_what_the_model_can_use() {
         panic!("a list is open");
     };
     let names: Vec<&str> = picker.shown().map(|item| item.label.as_str()).collect();
-    assert_eq!(names[..3], ["Bash", "BashOutput", "Edit"]);
-    assert_eq!(names.len(), app.state.session.tools.len());
+    let built_in = [
+        "Bash",
+        "BashOutput",
+        "Edit",
+        "Glob",
+        "Grep",
+        "KillShell",
+        "Read",
+        "Write",
+    ];
+    assert_eq!(names, built_in);
 }
 
 #[test]

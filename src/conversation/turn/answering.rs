@@ -1,6 +1,8 @@
 //! What an answer of the model leads to, as it streams in and once it is whole.
 
-use super::super::words::{NOTHING_SAID, cut_short, not_run, refusal, silent, stream_problem};
+use super::super::words::{
+    NOTHING_SAID, STREAM_HINT, cut_short, not_run, refusal, silent, stream_problem,
+};
 use super::names::{Names, admitted, with_all_calls};
 use super::{After, Next, Partial, Stage, Turn, Whole};
 use crate::protocol::{Block, Ending, Message, StopReason, Usage};
@@ -50,7 +52,7 @@ impl Turn {
         let started = answer.called && !self.limits.calls_wait;
         match (response.error, started) {
             (Some(error), false) => {
-                let hint = None;
+                let hint = Some(STREAM_HINT.into());
                 let kind = if error.retryable {
                     ProviderErrorKind::Retry { after: None }
                 } else {
@@ -70,7 +72,7 @@ impl Turn {
                 } else {
                     After::End(Ending::Failed {
                         problem: stream_problem(&error),
-                        hint: None,
+                        hint: Some(STREAM_HINT.into()),
                     })
                 };
                 self.drain(answer.ended, answer.calls, None, response.usage, after)

@@ -74,9 +74,7 @@ pub fn http_error(
             Some(after) if after > LONGEST_WAIT => {
                 let wait = in_words(after);
                 message = format!("{message}; the provider asks to wait {wait}");
-                hint = Some(format!(
-                    "send the message again in {wait}, or choose another model"
-                ));
+                hint = format!("send the message again in {wait}, or choose another model");
                 ProviderErrorKind::Final
             }
             after => ProviderErrorKind::Retry { after },
@@ -85,7 +83,7 @@ pub fn http_error(
     ProviderError {
         kind,
         message,
-        hint: hint.map(|hint| redact(&hint, context.key)),
+        hint: Some(redact(&hint, context.key)),
     }
 }
 
@@ -148,36 +146,37 @@ impl Problem {
         }
     }
 
-    fn hint(self, context: &Context<'_>) -> Option<String> {
+    fn hint(self, context: &Context<'_>) -> String {
         let Context {
             model, base_url, ..
         } = context;
         match self {
-            Self::Redirected => Some(format!("check the base URL `{base_url}`")),
+            Self::Redirected => format!("check the base URL `{base_url}`"),
             Self::BadKey => {
                 let variable = key_variable(context.provider);
-                Some(format!(
+                format!(
                     "set {variable}, or look around without one: `agent-tui --provider builtin`"
-                ))
+                )
             }
-            Self::NoCredit => Some(
-                "add credit or raise the limit of the account, or choose another provider".into(),
-            ),
-            Self::Forbidden => Some(format!(
+            Self::NoCredit => {
+                "add credit or raise the limit of the account, or choose another provider".into()
+            }
+            Self::Forbidden => format!(
                 "check that the key may use `{model}`, or choose another model with `--model`"
-            )),
-            Self::NotFound => Some(format!(
+            ),
+            Self::NotFound => format!(
                 "check the model `{model}` (`--model`) and the base URL `{base_url}` (`--base-url`)"
-            )),
-            Self::ProxyLogin => Some("put the proxy's user and password into HTTPS_PROXY".into()),
-            Self::ContextFull => {
-                Some("start anew, with a shorter prompt or smaller results".into())
-            }
-            Self::RateLimited => Some("wait a little, or choose another model".into()),
+            ),
+            Self::ProxyLogin => "put the proxy's user and password into HTTPS_PROXY".into(),
+            Self::ContextFull => "start anew, with a shorter prompt or smaller results".into(),
+            Self::RateLimited => "wait a little, or choose another model".into(),
             Self::TimedOut | Self::Overloaded | Self::ServerTrouble => {
-                Some("try again later, or choose another model".into())
+                "try again later, or choose another model".into()
             }
-            Self::BadRequest => None,
+            Self::BadRequest => format!(
+                "check that `{base_url}` speaks this format and takes tools for `{model}`, or choose another model with \
+                 `--model`"
+            ),
         }
     }
 }

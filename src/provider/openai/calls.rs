@@ -4,7 +4,7 @@
 //! keys and not positions, and the first id and name of a call that are not empty stay.
 //!
 //! No event says that a call is over. One whose object is complete waits for what comes next: another call, the end of the
-//! response, or silence. More of its own arguments would void it.
+//! response, or a silence that means something (see `provider::pace`). More of its own arguments would void it.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -219,6 +219,7 @@ impl Call {
                     self.state = State::Open(id, arguments);
                 }
             }
+            // It may run already, with the object that was complete, and that is what the history says of it.
             State::Ended(_) => {}
         }
     }

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crate::config::read_regular;
 use crate::config::secrets::Veil;
 
 use crate::process::output::plain;
@@ -124,7 +125,7 @@ impl Capture {
         let whole = if self.is_all_in_memory() {
             [self.head.as_slice(), &Vec::from(self.tail.clone())].concat()
         } else if self.problem.is_none() {
-            std::fs::read(&self.path).ok()?
+            read_regular(&self.path, LONGEST_URL).ok()?
         } else {
             return None;
         };

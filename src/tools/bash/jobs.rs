@@ -1,7 +1,7 @@
 //! What is known of the commands in the background: what they print, whether they still run, how they ended.
 
 use std::collections::VecDeque;
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustix::process::Pid;
 use tokio::sync::Notify;
 
-use crate::config::logged;
+use crate::config::{logged, open_regular};
 use crate::process::child::{Ended, how_it_ended};
 use crate::protocol::CallRef;
 
@@ -215,7 +215,8 @@ impl Status {
 }
 
 fn news(path: &Path, from: u64) -> io::Result<(u64, Vec<u8>)> {
-    let mut file = File::open(path)?;
+    // The command itself may have put something else in its place.
+    let mut file = open_regular(path, OpenOptions::new().read(true))?;
     let new = file.metadata()?.len().saturating_sub(from);
     let skipped = new.saturating_sub(MOST_NEWS);
     file.seek(SeekFrom::Start(from + skipped))?;

@@ -16,6 +16,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use super::capture::Capture;
 use super::groups::Groups;
 use super::held::{Held, make_harmless};
+use crate::config::read_regular;
 use crate::process::child::{self, Ended};
 use crate::process::group::Group;
 use crate::process::output::{DRAIN, read_some};
@@ -30,6 +31,8 @@ const PIPE: usize = 1 << 20;
 const PACE: Duration = Duration::from_millis(50);
 /// How much of the newest output a progress report shows.
 const REPORT: usize = 4 * 1024;
+/// What the kernel takes for a path, with the line's end.
+const LONGEST_PATH: u64 = 4096;
 /// Linux takes no single argument over 128 KiB; a longer command goes through a file.
 const LONGEST_ARGUMENT: usize = 100_000;
 
@@ -259,7 +262,8 @@ impl Shell {
 
     /// Where the shell was when it ended, if it got somewhere else and the place exists.
     pub fn directory_afterwards(&self) -> Option<PathBuf> {
-        let written = std::fs::read(self.directory.as_ref()?).ok()?;
+        // The command knows where the file is, and may have written there, too.
+        let written = read_regular(self.directory.as_ref()?, LONGEST_PATH).ok()?;
         let path = PathBuf::from(OsStr::from_bytes(written.strip_suffix(b"\n")?));
         path.is_dir().then_some(path)
     }

@@ -7,7 +7,9 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
+use super::document::MAX_SIZE;
 use super::stamp::ContentHash;
+use crate::config::read_regular;
 use crate::config::save::put_private;
 
 pub struct Checkpoints {
@@ -41,7 +43,7 @@ impl Checkpoints {
 
     /// The content of that name. A content that is no longer what its name says is an error, not an answer.
     pub fn get(&self, hash: &ContentHash) -> io::Result<Vec<u8>> {
-        let content = std::fs::read(self.path(hash))?;
+        let content = read_regular(&self.path(hash), MAX_SIZE)?;
         if ContentHash::of(&content) == *hash {
             Ok(content)
         } else {

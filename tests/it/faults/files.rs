@@ -7,21 +7,17 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
+use super::held::{assert_held, assert_screen_held, leave};
 use crate::support::program::{files_below, finish};
 use crate::support::pty::script;
 use crate::support::{Output, Program, Pty};
 
 const FIND: [&str; 4] = ["-p", "find *.rs", "--provider", "builtin"];
 
-/// It has ended by itself, well, and with no word about itself.
-fn assert_calm(output: &Output) {
+/// It has ended by itself, well, and everything held.
+fn assert_calm(program: &Program, output: &Output) {
     assert_eq!(output.code, Some(0), "{output:?}");
-    for text in [&output.stdout, &output.stderr] {
-        assert!(
-            !text.contains("panicked") && !text.contains("internal error"),
-            "{output:?}"
-        );
-    }
+    assert_held(program, output);
 }
 
 fn pipe(path: &Path) {
@@ -57,7 +53,7 @@ fn f9_an_ignore_file_that_is_none_neither_hangs_nor_fills_memory() {
             fs::create_dir_all(program.path(".git/info")).expect("made");
             plant(&program.path(name));
             let output = program.run(&FIND);
-            assert_calm(&output);
+            assert_calm(&program, &output);
             assert!(output.stdout.contains("src/main.rs"), "{name}: {output:?}");
         }
     }
@@ -75,7 +71,7 @@ fn f9_typing_an_at_sign_where_the_ignore_file_never_ends_finds_files_and_says_so
     tui.wait_for("an ignore file does not count");
     let end = tui.send("\x03\x03\x03").exit();
     assert_eq!(end.code, 0);
-    end.assert_terminal_restored();
+    assert_screen_held(&tui, &end);
 }
 
 /// A conversation of one exchange, on the screen.
@@ -106,8 +102,7 @@ fn x6_a_session_whose_file_is_lost_while_it_runs_is_saved_anew_and_can_be_gone_o
         harm(tui.program());
         tui.send("second question\r").wait_for("Answer two.");
         tui.wait_for("saved anew");
-        let end = tui.send("\x03\x03").exit();
-        assert_eq!(end.code, 0);
+        let end = leave(&mut tui);
         assert!(
             end.screen.contents().contains("--resume"),
             "{}",
@@ -129,7 +124,7 @@ fn x6_a_session_whose_file_is_lost_while_it_runs_is_saved_anew_and_can_be_gone_o
 fn x6_a_session_whose_file_is_removed_before_the_end_is_there_after_it() {
     let mut tui = talking();
     fs::remove_dir_all(tui.program().data()).expect("removed");
-    let end = tui.send("\x03\x03").exit();
+    let end = leave(&mut tui);
     assert!(
         end.screen.contents().contains("--resume"),
         "{}",
@@ -145,7 +140,7 @@ fn assert_goes_on(program: Program, said: &[&str]) {
         program.workspace().with_file_name("script.toml").display()
     );
     let output = program.run(&["-p", "and then?", "-c", "--provider", &provider]);
-    assert_calm(&output);
+    assert_calm(&program, &output);
     assert!(output.stdout.starts_with("Answer "), "{output:?}");
     let mut tui = Pty::spawn_in(program, &["-c", "--provider", &provider], 100, 40);
     tui.wait_for("and then?");
@@ -159,7 +154,7 @@ fn assert_goes_on(program: Program, said: &[&str]) {
 fn x5_a_session_file_of_garbage_does_not_fill_memory() {
     let program = Program::new();
     program.put("src/main.rs", "");
-    assert_calm(&program.run(&FIND));
+    assert_calm(&program, &program.run(&FIND));
     let file = File::options()
         .write(true)
         .open(log(&program))
@@ -181,7 +176,7 @@ fn x5_a_session_file_of_garbage_does_not_fill_memory() {
         limited.env(name, value.unwrap_or_default());
     }
     let output = finish(limited.spawn().expect("it starts"));
-    assert_calm(&output);
+    assert_calm(&program, &output);
     assert!(output.stdout.contains("src/main.rs"), "{output:?}");
     assert!(output.stderr.contains("was cut off"), "{output:?}");
 }
@@ -218,12 +213,12 @@ fn f2_what_is_missing_of_a_resumed_session_is_said() {
     for (harm, said) in harms {
         let program = Program::new();
         program.put("src/main.rs", "");
-        assert_calm(&program.run(&FIND));
+        assert_calm(&program, &program.run(&FIND));
         let path = log(&program);
         let harmed = harm(fs::read(&path).expect("readable"));
         fs::write(&path, harmed).expect("written");
         let output = program.run(&["-c", "-p", "find *.rs", "--provider", "builtin"]);
-        assert_calm(&output);
+        assert_calm(&program, &output);
         assert!(output.stderr.contains(said), "{said}: {output:?}");
         assert_eq!(
             count(&program.session_log(), "\"kind\":\"user\""),
@@ -232,7 +227,7 @@ fn f2_what_is_missing_of_a_resumed_session_is_said() {
         );
     }
     let program = Program::new();
-    assert_calm(&program.run(&FIND));
+    assert_calm(&program, &program.run(&FIND));
     let path = log(&program);
     let id = path
         .file_stem()
@@ -241,7 +236,7 @@ fn f2_what_is_missing_of_a_resumed_session_is_said() {
         .into_owned();
     fs::write(&path, "").expect("emptied");
     let output = program.run(&["--resume", &id, "-p", "find *.rs", "--provider", "builtin"]);
-    assert_calm(&output);
+    assert_calm(&program, &output);
     assert!(
         output
             .stderr
@@ -277,7 +272,7 @@ fn f3_while_the_disk_is_full_the_screen_says_so_and_nothing_is_lost() {
     prlimit(pid, Resource::Fsize, room).expect("the limit is lifted");
     tui.send("third question\r").wait_for("Answer three.");
     tui.wait_gone("! not saved:").wait_for("being saved again");
-    let end = tui.send("\x03\x03").exit();
+    let end = leave(&mut tui);
     assert!(
         end.screen.contents().contains("--resume"),
         "{}",
@@ -298,7 +293,7 @@ fn c1_a_memory_file_that_is_too_long_is_named() {
     let file = File::create(program.path("AGENTS.md")).expect("made");
     file.set_len(50_000_000).expect("grown");
     let output = program.run(&FIND);
-    assert_calm(&output);
+    assert_calm(&program, &output);
     assert!(
         output.stderr.contains("AGENTS.md`: it is longer than"),
         "{output:?}"
@@ -318,7 +313,7 @@ fn b13_a_home_that_does_not_exist_is_not_made_and_is_said() {
         .env("TMPDIR", program.workspace().parent().expect("a home"))
         .env("HOME", &home);
     let output = finish(command.spawn().expect("it starts"));
-    assert_calm(&output);
+    assert_calm(&program, &output);
     assert!(!home.exists());
     let said = format!("the home directory `{}` does not exist", home.display());
     assert!(output.stderr.contains(&said), "{output:?}");

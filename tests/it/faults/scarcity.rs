@@ -5,7 +5,8 @@ use std::path::Path;
 
 use rustix::process::Pid;
 
-use super::terminal::{assert_clean, guard_of};
+use super::held::assert_screen_held;
+use super::terminal::guard_of;
 use crate::support::pty::script;
 use crate::support::server::wait_for_some;
 use crate::support::{Program, Pty};
@@ -68,7 +69,7 @@ fn b7_without_threads_it_says_what_could_not_be_started_and_how_to_go_on() {
         assert!(said.contains("cannot start its threads"), "{said}");
         assert!(said.contains("`ulimit -u`"), "{said}");
         assert!(!said.contains("internal error"), "{said}");
-        assert_clean(&tui, &end);
+        assert_screen_held(&tui, &end);
     }
 }
 
@@ -103,7 +104,7 @@ fn b7_calls_that_get_no_process_tell_the_model_why_and_the_program_goes_on() {
     tui.send("go\r").wait_for("All done.");
     let end = tui.send("\x03\x03").exit();
     assert_eq!(end.code, 0);
-    assert_clean(&tui, &end);
+    assert_screen_held(&tui, &end);
     let log = tui.program().session_log();
     let count = log.matches("no more").count();
     assert!(count >= 2, "{log}");

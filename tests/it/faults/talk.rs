@@ -1,12 +1,14 @@
 //! Faults of what the program talks with: the provider, its settings, its standard streams.
 
 use std::process::Stdio;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::held::{assert_held, leave};
 use crate::support::program::finish;
 use crate::support::wire::{bash, text};
-use crate::support::{Output, Program, Pty, Reply, Server, Wire};
+use crate::support::{Output, Piece, Program, Pty, Reply, Server, Wire};
 
 const BYPASS: [&str; 4] = [
     "--permission-mode",
@@ -60,7 +62,7 @@ fn raw_call(wire: Wire, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn arguments_with_garbage_behind_them_are_not_run_and_the_model_is_told() {
+fn a4_arguments_with_garbage_behind_them_are_not_run_and_the_model_is_told() {
     let whole = r#"{"command": "touch made"}"#;
     for wire in Wire::ALL {
         for garbage in [
@@ -80,6 +82,7 @@ fn arguments_with_garbage_behind_them_are_not_run_and_the_model_is_told() {
             );
             let server = Server::start([Reply::stream(stream), wire.reply(&[text("done")])]);
             let output = program.ask(&server, wire, &[&["-p", "go"], &BYPASS[..]].concat());
+            assert_held(&program, &output);
             assert_eq!(output.code, Some(0), "{wire:?} {garbage:?}: {output:?}");
             assert!(!program.path("made").exists(), "{wire:?} {garbage:?}");
             let results = wire.results(&server.bodies()[1]);
@@ -90,6 +93,28 @@ fn arguments_with_garbage_behind_them_are_not_run_and_the_model_is_told() {
             );
         }
     }
+}
+
+/// Nothing marks the end of a call in this wire, and the server takes its time: what voids the call comes as late as
+/// everything before it.
+#[test]
+fn a4_garbage_that_comes_late_in_a_slow_stream_voids_the_call_as_well() {
+    let wire = Wire::OpenAi;
+    let pieces = ["{\"comm", "and\": \"to", "uch ma", "de\"}", " trailing"];
+    let mut slow = vec![Piece::Bytes(wire.head().into_bytes())];
+    for piece in raw_call(wire, &pieces).split_inclusive("\n\n") {
+        slow.push(Piece::Pause(Duration::from_millis(150)));
+        slow.push(Piece::Bytes(piece.into()));
+    }
+    slow.push(Piece::Bytes(wire.tail(&[bash("c1", "")]).into_bytes()));
+    let server = Server::start([Reply::pieces(slow), wire.reply(&[text("done")])]);
+    let program = Program::new();
+    let output = program.ask(&server, wire, &[&["-p", "go"], &BYPASS[..]].concat());
+    assert_held(&program, &output);
+    assert_eq!(output.code, Some(0), "{output:?}");
+    assert!(!program.path("made").exists());
+    let results = wire.results(&server.bodies()[1]);
+    assert!(results[0].1.contains("not a JSON object"), "{results:?}");
 }
 
 /// Runs with what another command writes on its standard input.
@@ -109,10 +134,11 @@ fn fed(program: &Program, feeder: &[&str], arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn input_that_does_not_end_is_refused_with_what_to_do() {
+fn d5_input_that_does_not_end_is_refused_with_what_to_do() {
     let program = Program::new();
     for feeder in [&["yes"][..], &["head", "-c", "200000000", "/dev/zero"]] {
         let output = fed(&program, feeder, &["-p", "--provider", "builtin"]);
+        assert_held(&program, &output);
         assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""));
         for words in ["longer than 10 MB", "hint:", "`maxInputMb`"] {
             assert!(output.stderr.contains(words), "{output:?}");
@@ -123,12 +149,13 @@ fn input_that_does_not_end_is_refused_with_what_to_do() {
     let arguments = ["-p", "--provider", "builtin", "--settings", &settings];
     for (bytes, code) in [("1048576", 0), ("1048577", 2)] {
         let output = fed(&program, &["head", "-c", bytes, "/dev/zero"], &arguments);
+        assert_held(&program, &output);
         assert_eq!(output.code, Some(code), "{bytes}: {output:?}");
     }
 }
 
 #[test]
-fn an_answer_that_is_paused_for_ever_ends_with_what_came() {
+fn a14_an_answer_that_is_paused_for_ever_ends_with_what_came() {
     let wire = Wire::Anthropic;
     let paused = wire
         .stream(&[text("still searching")])
@@ -136,6 +163,7 @@ fn an_answer_that_is_paused_for_ever_ends_with_what_came() {
     let server = Server::start(vec![Reply::stream(paused); 20]);
     let program = Program::new();
     let output = program.ask(&server, wire, &["-p", "go"]);
+    assert_held(&program, &output);
     assert_eq!(output.code, Some(1), "{output:?}");
     assert_eq!(output.stdout, "still searching\n");
     assert!(
@@ -148,13 +176,14 @@ fn an_answer_that_is_paused_for_ever_ends_with_what_came() {
 }
 
 #[test]
-fn a_run_without_an_answer_says_so_in_every_format_and_fails() {
+fn a14_a_run_without_an_answer_says_so_in_every_format_and_fails() {
     for wire in Wire::ALL {
         for parts in [&[][..], &[text(" \n")]] {
             for format in ["text", "json", "stream-json"] {
                 let program = Program::new();
                 let server = Server::start([wire.reply(parts)]);
                 let output = program.ask(&server, wire, &["-p", "go", "--output-format", format]);
+                assert_held(&program, &output);
                 assert_eq!(output.code, Some(1), "{wire:?} {format}: {output:?}");
                 if format == "text" {
                     let said = "error: the model answered nothing\nhint: ";
@@ -172,18 +201,19 @@ fn a_run_without_an_answer_says_so_in_every_format_and_fails() {
 }
 
 #[test]
-fn work_that_ends_without_a_word_is_done_and_that_is_told() {
+fn a14_work_that_ends_without_a_word_is_done_and_that_is_told() {
     let wire = Wire::OpenAi;
     let program = Program::new();
     let server = Server::start([wire.reply(&[bash("c1", "touch made")]), wire.reply(&[])]);
     let output = program.ask(&server, wire, &["-p", "go", "--allow", "Bash"]);
+    assert_held(&program, &output);
     assert_eq!((output.code, output.stdout.as_str()), (Some(0), ""));
     assert_eq!(output.stderr, "note: the model answered nothing\n");
     assert!(program.path("made").exists());
 }
 
 #[test]
-fn the_screen_says_that_an_answer_was_empty_and_goes_on() {
+fn a14_the_screen_says_that_an_answer_was_empty_and_goes_on() {
     let wire = Wire::Anthropic;
     let server = Server::start([
         wire.reply(&[]),
@@ -209,10 +239,11 @@ fn the_screen_says_that_an_answer_was_empty_and_goes_on() {
     assert!(!tui.screen().contains("repaired"), "{}", tui.screen());
     let last = &server.bodies()[2]["messages"];
     assert!(!last.to_string().contains("assistant"), "{last}");
+    leave(&mut tui);
 }
 
 #[test]
-fn a_misspelt_list_of_rules_ends_a_headless_run_before_anything_runs() {
+fn f5_a_misspelt_list_of_rules_ends_a_headless_run_before_anything_runs() {
     for (file, settings, words) in [
         (
             ".agent-tui/settings.json",
@@ -262,6 +293,7 @@ fn a_misspelt_list_of_rules_ends_a_headless_run_before_anything_runs() {
             "Bash",
         ];
         let output = program.run(&run);
+        assert_held(&program, &output);
         assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""));
         for word in words.iter().chain(&[file]) {
             assert!(output.stderr.contains(word), "{word}: {output:?}");
@@ -272,11 +304,12 @@ fn a_misspelt_list_of_rules_ends_a_headless_run_before_anything_runs() {
     let known = r#"{"permissions": {"disableBypassPermissionsMode": "disable"}}"#;
     program.put(".claude/settings.json", known);
     let output = program.run(&["-p", "find *.none", "--provider", "builtin"]);
+    assert_held(&program, &output);
     assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
 }
 
 #[test]
-fn settings_that_break_while_it_runs_let_nothing_through() {
+fn f7_settings_that_break_while_it_runs_let_nothing_through() {
     let own = "\"$AGENT_TUI_TEST_FILE\"";
     let breakages = [
         // A rule that was just written, with a mistake in the file.
@@ -321,6 +354,7 @@ fn settings_that_break_while_it_runs_let_nothing_through() {
             .env("ANTHROPIC_API_KEY", "k")
             .env("AGENT_TUI_TEST_FILE", &file);
         let output = finish(command.spawn().expect("it starts"));
+        assert_held(&program, &output);
         assert!(program.path("one").exists(), "{breakage}: {output:?}");
         assert!(!program.path(second).exists(), "{breakage}: {output:?}");
         let results = wire.results(&server.bodies()[2]);

@@ -1,59 +1,16 @@
 //! Faults that concern the terminal and the processes around it.
 
-use std::path::Path;
-use std::time::Instant;
-
 use rustix::process::{Pid, Signal};
 use serde_json::json;
 
+use super::held::{assert_nothing_left, assert_screen_held, peak_memory, processes};
 use crate::support::pty::{End, script};
-use crate::support::server::{PATIENCE, wait_for_some};
+use crate::support::server::wait_for_some;
 use crate::support::{Program, Pty};
 
 const BUILTIN: &[&str] = &["--provider", "builtin"];
 const PROMPT: &str = "❯";
 const GUARD: &str = "terminal-guard";
-
-/// Asserts what holds whatever has ended the program.
-pub fn assert_clean(tui: &Pty, end: &End) {
-    let shown = end.screen.contents();
-    let written = String::from_utf8_lossy(&end.bytes);
-    assert!(!written.contains("panicked at"), "{shown}");
-    assert!(end.let_go, "nobody has the terminal open any more");
-    end.assert_terminal_restored();
-    assert_nothing_left(tui.program());
-}
-
-/// Whoever was started in the program's home, by its environment.
-fn processes_of(program: &Program) -> Vec<String> {
-    let home = program.workspace().parent().expect("a home").to_owned();
-    let home = format!("HOME={}", home.display());
-    let numbers = processes().into_iter().filter(|process| {
-        let environment = std::fs::read(process.join("environ")).unwrap_or_default();
-        environment
-            .split(|byte| *byte == 0)
-            .any(|variable| variable == home.as_bytes())
-    });
-    let names = numbers.map(|process| std::fs::read_to_string(process.join("cmdline")));
-    names.map(Result::unwrap_or_default).collect()
-}
-
-fn processes() -> Vec<std::path::PathBuf> {
-    let entries = std::fs::read_dir("/proc").expect("a /proc").flatten();
-    let is_process = |path: &Path| path.join("environ").exists();
-    let paths = entries.map(|entry| entry.path());
-    paths.filter(|path| is_process(path)).collect()
-}
-
-fn assert_nothing_left(program: &Program) {
-    // Who was killed is gone a moment later.
-    let since = Instant::now();
-    while !processes_of(program).is_empty() {
-        let left = processes_of(program);
-        assert!(since.elapsed() < PATIENCE, "left: {left:?}");
-        std::thread::yield_now();
-    }
-}
 
 /// The guard of a program that runs.
 pub fn guard_of(program: Pid) -> Option<Pid> {
@@ -110,7 +67,7 @@ fn d6_every_signal_that_ends_a_program_ends_it_in_order() {
         let mut tui = working(&[]);
         let end = tui.signal(signal).exit();
         assert_eq!(end.code, code, "{signal:?}");
-        assert_clean(&tui, &end);
+        assert_screen_held(&tui, &end);
         let left = end.screen.contents();
         assert!(left.contains("go on with: agent-tui --resume"), "{left}");
     }
@@ -164,14 +121,14 @@ fn is_dead(pid: Pid) -> bool {
 }
 
 fn assert_repaired(tui: &Pty, end: &End) {
-    assert_clean(tui, end);
+    assert_screen_held(tui, end);
     let said = end.screen.contents().replace('\n', "");
     assert!(said.contains("error: agent-tui was ended"), "{said}");
     assert!(said.contains("go on with `agent-tui --resume 2"), "{said}");
 }
 
 #[test]
-fn an_editor_keeps_the_terminal_when_the_program_behind_it_is_killed() {
+fn d6_an_editor_keeps_the_terminal_when_the_program_behind_it_is_killed() {
     let editor = "printf editing; read line; printf edited; echo > done; :";
     // A shell around it: the end of whoever leads a session takes the terminal from all others.
     let shell = "bash -c 'echo $$ > pid; exec \"$0\" --provider builtin' \"$0\"; until [ -e done ]; do sleep 0.05; done";
@@ -189,7 +146,7 @@ fn an_editor_keeps_the_terminal_when_the_program_behind_it_is_killed() {
 }
 
 #[test]
-fn a_guard_that_is_gone_is_not_missed() {
+fn d6_a_guard_that_is_gone_is_not_missed() {
     let mut tui = Pty::spawn(BUILTIN, 80, 24);
     tui.wait_for(PROMPT);
     let guard = wait_for_some(|| guard_of(tui.pid()));
@@ -197,7 +154,7 @@ fn a_guard_that_is_gone_is_not_missed() {
     let end = tui.send("still here").wait_for("still here").send("\x03");
     let end = end.wait_gone("still here").send("\x03\x03").exit();
     assert_eq!(end.code, 0);
-    assert_clean(&tui, &end);
+    assert_screen_held(&tui, &end);
 }
 
 #[test]
@@ -215,16 +172,7 @@ fn d1_a_terminal_that_claims_a_monstrous_size_is_used_in_part() {
     assert!(memory < 300_000, "{memory} kB");
     let end = tui.resize(80, 24).wait_for(PROMPT).send("\x03\x03").exit();
     assert_eq!(end.code, 0);
-    assert_clean(&tui, &end);
-}
-
-/// In kB.
-fn peak_memory(pid: Pid) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero()));
-    let status = status.expect("it runs");
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let peak = peak.and_then(|peak| peak.split_whitespace().next());
-    peak.and_then(|peak| peak.parse().ok()).expect("a number")
+    assert_screen_held(&tui, &end);
 }
 
 #[test]
@@ -244,7 +192,7 @@ fn d4_it_is_drawn_again_after_the_background() {
     tui.wait_until(vt100::Screen::alternate_screen);
     let end = tui.send("\x03").wait_gone("a draft").send("\x03\x03");
     let end = end.wait_for("ended 0").exit();
-    assert_clean(&tui, &end);
+    assert_screen_held(&tui, &end);
 }
 
 #[test]
@@ -257,7 +205,7 @@ fn x3_a_terminal_that_an_editor_left_raw_is_restored_in_the_end() {
     let end = tui.wait_for("a draft").send("\x03").wait_gone("a draft");
     let end = end.send("\x03\x03").exit();
     assert_eq!(end.code, 0);
-    assert_clean(&tui, &end);
+    assert_screen_held(&tui, &end);
 }
 
 #[test]
@@ -285,7 +233,7 @@ fn x3_a_terminal_that_a_command_left_raw_is_restored_in_the_end() {
         };
         let end = tui.exit();
         assert_eq!(end.code, code);
-        assert_clean(&tui, &end);
+        assert_screen_held(&tui, &end);
     }
 }
 
@@ -303,7 +251,7 @@ fn g1_a_signal_during_a_hook_at_the_start_leaves_nothing() {
         wait_for_some(|| tui.program().path("started").exists().then_some(()));
         let end = tui.signal(signal).exit();
         assert!(end.code > 128, "{signal:?}");
-        assert_clean(&tui, &end);
+        assert_screen_held(&tui, &end);
     }
 }
 
@@ -331,5 +279,5 @@ fn f9_a_git_that_hangs_is_ended_with_the_program() {
     let mut tui = Pty::spawn_in(program, BUILTIN, 80, 24);
     let end = tui.wait_for(PROMPT).send("\x03\x03").exit();
     assert_eq!(end.code, 0);
-    assert_clean(&tui, &end);
+    assert_screen_held(&tui, &end);
 }

@@ -100,7 +100,7 @@ impl Wire {
             }
             (Wire::Anthropic, Part::Call { id, name, input }) => {
                 let json = input.to_string();
-                let (head, tail) = json.split_at(json.len() / 2);
+                let (head, tail) = halves(&json);
                 let delta = |text: &str| {
                     event(&json!({"type": "content_block_delta", "index": index,
                         "delta": {"type": "input_json_delta", "partial_json": text}}))
@@ -115,7 +115,7 @@ impl Wire {
             (Wire::OpenAi, Part::Text(text)) => chunk(&json!({"content": text}), None),
             (Wire::OpenAi, Part::Call { id, name, input }) => {
                 let json = input.to_string();
-                let (head, tail) = json.split_at(json.len() / 2);
+                let (head, tail) = halves(&json);
                 let call = |value: Value| chunk(&json!({"tool_calls": [value]}), None);
                 call(
                     json!({"index": index, "id": id, "type": "function", "function": {"name": name, "arguments": ""}}),
@@ -195,6 +195,12 @@ impl Wire {
             }
         }
     }
+}
+
+/// In two, between characters.
+fn halves(text: &str) -> (&str, &str) {
+    let middle = (text.len() / 2..text.len()).find(|at| text.is_char_boundary(*at));
+    text.split_at(middle.unwrap_or_default())
 }
 
 /// A result's text, whether it stands alone or in blocks.

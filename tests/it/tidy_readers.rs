@@ -1,0 +1,102 @@
+//! Reads the source and holds us to one way of reading files: whatever lies where others can write is opened by
+//! `config::read_regular` or `config::open_regular`, which neither wait for a pipe nor fill the memory from a device.
+
+use std::path::{Path, PathBuf};
+
+use crate::support::program::files_below;
+
+/// Ways to read a file that do not ask what it is, our own and those of the crates that would read for us.
+const UNCHECKED: &[&str] = &[
+    "fs::read(",
+    "fs::read_to_string(",
+    "fs::write(",
+    "File::open(",
+    "File::create(",
+    "tokio::fs",
+    ".add_ignore(",
+    "Gitignore::new(",
+    "Gitignore::global(",
+    "GitignoreBuilder::add(",
+    ".standard_filters(true",
+    ".search_path(",
+    ".search_file(",
+    "load_from_folder(",
+    "UserDirs",
+];
+
+/// Those who may, and why.
+const ALLOWED: &[(&str, &str)] = &[
+    (
+        "config/mod.rs",
+        "what the person names on the command line may be a pipe",
+    ),
+    (
+        "config/save.rs",
+        "opens the folder of what it saved, to have it written",
+    ),
+    ("headless/signals.rs", "a file of the kernel"),
+    ("process/stragglers.rs", "files of the kernel"),
+    (
+        "tools/bash/shell.rs",
+        "writes to a temporary file that it has just made",
+    ),
+    (
+        "tools/grep/search.rs",
+        "a method of its own, which opens the file as the rules allow",
+    ),
+];
+
+#[test]
+fn whoever_reads_a_file_asks_first_whether_it_is_one() {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut wrong = Vec::new();
+    for file in files_below(&root) {
+        let name = file.strip_prefix(&root).expect("below it").to_owned();
+        let is_rust = name.extension().is_some_and(|ending| ending == "rs");
+        if !is_rust
+            || is_for_tests(&name)
+            || ALLOWED.iter().any(|(other, _)| name == Path::new(other))
+        {
+            continue;
+        }
+        let source = std::fs::read_to_string(&file).expect("readable");
+        let source = source.split("#[cfg(test)]\nmod tests {").next();
+        // Options say nothing about what is opened; a file that is made anew is one.
+        let checks = ["open_regular(", ".create_new(true)", "NONBLOCK"];
+        let whole = source.unwrap_or_default();
+        if whole.contains("OpenOptions::new()") && !checks.iter().any(|check| whole.contains(check))
+        {
+            wrong.push(format!("{}: OpenOptions::new()", name.display()));
+        }
+        for (number, line) in whole.lines().enumerate() {
+            let code = line.split("//").next().unwrap_or_default();
+            for word in UNCHECKED.iter().filter(|word| code.contains(*word)) {
+                wrong.push(format!("{}:{}: {word}", name.display(), number + 1));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn nobody_is_allowed_who_does_not_need_it() {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src");
+    for (name, why) in ALLOWED {
+        let source = std::fs::read_to_string(root.join(name)).expect("readable");
+        let needs = UNCHECKED.iter().any(|word| source.contains(word));
+        assert!(needs, "{name}: {why}");
+    }
+}
+
+/// Tests, and the modules that only they are built with.
+fn is_for_tests(name: &Path) -> bool {
+    const HELPERS: &[&str] = &["rig", "fixture", "scratch", "race", "processes", "sample"];
+    let mut parts = name.iter().filter_map(|part| part.to_str());
+    parts.any(|part| {
+        let part = part.trim_end_matches(".rs");
+        part == "tests"
+            || part.ends_with("_tests")
+            || part.ends_with("_test")
+            || HELPERS.contains(&part)
+    })
+}
