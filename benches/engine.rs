@@ -31,7 +31,7 @@ use agent_tui::protocol::{
 };
 use agent_tui::provider::script::Script;
 use agent_tui::provider::{Decoder, anthropic, retry, sse};
-use agent_tui::session::{History, Log};
+use agent_tui::session::{History, Log, Writer};
 use agent_tui::tools::Environment;
 use agent_tui::tools::bash::groups::Groups;
 use agent_tui::tools::files::{Checkpoints, Locks};
@@ -226,8 +226,9 @@ async fn run_script(home: &Path, script: &Path) -> Duration {
         retry: retry::Policy::default(),
         max_output_tokens: 1000,
         session: SessionId("bench".into()),
-        log: Log::create(&home.join("log.jsonl")).expect("a log"),
+        log: Writer::new(Log::create(&home.join("log.jsonl")).expect("a log")),
         history: History::default(),
+        past: Vec::new(),
         branch: None,
         context_window: None,
         beginning: agent_tui::hooks::occasion::Source::Startup,
@@ -240,8 +241,8 @@ async fn run_script(home: &Path, script: &Path) -> Duration {
             "go",
         )])))
         .expect("it listens");
-    while let Some(event) = agent.events.recv().await {
-        if matches!(event, AgentEvent::Turn(_, TurnEvent::Finished(_))) {
+    while let Some(told) = agent.events.recv().await {
+        if matches!(told.event, AgentEvent::Turn(_, TurnEvent::Finished(_))) {
             break;
         }
     }

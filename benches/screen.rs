@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 use agent_tui::app::{AppState, DiffStyle, Msg, Settings, update};
 use agent_tui::keymap::Keymap;
 use agent_tui::protocol::{
-    AgentEvent, AgentId, Block, CallEvent, CallOutcome, CallRef, Message, Mode, Origin,
-    SessionEvent, SessionId, SessionOpened, Shown, Spending, ToolResult, TurnEvent, TurnId,
+    AgentEvent, AgentId, CallEvent, CallOutcome, CallRef, Ending, Message, Mode, SessionEvent,
+    SessionId, SessionOpened, Shown, Spending, Told, ToolResult, TurnEvent, TurnId, TurnSummary,
+    Usage,
 };
 use agent_tui::theme::{Depth, Theme};
 use agent_tui::ui::{self, Caches};
@@ -130,15 +131,14 @@ impl Screen {
             context_window: None,
             spending: Spending::default(),
             hooks: Vec::new(),
-            history: (0..count).map(message).collect(),
-            calls: Vec::new(),
+            past: (0..count).flat_map(exchange).collect(),
         })));
         screen.draw();
         screen
     }
 
     fn hear(&mut self, event: AgentEvent) {
-        update(&mut self.state, Msg::Agent(event));
+        update(&mut self.state, Msg::Agent(event.into()));
     }
 
     fn press(&mut self, code: KeyCode) {
@@ -157,21 +157,37 @@ impl Screen {
     }
 }
 
-fn message(number: usize) -> Message {
-    if number.is_multiple_of(2) {
-        return Message::user(format!(
-            "question {number}: what does `parse` do with an empty line?"
-        ));
-    }
-    let text = format!(
-        "Answer {number}.\n\nIt **skips** it, as `lines()` does:\n\n- first the blanks go,\n- then what is left is read.\n\n\
-         ```rust\nfn parse(line: &str) -> Option<Rule> {{\n    let line = line.trim();\n    (!line.is_empty()).then(|| Rule::new(line))\n}}\n```\n"
-    );
-    let origin = Origin {
-        provider: "builtin".into(),
-        model: "builtin".into(),
+/// What was told of a message: a question, or the answer to it.
+fn exchange(number: usize) -> Vec<Told> {
+    let turn = TurnId {
+        agent: AgentId::MAIN,
+        number: number as u64 / 2,
     };
-    Message::from_assistant(vec![Block::text(text)], origin)
+    let events = if number.is_multiple_of(2) {
+        let text = format!("question {number}: what does `parse` do with an empty line?");
+        vec![
+            TurnEvent::Prompted(Message::user(text)),
+            TurnEvent::Requested { attempt: 0 },
+        ]
+    } else {
+        let text = format!(
+            "Answer {number}.\n\nIt **skips** it, as `lines()` does:\n\n- first the blanks go,\n- then what is left is read.\n\n\
+             ```rust\nfn parse(line: &str) -> Option<Rule> {{\n    let line = line.trim();\n    (!line.is_empty()).then(|| Rule::new(line))\n}}\n```\n"
+        );
+        let summary = TurnSummary {
+            ending: Ending::Done,
+            text: String::new(),
+            responses: 1,
+            usage: Usage::default(),
+            took: Duration::from_millis(500),
+            denials: Vec::new(),
+        };
+        vec![TurnEvent::Text(text), TurnEvent::Finished(summary)]
+    };
+    let events = events.into_iter();
+    events
+        .map(|event| AgentEvent::Turn(turn, event).into())
+        .collect()
 }
 
 fn first_frame() -> Duration {

@@ -75,7 +75,10 @@ impl Asides {
             CallCommand::Cancel => self.executor.cancel(call, journal),
             CallCommand::Background => self.executor.background(call, journal),
             CallCommand::RunAgain => {
-                let Some(ToolCall { name, input, .. }) = self.executor.call(call).cloned() else {
+                // One of an earlier run is in the log only.
+                let known = self.executor.call(call);
+                let known = known.or_else(|| journal.history().call(call));
+                let Some(ToolCall { name, input, .. }) = known.cloned() else {
                     journal.notice("there is no such call to run again".into());
                     return;
                 };

@@ -7,6 +7,7 @@ use crate::protocol::{
     AgentId, Block, CallCommand, CallRef, Command, SessionCommand, SessionEvent, ToolCall,
     TurnCommand,
 };
+use crate::session::Record;
 
 impl Agent {
     /// What a command means while no turn runs: perhaps a message to send.
@@ -46,7 +47,7 @@ impl Agent {
             SessionCommand::Submit(prompt) => self.conversation.submit(prompt),
             SessionCommand::SetMode(mode) => {
                 self.shared().set_mode(mode);
-                self.journal().tell_session(SessionEvent::ModeIs(mode));
+                self.journal().append(Record::Mode { mode });
             }
             SessionCommand::Rules(command) => self.obey_rules(command),
             SessionCommand::Leave(why) => self.leaving = Some(why),

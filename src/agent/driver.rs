@@ -15,9 +15,9 @@ use crate::executor::{Context, Shared};
 use crate::hooks;
 use crate::protocol::event::SessionOpened;
 use crate::protocol::{
-    AgentEvent, AgentId, Block, CallEvent, CallRef, Command, Ending, HookInfo, Leaving,
-    SessionEvent,
+    AgentId, Block, CallRef, Command, Ending, HookInfo, Leaving, SessionEvent, Told,
 };
+use crate::session::Record;
 use crate::tools::bash::jobs::Status;
 use crate::tools::offered::Changes;
 
@@ -27,7 +27,7 @@ pub struct Agent {
     /// What is offered, as far as it has not been told.
     tools: Changes,
     inbox: mpsc::UnboundedReceiver<Command>,
-    pub(super) outbox: mpsc::Sender<AgentEvent>,
+    pub(super) outbox: mpsc::Sender<Told>,
     pub(super) session: CancellationToken,
     /// Whether what waits goes out by itself once the turn is over: only when it is done, or has stopped to make way.
     pub(super) send_queue: bool,
@@ -41,7 +41,7 @@ impl Agent {
     pub fn new(
         setup: Setup,
         inbox: mpsc::UnboundedReceiver<Command>,
-        outbox: mpsc::Sender<AgentEvent>,
+        outbox: mpsc::Sender<Told>,
         session: CancellationToken,
     ) -> Self {
         let tools = setup.context.tools.watch();
@@ -55,22 +55,22 @@ impl Agent {
             spending: Account::after(setup.limits.price, setup.history.spending()).spending(),
             hooks: hooks_of(&setup.context),
             tools: setup.context.tools.snapshot().infos(),
-            history: setup.history.messages().to_vec(),
-            calls: setup.history.names().to_vec(),
+            past: setup.past,
         };
         let asides = Asides::new(setup.context.clone(), &session, &setup.history);
         let is_kept = setup.log.is_kept();
-        let (mode, path) = (opened.mode.name(), logged(setup.log.path().display()));
-        let messages = opened.history.len();
+        let (mode, path) = (opened.mode.name(), setup.log.path());
+        let path = logged(path.display());
+        let messages = setup.history.messages().len();
         tracing::info!(session = %setup.session, log = %path, mode, messages, "session opened");
-        let mut journal = Journal::new(setup.log, setup.history);
+        let mut journal = Journal::new(setup.log, AgentId::MAIN, setup.history);
         journal.tell_session(SessionEvent::Opened(opened));
         if !is_kept {
             let nowhere = Err("there is no place for it".to_owned());
             journal.tell_session(SessionEvent::Saving(nowhere));
         }
         for notice in setup.notices {
-            journal.notice(notice);
+            journal.remark(notice);
         }
         let conversation = Conversation::new(Parts {
             agent: AgentId::MAIN,
@@ -195,8 +195,8 @@ impl Agent {
     }
 
     fn background_ended(&mut self, call: CallRef, status: Status) {
-        let ended = CallEvent::BackgroundEnded(status.in_words());
-        self.journal().tell_call(call, ended);
+        let how = status.in_words();
+        self.journal().append(Record::BackgroundEnded { call, how });
     }
 
     fn hear_aside(&mut self, report: Report) {

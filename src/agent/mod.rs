@@ -34,9 +34,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::conversation::Limits;
 use crate::executor::{Context, Policy};
-use crate::protocol::{AgentEvent, Command, SessionId, TurnCommand};
+use crate::protocol::{Command, SessionId, Told, TurnCommand};
 use crate::provider::{Provider, retry};
-use crate::session::{History, Log};
+use crate::session::{History, Writer};
 use crate::tools::bash::groups::Groups;
 
 /// How many events may wait for a slow reader before the stream waits too.
@@ -53,9 +53,11 @@ pub struct Setup {
     pub retry: retry::Policy,
     pub max_output_tokens: u32,
     pub session: SessionId,
-    pub log: Log,
+    pub log: Writer,
     /// What the session has been so far.
     pub history: History,
+    /// All that was told of it, for a reader who shows it again.
+    pub past: Vec<Told>,
     /// The branch that the workspace's repository is on.
     pub branch: Option<String>,
     pub context_window: Option<u64>,
@@ -68,7 +70,7 @@ pub struct Setup {
 /// The other end of a running agent.
 pub struct AgentHandle {
     pub commands: mpsc::UnboundedSender<Command>,
-    pub events: mpsc::Receiver<AgentEvent>,
+    pub events: mpsc::Receiver<Told>,
     /// Ends everything, running calls included.
     pub session: CancellationToken,
     /// What runs in the background.
@@ -84,7 +86,7 @@ impl AgentHandle {
 
     /// Lets it come to its end for so long, and ends what is left of it then. It is gone when its events end; they are
     /// what is returned.
-    pub async fn end(self, grace: Duration) -> Vec<AgentEvent> {
+    pub async fn end(self, grace: Duration) -> Vec<Told> {
         let Self {
             commands,
             mut events,

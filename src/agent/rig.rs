@@ -21,7 +21,8 @@ use crate::protocol::{
 use crate::provider::{
     Batch, Provider, ProviderError, Request, Response, ResponseStream, StreamEvent, retry,
 };
-use crate::session::{History, Log};
+use crate::session::telling::{Recalled, recall};
+use crate::session::{Log, Writer};
 use crate::tools::files::scratch::Scratch;
 use crate::tools::registry::Registry;
 
@@ -132,10 +133,15 @@ impl Rig {
         shared.hooks = hooks;
         let context = Arc::new(Context::new(Arc::new(shared), Registry::built_in()));
         let path = scratch.root.with_file_name("log.jsonl");
-        let (log, records) = match Log::open(&path) {
-            Ok((log, contents)) => (log, contents.records),
+        let (log, lines) = match Log::open(&path) {
+            Ok((log, contents)) => (log, contents.lines),
             Err(_) => (Log::create(&path).expect("a log"), Vec::new()),
         };
+        let checkpoints = &context.shared.env.checkpoints;
+        let Recalled {
+            history,
+            told: past,
+        } = recall(lines, AgentId::MAIN, |name| checkpoints.text(name));
         let agent = spawn(Setup {
             provider: model.clone(),
             model: "m".into(),
@@ -146,8 +152,9 @@ impl Rig {
             retry: retry::Policy::default(),
             max_output_tokens: 1000,
             session: SessionId("s".into()),
-            log,
-            history: History::of(&records),
+            log: Writer::new(log),
+            history,
+            past,
             branch: None,
             context_window: None,
             beginning: crate::hooks::occasion::Source::Startup,
@@ -187,7 +194,9 @@ impl Rig {
         } = self.agent;
         drop(commands);
         let mut said = Vec::new();
-        while events.recv_many(&mut said, 100).await > 0 {}
+        while let Some(told) = events.recv().await {
+            said.push(told.event);
+        }
         (self.scratch, said)
     }
 
@@ -217,8 +226,8 @@ impl Rig {
     /// The next event that is of interest.
     pub async fn hear<T>(&mut self, pick: impl Fn(AgentEvent) -> Option<T>) -> T {
         loop {
-            let event = self.agent.events.recv().await.expect("the agent lives");
-            if let Some(found) = pick(event) {
+            let told = self.agent.events.recv().await.expect("the agent lives");
+            if let Some(found) = pick(told.event) {
                 return found;
             }
         }
@@ -246,9 +255,9 @@ impl Rig {
     pub async fn whole_turn(&mut self) -> Vec<AgentEvent> {
         let mut events = Vec::new();
         loop {
-            let event = self.agent.events.recv().await.expect("the agent lives");
-            let over = matches!(event, AgentEvent::Turn(_, TurnEvent::Finished(_)));
-            events.push(event);
+            let told = self.agent.events.recv().await.expect("the agent lives");
+            let over = matches!(told.event, AgentEvent::Turn(_, TurnEvent::Finished(_)));
+            events.push(told.event);
             if over {
                 return events;
             }

@@ -34,7 +34,7 @@ impl Agent {
             };
             // A reader that is gone cannot be told.
             let _ = outbox
-                .send(AgentEvent::Session(SessionEvent::Reply(told)))
+                .send(AgentEvent::Session(SessionEvent::Reply(told)).into())
                 .await;
         });
     }
@@ -96,7 +96,7 @@ impl Agent {
                 Err(_) => SessionEvent::Notice("the rule could not be written".to_owned()),
             };
             // A reader that is gone cannot be told; the file has it.
-            let _ = outbox.send(AgentEvent::Session(event)).await;
+            let _ = outbox.send(AgentEvent::Session(event).into()).await;
         });
     }
 }

@@ -7,7 +7,9 @@ use serde_json::Value;
 
 use super::diff::Diff;
 use super::preview::Partial;
-use crate::protocol::{CallOutcome, CallRef, Phase, ResultBlock, Shown, ToolInfo, ToolResult};
+use crate::protocol::{
+    CallOutcome, CallRef, ChangeSize, Phase, ResultBlock, Shown, ToolInfo, ToolResult,
+};
 
 /// More of a running call's output than this is not kept: the whole of it is on disk.
 const KEPT_OUTPUT: usize = 64 * 1024;
@@ -159,6 +161,21 @@ impl Calls {
         }
     }
 
+    /// The program ended while these were not over; whatever ran in the background ended with it.
+    pub fn end_run(&mut self, at: Instant) {
+        for call in &mut self.all {
+            if !call.is_over() {
+                call.revision += 1;
+                call.times.ended = Some(at);
+                call.state = State::Completed(Completed::skipped("agent-tui ended"));
+            }
+            if call.is_in_background() {
+                call.revision += 1;
+                call.ended_in_background = Some("ended with agent-tui".to_owned());
+            }
+        }
+    }
+
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (CallKey, &Call)> {
         self.all
             .iter()
@@ -196,11 +213,27 @@ impl Call {
             return;
         };
         let shown = std::mem::take(&mut completed.shown);
-        let told = shown.changes().iter().map(|change| {
+        let sizes = shown.changes().iter().map(|change| {
             let counts = Diff::new(change).counts();
+            ChangeSize {
+                path: change.path.clone(),
+                added: counts.added,
+                removed: counts.removed,
+            }
+        });
+        let sizes: Vec<ChangeSize> = sizes.collect();
+        self.tell_changes(&sizes);
+    }
+
+    /// What is left of changes that cannot be shown.
+    pub fn tell_changes(&mut self, changes: &[ChangeSize]) {
+        let (State::Completed(completed) | State::Yielded(completed)) = &mut self.state else {
+            return;
+        };
+        let told = changes.iter().map(|change| {
             format!(
                 "{} +{} −{}, too long ago to be shown",
-                change.path, counts.added, counts.removed
+                change.path, change.added, change.removed
             )
         });
         completed.told = told.collect();
@@ -265,6 +298,14 @@ impl Call {
 }
 
 impl Completed {
+    /// It came to no result of its own.
+    pub fn skipped(why: &str) -> Self {
+        let nothing = ToolResult::text("".into(), "");
+        let why = why.to_owned();
+        let outcome = CallOutcome::Skipped { why };
+        Self::new(&nothing, outcome, Shown::Nothing, Duration::ZERO)
+    }
+
     pub fn new(result: &ToolResult, outcome: CallOutcome, shown: Shown, ran: Duration) -> Self {
         let images = result
             .content

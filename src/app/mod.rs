@@ -27,6 +27,7 @@ pub mod rig;
 #[cfg(test)]
 mod tests;
 
+use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -45,7 +46,7 @@ use self::select::Selection;
 use self::session::SessionInfo;
 use self::transcript::{Cell, CellId, NoticeKind, Transcript};
 use crate::keymap::{Context, Key, Keymap, Resolved};
-use crate::protocol::{AgentEvent, Command, Mode, TurnId};
+use crate::protocol::{Command, Mode, Told, TurnId};
 use crate::settings::trust::Review;
 use crate::theme::{Depth, Theme};
 
@@ -61,7 +62,7 @@ pub enum Msg {
     },
     /// The terminal window got or lost the focus.
     Focused(bool),
-    Agent(AgentEvent),
+    Agent(Told),
     /// The agent's task has ended, which it never does by itself.
     AgentLost,
     /// Another conversation could not be opened; the one before comes back.
@@ -206,6 +207,10 @@ pub struct Flash {
 pub struct AppState {
     /// Written by the runtime before each batch; time is an input.
     pub now: Instant,
+    /// When that happened which is being heard.
+    moment: Instant,
+    /// What the clock of the records said at some moment.
+    clock: Option<(u64, Instant)>,
     pub width: u16,
     pub height: u16,
     /// How wide a diff in front is.
@@ -223,7 +228,7 @@ pub struct AppState {
     /// Messages that wait for the running turn.
     pub queue: Vec<String>,
     /// Messages that are in the transcript already, but that the agent has not taken up yet.
-    expected: usize,
+    expected: VecDeque<CellId>,
     pub panel: ToolPanel,
     /// The last one has the keys.
     pub dialogs: Vec<Dialog>,
@@ -256,6 +261,8 @@ impl AppState {
         transcript.push(Cell::Welcome);
         Self {
             now,
+            moment: now,
+            clock: None,
             width: 80,
             height: 24,
             diff_width: 0,
@@ -269,7 +276,7 @@ impl AppState {
             selection: None,
             composer: Composer::default(),
             queue: Vec::new(),
-            expected: 0,
+            expected: VecDeque::new(),
             panel: ToolPanel::default(),
             dialogs: Vec::new(),
             session: SessionInfo {
@@ -403,7 +410,7 @@ fn take(state: &mut AppState, msg: Msg) -> Vec<Effect> {
             state.focused = focused;
             Vec::new()
         }
-        Msg::Agent(event) => state.hear(event),
+        Msg::Agent(told) => state.hear(told),
         Msg::AgentLost => vec![Effect::Quit(ExitReason::Lost)],
         Msg::Refused { problem, hint } => {
             state.explain(problem, hint);

@@ -13,9 +13,12 @@ use crate::keymap::{Chord, Key, Keymap};
 use crate::protocol::{
     AgentEvent, AgentId, Block, CallCommand, CallEvent, CallOutcome, CallRef, ChoiceOption,
     ChoiceRequest, Command, Ending, FileDiff, Message, Mode, PermissionRequest, Phase, Question,
-    QuestionKind, Reply, RuleOffer, SessionCommand, SessionEvent, SessionId, SessionOpened, Shown,
-    Spending, ToolResult, TurnEvent, TurnId, TurnSummary, Usage,
+    QuestionKind, Reply, RuleOffer, Seq, SessionCommand, SessionEvent, SessionId, SessionOpened,
+    Shown, Spending, Told, ToolResult, TurnEvent, TurnId, TurnSummary, Usage,
 };
+use crate::session::Record;
+use crate::session::record::Line;
+use crate::session::telling::recall;
 use crate::theme::{Depth, Theme};
 use crate::tools::registry::Registry;
 
@@ -26,7 +29,7 @@ pub struct App {
 }
 
 /// The life of one call, told step by step. Effects of the steps are dropped.
-pub struct Told<'a> {
+pub struct Life<'a> {
     app: &'a mut App,
     call: CallRef,
     tool: String,
@@ -80,10 +83,11 @@ impl App {
         app
     }
 
-    /// A conversation that is gone on with.
-    pub fn resumed(history: Vec<Message>) -> Self {
+    /// A session that is gone on with.
+    pub fn resumed(records: impl IntoIterator<Item = Record>) -> Self {
         let mut app = Self::starting();
-        app.told(AgentEvent::Session(SessionEvent::Opened(opened(history))));
+        let past = past(records);
+        app.told(AgentEvent::Session(SessionEvent::Opened(opened(past))));
         app
     }
 
@@ -130,7 +134,7 @@ impl App {
     }
 
     pub fn told(&mut self, event: AgentEvent) -> Vec<Effect> {
-        self.update(Msg::Agent(event))
+        self.update(Msg::Agent(event.into()))
     }
 
     /// An event of the running turn.
@@ -192,8 +196,8 @@ impl App {
     }
 
     /// A call of the running turn.
-    pub fn tool(&mut self, call: impl Into<CallRef>, tool: &str) -> Told<'_> {
-        Told {
+    pub fn tool(&mut self, call: impl Into<CallRef>, tool: &str) -> Life<'_> {
+        Life {
             app: self,
             call: call.into(),
             tool: tool.to_owned(),
@@ -228,7 +232,7 @@ impl App {
     }
 }
 
-impl Told<'_> {
+impl Life<'_> {
     /// Its name is there; its input is still being written.
     pub fn arrives(&mut self) -> &mut Self {
         let tool = self.tool.clone();
@@ -412,7 +416,18 @@ pub fn change() -> FileDiff {
     }
 }
 
-pub fn opened(history: Vec<Message>) -> SessionOpened {
+/// What was told of these records, one in a tenth of a second.
+pub fn past(records: impl IntoIterator<Item = Record>) -> Vec<Told> {
+    let lines = (0..).zip(records).map(|(seq, record)| Line {
+        seq: Seq(seq),
+        at_ms: 1_000_000 + 100 * seq,
+        agent: AgentId::MAIN,
+        record,
+    });
+    recall(lines.collect(), AgentId::MAIN, |_| None).told
+}
+
+pub fn opened(past: Vec<Told>) -> SessionOpened {
     SessionOpened {
         session: SessionId("session".to_owned()),
         provider: "builtin".to_owned(),
@@ -423,8 +438,7 @@ pub fn opened(history: Vec<Message>) -> SessionOpened {
         context_window: Some(200_000),
         spending: Spending::default(),
         hooks: Vec::new(),
-        history,
-        calls: Vec::new(),
+        past,
     }
 }
 

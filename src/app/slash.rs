@@ -169,7 +169,7 @@ impl AppState {
         if !waited.is_empty() {
             self.composer.take_back(&waited.join("\n\n"), self.now);
         }
-        self.expected = 0;
+        self.expected.clear();
         self.end_preview();
         self.dialogs.clear();
         self.flash = None;

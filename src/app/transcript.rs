@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::call::CallKey;
+use crate::protocol::Seq;
 
 /// A cell's name, which stays its own when others come or go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -11,6 +12,8 @@ pub struct CellId(pub u64);
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     pub id: CellId,
+    /// The record of the session's log that made it; `None` for what is in no log.
+    pub seq: Option<Seq>,
     /// Goes up with every change of the cell.
     pub revision: u64,
     pub cell: Cell,
@@ -83,6 +86,8 @@ pub enum SummaryEnding {
 pub struct Transcript {
     entries: Vec<Entry>,
     next: u64,
+    /// The record that is being told of: what is pushed meanwhile is made by it.
+    telling: Option<Seq>,
 }
 
 impl Transcript {
@@ -103,11 +108,24 @@ impl Transcript {
         self.next += 1;
         self.entries.push(Entry {
             id,
+            seq: self.telling,
             revision: 0,
             cell,
             open: false,
         });
         id
+    }
+
+    /// From now on what is pushed is made by this record, or by none.
+    pub fn tell_of(&mut self, record: Option<Seq>) {
+        self.telling = record;
+    }
+
+    /// The record that is being told of says what a cell says that was there before it.
+    pub fn recorded(&mut self, id: CellId) {
+        if let Some(index) = self.index_of(id) {
+            self.entries[index].seq = self.telling;
+        }
     }
 
     pub fn last(&self) -> Option<&Entry> {

@@ -25,6 +25,7 @@ use crate::hooks::occasion::Source;
 use crate::permissions::Store;
 use crate::process::signals::Signals;
 use crate::process::{Programs, Variables, scarce};
+use crate::protocol::AgentId;
 use crate::provider::builtin::Builtin;
 use crate::provider::choose::{self, Choice, Wanted, Wish};
 use crate::provider::models::context_window;
@@ -119,7 +120,7 @@ pub(super) async fn setup(
     let Choice {
         provider, model, ..
     } = choose(args, &place.settings, asking).await?;
-    let session = session::open(args, &place)?;
+    let session = session::open(args, &place, asking)?;
     let results_dir = real(place.dirs.results()).join(&session.id.0);
     place.allow_reading(&results_dir)?;
     let around = Surroundings {
@@ -140,7 +141,7 @@ pub(super) async fn setup(
     let tools = Tools::new(Registry::built_in(), offer);
     let preparing = tools.snapshot();
     tokio::task::spawn_blocking(move || preparing.prepare());
-    let hooks = place.hooks(&session.id, session.log.path(), &programs);
+    let hooks = place.hooks(&session.id, &session.log.path(), &programs);
     let env = environment(args, &place, results_dir, programs);
     let mut shared = shared(args, &place, asking, env);
     shared.hooks = hooks;
@@ -148,14 +149,14 @@ pub(super) async fn setup(
     if let Some(cwd) = session.cwd {
         context.set_cwd(cwd);
     }
-    let mut log = session.log;
+    let log = session.log;
     let begun = Record::Run {
+        version: VERSION,
         provider: provider.name().to_owned(),
         model: model.clone(),
-        version: VERSION,
     };
     // A log that cannot be written says so with its first record of substance.
-    let _ = log.write(&begun);
+    let _ = log.write(AgentId::MAIN, &begun);
     let settings = &place.settings;
     let git = git.hear().await;
     let system = system_prompt(&around, &git.lines);
@@ -181,6 +182,7 @@ pub(super) async fn setup(
         session: session.id,
         log,
         history: session.history,
+        past: session.past,
         notices,
     })
 }

@@ -1,30 +1,36 @@
 //! Which session a run belongs to: a new one, the last one, or the one that was asked for.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use super::UsageError;
 use super::args::Args;
 use super::place::Place;
-use crate::protocol::{CallRef, SessionId};
+use crate::executor::Asking;
+use crate::protocol::{AgentId, CallRef, SessionId, Told};
 use crate::session::log::Contents;
+use crate::session::record::Line;
 use crate::session::store::StoreError;
-use crate::session::{History, Log, Record, Store};
-use crate::tools::files::atomic;
+use crate::session::telling::{Recalled, recall};
+use crate::session::{History, Log, Record, Store, Writer};
+use crate::tools::files::{Checkpoints, atomic};
 
 pub struct Session {
     pub id: SessionId,
-    pub log: Log,
+    pub log: Writer,
     /// It has been there before.
     pub resumed: bool,
     /// What it has been so far.
     pub history: History,
+    /// All that was told of it; only for a person, who sees it again.
+    pub past: Vec<Told>,
     /// Where the shell was when the session was left.
     pub cwd: Option<PathBuf>,
     /// What a person should know about it.
     pub notices: Vec<String>,
 }
 
-pub fn open(args: &Args, place: &Place) -> Result<Session, UsageError> {
+pub fn open(args: &Args, place: &Place, asking: Asking) -> Result<Session, UsageError> {
     let store = Store::new(place.dirs.sessions());
     let found = match (&args.resume, args.go_on) {
         (Some(Some(id)), _) => store.find(id),
@@ -50,7 +56,7 @@ pub fn open(args: &Args, place: &Place) -> Result<Session, UsageError> {
             .map(|(log, contents)| (id, log, contents))
     };
     let (id, log, contents) = opened.map_err(|error| explain(&error))?;
-    Ok(resumed(id, log, &contents, place))
+    Ok(resumed(id, log, contents, place, asking))
 }
 
 /// A new session; one that cannot be saved goes on in memory.
@@ -68,18 +74,37 @@ fn create(store: &Store, place: &Place) -> Session {
     };
     Session {
         id,
-        log,
+        log: Writer::new(log),
         resumed: false,
         history: History::default(),
+        past: Vec::new(),
         cwd: None,
         notices,
     }
 }
 
-fn resumed(id: SessionId, log: Log, contents: &Contents, place: &Place) -> Session {
-    let history = History::of(&contents.records);
-    sweep_after(&contents.records, history.cut_off());
+fn resumed(id: SessionId, log: Log, contents: Contents, place: &Place, asking: Asking) -> Session {
     let mut notices = contents.remarks();
+    let changes = changes(&contents.lines);
+    let Recalled {
+        history,
+        told: past,
+    } = match asking {
+        Asking::Person => {
+            let checkpoints = Checkpoints::new(place.dirs.checkpoints());
+            recall(contents.lines, AgentId::MAIN, |name| checkpoints.text(name))
+        }
+        Asking::Nobody => Recalled {
+            history: History::of(&contents.lines, AgentId::MAIN),
+            told: Vec::new(),
+        },
+    };
+    // A call that was cut off while it wrote a file may have left a half-written one beside it.
+    for (call, _) in history.cut_off() {
+        for directory in changes.get(call).into_iter().flatten() {
+            atomic::sweep(directory);
+        }
+    }
     let calls = history.cut_off().len();
     if calls > 0 {
         notices.push(format!(
@@ -95,24 +120,26 @@ fn resumed(id: SessionId, log: Log, contents: &Contents, place: &Place) -> Sessi
     let cwd = history.cwd().filter(|cwd| here && cwd.is_dir()).cloned();
     Session {
         id,
-        log,
+        log: Writer::new(log),
         resumed: true,
         history,
+        past,
         cwd,
         notices,
     }
 }
 
-/// A call that was cut off while it wrote a file may have left a half-written one beside it.
-fn sweep_after(records: &[Record], cut_off: &[CallRef]) {
-    for record in records {
-        if let Record::Change { call, path, .. } = record
-            && cut_off.contains(call)
+/// The directories in which calls have changed files.
+fn changes(lines: &[Line]) -> HashMap<CallRef, Vec<PathBuf>> {
+    let mut changes: HashMap<CallRef, Vec<PathBuf>> = HashMap::new();
+    for line in lines {
+        if let Record::Change { call, path, .. } = &line.record
             && let Some(directory) = path.parent()
         {
-            atomic::sweep(directory);
+            changes.entry(*call).or_default().push(directory.to_owned());
         }
     }
+    changes
 }
 
 fn explain(error: &StoreError) -> UsageError {

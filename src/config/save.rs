@@ -9,6 +9,8 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use tempfile::NamedTempFile;
+
 use super::edit::Change;
 use super::json::Wrong;
 use super::{LONGEST_FILE, open_regular, read_regular};
@@ -133,8 +135,22 @@ pub fn put_private(path: &Path, content: &[u8]) -> io::Result<()> {
     put(path, content, Mode::New(0o600))
 }
 
+/// The same without waiting for the disk: after a failure of the machine it may hold less.
+pub fn put_private_soon(path: &Path, content: &[u8]) -> io::Result<()> {
+    let temporary = beside(path, content, Mode::New(0o600))?;
+    temporary.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
 /// Writes beside the place, on the disk, and moves it there; what goes wrong leaves nothing behind.
 fn put(path: &Path, content: &[u8], mode: Mode) -> io::Result<()> {
+    let temporary = beside(path, content, mode)?;
+    temporary.as_file().sync_data()?;
+    temporary.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+fn beside(path: &Path, content: &[u8], mode: Mode) -> io::Result<NamedTempFile> {
     let (Mode::New(bits) | Mode::Kept(bits)) = mode;
     let permissions = Permissions::from_mode(bits);
     let mut temporary = tempfile::Builder::new()
@@ -145,9 +161,7 @@ fn put(path: &Path, content: &[u8], mode: Mode) -> io::Result<()> {
     if let Mode::Kept(_) = mode {
         temporary.as_file().set_permissions(permissions)?;
     }
-    temporary.as_file().sync_data()?;
-    temporary.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    Ok(temporary)
 }
 
 #[cfg(test)]

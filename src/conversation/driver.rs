@@ -22,13 +22,13 @@ use crate::executor::{Context, Executor, Policy, pipeline::Report};
 use crate::hooks::occasion::Notification;
 use crate::hooks::{self, Event, Occasion};
 use crate::protocol::{
-    AgentEvent, AgentId, Block, CallCommand, CallEvent, CallNumbers, CallRef, Ending, Message,
-    Origin, Role, ToolCall, TurnEvent, TurnSummary,
+    AgentId, Block, CallCommand, CallEvent, CallNumbers, CallRef, Ending, Message, Origin, Role,
+    Told, ToolCall, TurnSummary,
 };
 use crate::provider::{
     Batch, Provider, ProviderError, Request, ResponseStream, StreamEvent, retry,
 };
-use crate::session::Record;
+use crate::session::{Record, telling};
 
 /// What a conversation is made of.
 pub struct Parts {
@@ -44,7 +44,7 @@ pub struct Parts {
     /// The session's name, for providers that keep a cache by it.
     pub session: String,
     pub journal: Journal,
-    pub events: mpsc::Sender<AgentEvent>,
+    pub events: mpsc::Sender<Told>,
     /// Ends all that it has running.
     pub token: CancellationToken,
 }
@@ -61,7 +61,7 @@ pub struct Conversation {
     retry: retry::Policy,
     hooks: HookCaller,
     token: CancellationToken,
-    events: mpsc::Sender<AgentEvent>,
+    events: mpsc::Sender<Told>,
     pub journal: Journal,
     numbers: CallNumbers,
     /// Messages that wait for the next request.
@@ -249,7 +249,7 @@ impl Conversation {
     /// Closes the exchange: its end is in the log, and on the disk.
     pub async fn finish(&mut self, ending: Ending) -> TurnSummary {
         let took = self.journal.elapsed();
-        let mut summary = match self.exchange.take() {
+        let summary = match self.exchange.take() {
             Some(exchange) => {
                 exchange.token.cancel();
                 self.numbers = exchange.turn.numbers();
@@ -257,15 +257,12 @@ impl Conversation {
             }
             None => TurnSummary::of(ending, took),
         };
-        summary.denials = self.journal.take_denials();
-        self.journal.append(Record::End {
-            ending: summary.ending.name().to_owned(),
-        });
+        let denials = self.journal.history().denials().to_vec();
+        self.journal.append(telling::ended(&summary));
         self.journal.sync().await;
         trace::turn_ended(self.agent, &summary);
-        self.journal.tell(TurnEvent::Finished(summary.clone()));
         self.tell().await;
-        summary
+        TurnSummary { denials, ..summary }
     }
 
     /// Tells all that there is to tell.
@@ -286,6 +283,7 @@ impl Conversation {
     }
 
     pub fn go_on(&mut self) {
+        self.journal.gone_on();
         self.turn(Fact::GoneOn);
     }
 
@@ -351,16 +349,18 @@ impl Conversation {
             Next::ShowText(text) => journal.text(&text),
             Next::ShowThinking(text) => journal.thinking(&text),
             Next::ShowInputStarted { call, name } => {
-                journal.tell_call(call, CallEvent::Arriving { tool: name });
+                journal.append(Record::Arriving { call, tool: name });
             }
             Next::ShowInput { call, fragment } => {
                 journal.tell_call(call, CallEvent::Input(fragment));
             }
-            Next::Keep(block) => journal.append(Record::Block { block }),
+            Next::Keep(block) => {
+                journal.append(Record::Block { block });
+            }
             Next::Execute(call) => exchange.executor.add(call, journal),
             Next::Drain => {
                 exchange.waiting = Waiting::Nothing;
-                journal.tell(TurnEvent::Streamed);
+                journal.append(Record::Streamed);
                 exchange.executor.stream_ended(journal);
             }
             Next::Discard => {
@@ -378,14 +378,17 @@ impl Conversation {
                 message,
                 stop_reason,
                 usage,
-            } => journal.append(Record::Assistant {
-                message,
-                stop_reason,
-                usage,
-            }),
+            } => {
+                journal.append(Record::Assistant {
+                    message,
+                    stop_reason,
+                    usage,
+                });
+            }
             Next::Deliver { calls, then } => {
                 journal.append(Record::Delivered { calls, then });
-                journal.tell(TurnEvent::Saved(exchange.executor.saved()));
+                let saved_ms = telling::millis(exchange.executor.saved());
+                journal.append(Record::Saved { saved_ms });
             }
             Next::Tell(content) => {
                 let message = Message::from_user(content);
@@ -393,10 +396,12 @@ impl Conversation {
             }
             Next::Pause { why } => {
                 exchange.waiting = Waiting::Nothing;
-                journal.tell(TurnEvent::Paused { why });
+                journal.append(Record::Paused { why });
             }
             Next::Finish(ending) => exchange.ending = Some(ending),
-            Next::Refuse => journal.tell(TurnEvent::Refused),
+            Next::Refuse => {
+                journal.append(Record::Refused);
+            }
             Next::Collect => {
                 let waiting = self.queue.pop_front();
                 return exchange.turn.handle(Fact::Collected(waiting));
@@ -408,10 +413,10 @@ impl Conversation {
             } => {
                 exchange.waiting = Waiting::NextTry(Instant::now() + wait);
                 trace::retrying(self.agent, &problem, attempt, wait);
-                journal.tell(TurnEvent::Retrying {
+                journal.append(Record::Retry {
                     problem,
                     attempt,
-                    wait,
+                    wait_ms: telling::millis(wait),
                 });
             }
             Next::LookAt(prompt) => self.look_at(&prompt),

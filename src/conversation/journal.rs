@@ -1,72 +1,67 @@
-//! What the agent writes down and tells: a record first, an event second.
+//! What a conversation writes down and tells: a record first, an event second.
+//!
+//! One journal for each conversation; they share the log. What passes by and is not worth a record, such as the progress of
+//! a call, is told only.
 
 use std::collections::VecDeque;
-use std::io;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::trace;
-use crate::config::{logged, plain};
+use crate::config::logged;
 use crate::executor::{Happened, Witness};
 use crate::hooks;
 use crate::permissions::{Decision, Verdict};
-use crate::protocol::event::Denial;
 use crate::protocol::{
-    AgentEvent, AgentId, CallEvent, CallOutcome, CallRef, Phase, SessionEvent, Shown, ToolCall,
-    ToolResult, TurnEvent, TurnId,
+    AgentEvent, AgentId, CallEvent, CallOutcome, CallRef, FileDiff, Phase, Seq, SessionEvent,
+    Shown, Told, ToolCall, ToolResult, TurnEvent, TurnId,
 };
-use crate::session::log::{Loss, Saved};
-use crate::session::{History, Log, Record};
+use crate::session::history::Checkpoint;
+use crate::session::log::Loss;
+use crate::session::record::Changed;
+use crate::session::telling::{millis, told};
+use crate::session::writer::News;
+use crate::session::{History, Record, Writer};
+use crate::text::compare;
 
 /// Pieces of an answer that come faster than this are told, and written, together: no screen shows them one by one.
 const BETWEEN_DELTAS: Duration = Duration::from_millis(8);
 
-/// The log, and the events that wait to be told.
+/// The records of one conversation, and the events that wait to be told.
 pub struct Journal {
-    log: Log,
-    turn: TurnId,
-    since: Instant,
-    waiting: VecDeque<AgentEvent>,
+    writer: Writer,
+    agent: AgentId,
     history: History,
-    denials: Vec<Denial>,
+    /// When the turn began.
+    since: Instant,
+    waiting: VecDeque<Told>,
     /// Deltas of one kind that came together are one record and one event.
-    deltas: Option<Deltas>,
+    deltas: Option<Record>,
     /// When the last ones were told.
     told_deltas: Option<Instant>,
-    /// The log could not be written; said once, until it works again.
-    unsaved: bool,
-}
-
-enum Deltas {
-    Text(String),
-    Thinking(String),
 }
 
 impl Journal {
-    /// `history` is what the log has in it.
-    pub fn new(log: Log, history: History) -> Self {
+    /// The journal of `agent`, of which the log has `history` in it.
+    pub fn new(writer: Writer, agent: AgentId, history: History) -> Self {
         Self {
-            log,
-            turn: TurnId {
-                agent: AgentId::MAIN,
-                number: 0,
-            },
+            writer,
+            agent,
+            history,
             since: Instant::now(),
             waiting: VecDeque::new(),
-            history,
-            denials: Vec::new(),
             deltas: None,
             told_deltas: None,
-            unsaved: false,
         }
     }
 
     pub fn begin_turn(&mut self) {
-        self.turn.number += 1;
         self.since = Instant::now();
-        self.denials.clear();
-        trace::turn_begun(self.turn);
+        trace::turn_begun(TurnId {
+            agent: self.agent,
+            number: self.history.turn() + 1,
+        });
     }
 
     /// What the log has in it, with all that was appended.
@@ -78,29 +73,44 @@ impl Journal {
         self.since.elapsed()
     }
 
-    pub fn take_denials(&mut self) -> Vec<Denial> {
-        std::mem::take(&mut self.denials)
+    /// The one way into the log: the record is written, becomes part of the history, and is told. Returns its number.
+    pub fn append(&mut self, record: Record) -> Seq {
+        self.append_showing(record, Shown::Nothing)
     }
 
-    /// The one way into the log: the record is written, becomes part of the history, and is told where it is an event of
-    /// its own.
-    pub fn append(&mut self, record: Record) {
+    fn append_showing(&mut self, record: Record, shown: Shown) -> Seq {
         self.flush_deltas();
-        self.write(&record);
+        self.keep(record, shown)
+    }
+
+    fn keep(&mut self, record: Record, shown: Shown) -> Seq {
+        let written = self.writer.write(self.agent, &record);
         self.history.take(&record);
-        if let Some(event) = told(record, &self.history) {
-            self.waiting.push_back(AgentEvent::Turn(self.turn, event));
+        for news in written.news {
+            self.tell_news(news);
         }
+        let at = self.since.elapsed();
+        let events = told(record, &self.history, self.agent, at, shown);
+        self.waiting.extend(events.into_iter().map(|event| Told {
+            record: Some(written.record),
+            event,
+        }));
+        written.record.seq
     }
 
+    /// Tells what is in no record.
     pub fn tell(&mut self, event: TurnEvent) {
-        self.flush_deltas();
-        self.waiting.push_back(AgentEvent::Turn(self.turn, event));
+        let turn = TurnId {
+            agent: self.agent,
+            number: self.history.turn(),
+        };
+        self.pass_on(AgentEvent::Turn(turn, event));
     }
 
+    /// Says something that the person should know.
     pub fn notice(&mut self, text: String) {
         tracing::info!(text = %logged(&text), "notice");
-        self.tell_session(SessionEvent::Notice(text));
+        self.append(Record::Notice { text });
     }
 
     /// Tells the person what hooks have to say.
@@ -111,17 +121,28 @@ impl Journal {
         answer
     }
 
+    /// Says something that the person should know, and that is of interest in this run of the program only.
+    pub fn remark(&mut self, text: String) {
+        self.tell_session(SessionEvent::Notice(text));
+    }
+
+    /// Tells what is in no record.
     pub fn tell_session(&mut self, event: SessionEvent) {
-        self.waiting.push_back(AgentEvent::Session(event));
+        self.pass_on(AgentEvent::Session(event));
     }
 
+    /// Tells what is in no record.
     pub fn tell_call(&mut self, call: CallRef, event: CallEvent) {
-        self.flush_deltas();
         let at = self.since.elapsed();
-        self.waiting.push_back(AgentEvent::Call { call, at, event });
+        self.pass_on(AgentEvent::Call { call, at, event });
     }
 
-    /// A call that was never handed to the executor is tracked like any other: queued, completed, yielded.
+    fn pass_on(&mut self, event: AgentEvent) {
+        self.flush_deltas();
+        self.waiting.push_back(event.into());
+    }
+
+    /// A call that was never handed to the executor is tracked like any other.
     pub fn settle(&mut self, call: ToolCall, result: ToolResult) {
         let name = call.call;
         self.see(Happened::Queued(call));
@@ -132,38 +153,37 @@ impl Journal {
             outcome: CallOutcome::Failed,
             shown: Shown::Nothing,
         });
-        self.tell_call(name, CallEvent::Yielded);
     }
 
-    fn queued(&mut self, call: &ToolCall) {
-        let queued = CallEvent::Queued {
-            tool: call.name.clone(),
-            wire: (call.call.agent != AgentId::PERSON).then(|| call.id.clone()),
-            input: call.input.clone(),
-        };
-        self.tell_call(call.call, queued);
+    /// The person lets a turn go on that has paused.
+    pub fn gone_on(&mut self) {
+        if self.history.is_paused() {
+            self.append(Record::GoneOn);
+        }
     }
 
     pub fn text(&mut self, more: &str) {
-        if let Some(Deltas::Text(text)) = &mut self.deltas {
+        if let Some(Record::Text { text }) = &mut self.deltas {
             text.push_str(more);
             return;
         }
         self.flush_deltas();
-        self.deltas = Some(Deltas::Text(more.to_owned()));
+        let text = more.to_owned();
+        self.deltas = Some(Record::Text { text });
     }
 
     pub fn thinking(&mut self, more: &str) {
-        if let Some(Deltas::Thinking(text)) = &mut self.deltas {
+        if let Some(Record::Thinking { text }) = &mut self.deltas {
             text.push_str(more);
             return;
         }
         self.flush_deltas();
-        self.deltas = Some(Deltas::Thinking(more.to_owned()));
+        let text = more.to_owned();
+        self.deltas = Some(Record::Thinking { text });
     }
 
     /// The next event to tell; everything that it shows is in the log.
-    pub fn next_event(&mut self) -> Option<AgentEvent> {
+    pub fn next_event(&mut self) -> Option<Told> {
         if self.deltas_due().is_some_and(|due| due <= Instant::now()) {
             self.flush_deltas();
         }
@@ -179,7 +199,7 @@ impl Journal {
 
     /// Brings the log to the disk, on a thread where waiting does no harm.
     pub async fn sync(&self) {
-        let Some(file) = self.log.file_to_sync() else {
+        let Some(file) = self.writer.file_to_sync() else {
             return;
         };
         // A disk that cannot sync has been complained about by the write before.
@@ -189,106 +209,88 @@ impl Journal {
     }
 
     fn flush_deltas(&mut self) {
-        let (record, event) = match self.deltas.take() {
-            None => return,
-            Some(Deltas::Text(text)) => {
-                (Record::Text { text: text.clone() }, TurnEvent::Text(text))
-            }
-            Some(Deltas::Thinking(text)) => (
-                Record::Thinking { text: text.clone() },
-                TurnEvent::Thinking(text),
-            ),
-        };
-        self.told_deltas = Some(Instant::now());
-        self.write(&record);
-        self.history.take(&record);
-        self.waiting.push_back(AgentEvent::Turn(self.turn, event));
-    }
-
-    fn write(&mut self, record: &Record) {
-        let written = self.log.write(record);
-        self.saw(written);
+        if let Some(record) = self.deltas.take() {
+            self.told_deltas = Some(Instant::now());
+            self.keep(record, Shown::Nothing);
+        }
     }
 
     /// Sees to it, when the program is about to end, that the log is where a person will look for it.
     pub fn make_sure(&mut self) {
-        let made_sure = self.log.make_sure();
-        self.saw(made_sure);
+        for news in self.writer.make_sure() {
+            self.tell_news(news);
+        }
     }
 
-    /// Says what came of writing to the log, if that has changed.
-    fn saw(&mut self, written: io::Result<Saved>) {
-        if let Ok(Saved::Anew(loss)) = written {
-            let what = match loss {
-                Loss::Removed => "was removed or replaced",
-                Loss::CutShort => "was cut short",
-            };
-            let path = self.log.path().display();
-            self.notice(format!(
-                "the session's file {what} by another program; the whole session was saved anew: `{path}`"
-            ));
-        }
-        if written.is_err() == self.unsaved {
-            return;
-        }
-        self.unsaved = written.is_err();
-        let (saving, notice) = match written {
-            Ok(_) => (Ok(()), "the session is being saved again".to_owned()),
-            Err(error) => {
-                let path = self.log.path().display();
+    /// Tells what has changed about the log itself. It is in no record: the log may be what cannot be written.
+    fn tell_news(&mut self, news: News) {
+        let (saving, notice) = match news {
+            News::Anew { path, loss } => {
+                let what = match loss {
+                    Loss::Removed => "was removed or replaced",
+                    Loss::CutShort => "was cut short",
+                };
+                let path = path.display();
+                let notice = format!(
+                    "the session's file {what} by another program; the whole session was saved anew: `{path}`"
+                );
+                (None, notice)
+            }
+            News::SavedAgain => (Some(Ok(())), "the session is being saved again".to_owned()),
+            News::Unsaved {
+                path,
+                problem,
+                error,
+            } => {
+                let path = path.display();
                 let notice = format!(
                     "the session cannot be saved at the moment (`{path}`: {error}); it goes on in memory"
                 );
-                (Err(plain(&error)), notice)
+                (Some(Err(problem)), notice)
             }
         };
-        self.tell_session(SessionEvent::Saving(saving));
-        self.notice(notice);
+        let events = saving.map(SessionEvent::Saving).into_iter();
+        for event in events.chain([SessionEvent::Notice(notice)]) {
+            self.waiting.push_back(AgentEvent::Session(event).into());
+        }
     }
 
-    fn decided(&mut self, id: CallRef, verdict: &Verdict, denied: bool) {
-        if denied && let Some(call) = self.history.call(id) {
-            let (tool, input) = (call.name.clone(), call.input.clone());
-            self.denials.push(Denial {
-                call: call.id.clone(),
-                tool,
-                input,
-                reason: verdict.reason().to_owned(),
-            });
-        }
-        let by = verdict.in_short();
+    fn decided(&mut self, call: CallRef, verdict: &Verdict, asks_person: bool) {
+        let settled = verdict.decision() != Decision::Ask || !asks_person;
         self.append(Record::Decision {
-            call: id,
+            call,
+            by: verdict.in_short(),
+            settled,
             decision: verdict.decision().name().to_owned(),
             reason: verdict.reason().to_owned(),
             cause: verdict.cause().to_string(),
         });
-        let settled = verdict.decision() != Decision::Ask || denied;
-        self.tell_call(id, CallEvent::Decided { by, settled });
+    }
+
+    /// What a result shows, by the checkpoints of the files. They were announced one after the other; those of an earlier
+    /// try of the call come first.
+    fn changed(&self, call: CallRef, shown: &Shown) -> Vec<Changed> {
+        let changes = shown.changes();
+        let kept = self.history.changes(call);
+        let kept = &kept[kept.len().saturating_sub(changes.len())..];
+        // Without a checkpoint for each it is not known which one belongs to which file.
+        let kept = (kept.len() == changes.len()).then_some(kept);
+        let named = |at: usize| kept.map(|kept| &kept[at]);
+        let changes = changes.iter().enumerate();
+        changes.map(|(at, it)| changed(it, named(at))).collect()
     }
 }
 
-/// What a record says to those who watch, where it says all of it.
-fn told(record: Record, history: &History) -> Option<TurnEvent> {
-    match record {
-        Record::User { message } => Some(TurnEvent::Prompted(message)),
-        Record::Assistant {
-            message,
-            stop_reason,
-            usage,
-        } => Some(TurnEvent::Answered {
-            message,
-            stop_reason,
-            usage,
-        }),
-        Record::Delivered { .. } => {
-            let message = history.messages().last().cloned();
-            message.map(TurnEvent::Delivered)
-        }
-        Record::Told { message } => Some(TurnEvent::Delivered(message)),
-        Record::Spent { spending } => Some(TurnEvent::Spent(spending)),
-        Record::Request { attempt, .. } => Some(TurnEvent::Requested { attempt }),
-        _ => None,
+fn changed(change: &FileDiff, kept: Option<&Checkpoint>) -> Changed {
+    let before = kept.and_then(|kept| kept.before.clone());
+    let is_whole = before.is_some() || change.before.is_none();
+    let counts = compare::counts(change.before.as_ref(), &change.after);
+    Changed {
+        path: change.path.clone(),
+        before,
+        after: kept.filter(|_| is_whole).map(|kept| kept.after.clone()),
+        added: counts.added,
+        removed: counts.removed,
     }
 }
 
@@ -297,28 +299,27 @@ impl Witness for Journal {
         trace::call(&happened, &self.history, self.since.elapsed());
         match happened {
             Happened::Queued(call) => {
-                self.append(Record::Call { call: call.clone() });
-                self.queued(&call);
+                self.append(Record::Call { call });
             }
             Happened::Begun(call) => {
                 self.append(Record::Begun { call });
-                self.tell_call(call, CallEvent::Reached(Phase::Validating));
             }
-            Happened::Reached(call, phase) => self.tell_call(call, CallEvent::Reached(phase)),
+            Happened::Reached(call, phase) => match phase {
+                // These say how long it waited and how long it ran.
+                Phase::WaitingForApproval | Phase::Running => {
+                    self.append(Record::Reached { call, phase });
+                }
+                Phase::Validating | Phase::InHooks | Phase::Finishing => {
+                    self.tell_call(call, CallEvent::Reached(phase));
+                }
+            },
             Happened::Progress(call, text) => self.tell_call(call, CallEvent::Progress(text)),
             Happened::Asked(question) => self.tell_call(question.call, CallEvent::Asked(question)),
             Happened::Decided {
                 call,
                 verdict,
                 asks_person,
-            } => {
-                let denied = match verdict.decision() {
-                    Decision::Allow => false,
-                    Decision::Deny => true,
-                    Decision::Ask => !asks_person,
-                };
-                self.decided(call, &verdict, denied);
-            }
+            } => self.decided(call, &verdict, asks_person),
             Happened::Changing(call, change) => {
                 self.append(Record::Change {
                     call,
@@ -329,14 +330,11 @@ impl Witness for Journal {
             }
             Happened::Notice(text) => self.notice(text),
             Happened::Rewritten(call, input, by) => {
-                self.append(Record::Rewritten {
-                    call,
-                    input: input.clone(),
-                    by: by.clone(),
-                });
-                self.tell_call(call, CallEvent::Rewritten { input, by });
+                self.append(Record::Rewritten { call, input, by });
             }
-            Happened::Moved(cwd) => self.append(Record::Moved { cwd }),
+            Happened::Moved(cwd) => {
+                self.append(Record::Moved { cwd });
+            }
             Happened::Completed {
                 call,
                 result,
@@ -344,19 +342,17 @@ impl Witness for Journal {
                 outcome,
                 shown,
             } => {
-                self.append(Record::Result {
+                let record = Record::Result {
                     call,
-                    result: result.clone(),
-                });
-                let completed = CallEvent::Completed {
                     result,
-                    ran,
+                    ran_ms: millis(ran),
                     outcome,
-                    shown,
+                    changed: self.changed(call, &shown),
                 };
-                self.tell_call(call, completed);
+                self.append_showing(record, shown);
             }
-            Happened::Yielded(call) => self.tell_call(call, CallEvent::Yielded),
+            // Told when they are delivered.
+            Happened::Yielded(_) => {}
         }
     }
 }

@@ -68,6 +68,7 @@ pub fn turn(event: &TurnEvent, session: &str) -> Option<Value> {
         | TurnEvent::Text(_)
         | TurnEvent::Thinking(_)
         | TurnEvent::Paused { .. }
+        | TurnEvent::GoneOn
         | TurnEvent::Finished(_) => return None,
     };
     line["session_id"] = json!(session);
@@ -171,6 +172,7 @@ pub fn call(call: &Named, at: Duration, event: &CallEvent, session: &str) -> Opt
         | CallEvent::Asked(_)
         | CallEvent::Decided { .. }
         | CallEvent::Rewritten { .. }
+        | CallEvent::ChangesForgotten(_)
         | CallEvent::BackgroundEnded(_) => return None,
     }
     line["session_id"] = json!(session);

@@ -17,7 +17,7 @@ use crate::process::signals::{Signal, Signals};
 use crate::process::stderr::say;
 use crate::protocol::{
     AgentEvent, Block, CallEvent, CallRef, Command, Ending, Mode, SessionCommand, SessionEvent,
-    TurnCommand, TurnEvent, TurnSummary,
+    Told, TurnCommand, TurnEvent, TurnSummary,
 };
 use crate::text::clean;
 
@@ -104,7 +104,7 @@ enum Came {
 }
 
 /// The next event, once there is room to print it. Cancel-safe.
-async fn next_event(output: &mut Output, events: &mut mpsc::Receiver<AgentEvent>) -> Came {
+async fn next_event(output: &mut Output, events: &mut mpsc::Receiver<Told>) -> Came {
     let Output {
         lines, deserted, ..
     } = output;
@@ -112,8 +112,8 @@ async fn next_event(output: &mut Output, events: &mut mpsc::Receiver<AgentEvent>
         if !output::has_room(lines.as_ref()).await {
             return Came::NobodyReads;
         }
-        let event = events.recv().await;
-        event.map_or(Came::AgentEnded, |event| Came::Event(Box::new(event)))
+        let told = events.recv().await;
+        told.map_or(Came::AgentEnded, |told| Came::Event(Box::new(told.event)))
     };
     tokio::select! {
         biased;
@@ -237,6 +237,8 @@ impl Printer {
                 }
             }
             SessionEvent::Notice(text) => say(&format!("note: {text}")),
+            // Only the past has it, which nobody asks for here.
+            SessionEvent::RunBegan { .. } => {}
             // Nobody is there to choose a mode, to take messages back or to ask; whether it is saved, a notice says too.
             SessionEvent::ModeIs(_)
             | SessionEvent::TakenBack(_)

@@ -2,16 +2,33 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::about::ToolInfo;
-use super::id::{CallId, CallRef, SessionId, TurnId};
+use super::id::{CallId, CallRef, Seq, SessionId, TurnId};
 use super::message::{Block, Message, StopReason, ToolResult, Usage};
 use super::question::Question;
 use super::shown::Shown;
 use super::source::Source;
 use super::spending::Spending;
 use super::tool::{Mode, Phase, RuleList};
+
+/// An event on its way to those who read it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Told {
+    /// The record that says the same; `None` for what passes by and is not kept, such as the progress of a call.
+    pub record: Option<Recorded>,
+    pub event: AgentEvent,
+}
+
+/// A record of the session's log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Recorded {
+    pub seq: Seq,
+    /// When it was written, in milliseconds since 1970.
+    pub at_ms: u64,
+}
 
 /// By what it is about: the session, a turn, or a call.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,6 +51,9 @@ pub enum AgentEvent {
 pub enum SessionEvent {
     /// The session's log is open; nothing else comes before it.
     Opened(SessionOpened),
+    /// A run of the program began in which the session was gone on with; told of runs that are past. What the one before it
+    /// had under way ended with it.
+    RunBegan { provider: String, model: String },
     /// Something a person should know, in one line.
     Notice(String),
     /// Whether the session is being saved from now on; if not, why.
@@ -66,10 +86,8 @@ pub struct SessionOpened {
     pub spending: Spending,
     /// The hooks in force.
     pub hooks: Vec<HookInfo>,
-    /// The conversation so far, when a session is resumed.
-    pub history: Vec<Message>,
-    /// The names of its calls, in their order; `None` where a name is not known.
-    pub calls: Vec<Option<CallRef>>,
+    /// All that was told so far, when a session is gone on with: the oldest first.
+    pub past: Vec<Told>,
 }
 
 /// A hook, as far as a person wants to know it.
@@ -104,6 +122,8 @@ pub enum TurnEvent {
     Paused {
         why: String,
     },
+    /// It goes on after a pause: the person said so.
+    GoneOn,
     /// The model has written all of its response; calls of it may still run.
     Streamed,
     /// The assistant's message is complete and in the log.
@@ -159,14 +179,27 @@ pub enum CallEvent {
         /// What the tool can show better than its result says it.
         shown: Shown,
     },
+    /// It changed files, and what they held is not there any more: only how much changed. Told of calls that are past.
+    ChangesForgotten(Vec<ChangeSize>),
     /// The model has its result.
     Yielded,
     /// The command that it left in the background is over; how it ended, in a few words.
     BackgroundEnded(String),
 }
 
+/// How much of a file a change has changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangeSize {
+    /// As it is shown.
+    pub path: String,
+    /// Lines.
+    pub added: usize,
+    pub removed: usize,
+}
+
 /// How a call came to its result.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CallOutcome {
     Succeeded,
     Failed,
@@ -248,4 +281,14 @@ pub struct Denial {
     pub tool: String,
     pub input: Value,
     pub reason: String,
+}
+
+impl From<AgentEvent> for Told {
+    /// It is in no log.
+    fn from(event: AgentEvent) -> Self {
+        Self {
+            record: None,
+            event,
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Names of things that outlive one function: sessions, agents, turns, tool calls.
+//! Names of things that outlive one function: sessions, records, agents, turns, tool calls.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,6 +16,11 @@ pub struct CallId(pub String);
 #[serde(transparent)]
 pub struct SessionId(pub String);
 
+/// The number of a record in its session's log: a name for that moment of the session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Seq(pub u64);
+
 /// Who makes calls: the person, the conversation the person has with the model, or a conversation beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -26,6 +31,18 @@ impl AgentId {
     pub const PERSON: Self = Self(0);
     /// The conversation of the person with the model.
     pub const MAIN: Self = Self(1);
+
+    pub const fn main() -> Self {
+        Self::MAIN
+    }
+
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde hands out references"
+    )]
+    pub const fn is_main(&self) -> bool {
+        self.0 == Self::MAIN.0
+    }
 }
 
 /// A tool call, by a name of our own: given when the call is first seen, and unique in a session.

@@ -18,10 +18,10 @@ pub mod touches;
 pub use about::{PreviewFields, SubjectFields, ToolInfo};
 pub use command::{CallCommand, Command, Leaving, RulesCommand, SessionCommand, TurnCommand};
 pub use event::{
-    AgentEvent, CallEvent, CallOutcome, Ending, HookInfo, KnownRule, SessionEvent, SessionOpened,
-    TurnEvent, TurnSummary,
+    AgentEvent, CallEvent, CallOutcome, ChangeSize, Ending, HookInfo, KnownRule, Recorded,
+    SessionEvent, SessionOpened, Told, TurnEvent, TurnSummary,
 };
-pub use id::{AgentId, CallId, CallNumbers, CallRef, SessionId, TurnId};
+pub use id::{AgentId, CallId, CallNumbers, CallRef, Seq, SessionId, TurnId};
 pub use message::{
     Block, Image, Message, Note, Origin, ResultBlock, Role, StopReason, ToolResult, ToolUse, Usage,
     said_by_hooks,

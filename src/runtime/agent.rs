@@ -12,7 +12,7 @@ use crate::agent::AgentHandle;
 use crate::app::{Opening, OpeningSession};
 
 use crate::protocol::{
-    AgentEvent, Block, Command, Leaving, Mode, SessionCommand, SessionEvent, SessionId,
+    AgentEvent, Block, Command, Leaving, Mode, SessionCommand, SessionEvent, SessionId, Told,
 };
 use crate::settings::trust::Review;
 
@@ -75,7 +75,7 @@ enum Link {
 }
 
 pub enum Heard {
-    Events(Vec<AgentEvent>),
+    Events(Vec<Told>),
     Refused(Refusal),
     /// The person has to be asked; nothing of the project counts before.
     Untrusted(Box<Review>),
@@ -163,9 +163,9 @@ impl Agent {
         }
     }
 
-    fn note_session(&mut self, events: &[AgentEvent]) {
-        for event in events {
-            if let AgentEvent::Session(SessionEvent::Opened(opened)) = event {
+    fn note_session(&mut self, events: &[Told]) {
+        for told in events {
+            if let AgentEvent::Session(SessionEvent::Opened(opened)) = &told.event {
                 self.last = Some((opened.session.clone(), self.model.clone()));
                 self.opening = None;
             }
@@ -225,7 +225,7 @@ impl Agent {
     }
 
     /// Stops what runs, and returns what was said meanwhile.
-    pub async fn end(&mut self) -> Vec<AgentEvent> {
+    pub async fn end(&mut self) -> Vec<Told> {
         let link = std::mem::replace(&mut self.link, Link::Ended);
         let mut said = Vec::new();
         link.end(Leaving::Quit, &mut said).await;
@@ -237,13 +237,13 @@ impl Agent {
                 _ => None,
             })
             .collect();
-        said.push(AgentEvent::Session(SessionEvent::TakenBack(unsent)));
+        said.push(AgentEvent::Session(SessionEvent::TakenBack(unsent)).into());
         said
     }
 }
 
 impl Link {
-    async fn end(self, why: Leaving, said: &mut Vec<AgentEvent>) {
+    async fn end(self, why: Leaving, said: &mut Vec<Told>) {
         let agent = match self {
             Link::Running(agent) => agent,
             // It may be ending another one, whose calls must not outlive the program either.
@@ -329,10 +329,9 @@ mod tests {
                     context_window: None,
                     spending: Spending::default(),
                     hooks: Vec::new(),
-                    history: Vec::new(),
-                    calls: Vec::new(),
+                    past: Vec::new(),
                 }));
-                let _ = outbox.send(opened).await;
+                let _ = outbox.send(opened.into()).await;
                 tokio::spawn(async move {
                     while let Some(command) = inbox.recv().await {
                         kept.lock().expect("unpoisoned").push(command);
@@ -367,7 +366,7 @@ mod tests {
 
     async fn opened(agent: &mut Agent) -> String {
         match agent.next().await {
-            Heard::Events(events) => match &events[0] {
+            Heard::Events(events) => match &events[0].event {
                 AgentEvent::Session(SessionEvent::Opened(opened)) => opened.session.0.clone(),
                 other => panic!("{other:?}"),
             },

@@ -22,9 +22,9 @@ impl Shell {
             // The state may be anything, and the hook has said what there is to say.
             return;
         }
-        for event in said {
+        for told in said {
             // Nobody is left to carry out what it asks for.
-            update(&mut self.state, Msg::Agent(event));
+            update(&mut self.state, Msg::Agent(told));
         }
         self.keep_draft();
         self.finish_frame().await;

@@ -136,11 +136,8 @@ pub async fn run(launch: Launch) -> Result<Exit, Refusal> {
         guard::start();
         shell.agent.start();
         for problem in problems {
-            shell
-                .tell(Msg::Agent(AgentEvent::Session(SessionEvent::Notice(
-                    problem,
-                ))))
-                .await;
+            let notice = AgentEvent::Session(SessionEvent::Notice(problem));
+            shell.tell(Msg::Agent(notice.into())).await;
         }
         shell.jobs.start(Job::LoadHistory);
         if choose_session {

@@ -207,11 +207,11 @@ impl Shell {
         match heard {
             AgentHeard::Events(events) => {
                 self.unseen += events.len();
-                for event in events {
-                    if let AgentEvent::Session(SessionEvent::Opened(opened)) = &event {
+                for told in events {
+                    if let AgentEvent::Session(SessionEvent::Opened(opened)) = &told.event {
                         panic::session_is(&opened.session.0);
                     }
-                    self.tell(Msg::Agent(event)).await;
+                    self.tell(Msg::Agent(told)).await;
                 }
             }
             AgentHeard::Untrusted(review) => self.tell(Msg::TrustAsked(review)).await,

@@ -8,10 +8,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::record::Record;
+use super::record::{Line, Record};
 use super::repair;
+use crate::protocol::event::Denial;
 use crate::protocol::{
-    AgentId, Block, CallId, CallRef, Message, Origin, Spending, ToolCall, ToolResult, ToolUse,
+    AgentId, Block, CallId, CallRef, Message, Origin, Role, Spending, ToolCall, ToolResult, ToolUse,
 };
 
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -22,37 +23,59 @@ pub struct History {
     /// The calls of that answer, by what they are called on the wire. Two may share an id: their numbers are in the order of
     /// their blocks.
     names: HashMap<CallId, BTreeSet<CallRef>>,
-    all_names: Vec<Option<CallRef>>,
     begun: HashSet<CallRef>,
     results: HashMap<CallRef, ToolResult>,
     calls: HashMap<CallRef, ToolCall>,
-    cut_off: Vec<CallRef>,
+    /// The checkpoints of the files that calls without a result have changed: before and after.
+    changes: HashMap<CallRef, Vec<Checkpoint>>,
+    cut_off: Vec<(CallRef, ToolResult)>,
     last_call: u32,
     last_aside: u32,
     workspace: Option<PathBuf>,
     cwd: Option<PathBuf>,
     spending: Option<Spending>,
     asides: Vec<(ToolCall, ToolResult)>,
+    turn: Turn,
+}
+
+/// A file before and after a change, by the hashes of its contents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checkpoint {
+    pub before: Option<String>,
+    pub after: String,
+}
+
+/// The turn that runs, or the last one.
+#[derive(Debug, Default, Clone, PartialEq)]
+struct Turn {
+    number: u64,
+    runs: bool,
+    paused: bool,
+    /// How many messages there were before it.
+    from: usize,
+    denials: Vec<Denial>,
 }
 
 impl History {
-    /// The conversation that `records` tell of, up to the moment at which they end.
-    pub fn of(records: &[Record]) -> Self {
+    /// The conversation of `agent` that the lines of a log tell of, up to the moment at which they end.
+    pub fn of(lines: &[Line], agent: AgentId) -> Self {
         let mut history = Self::default();
-        for record in records {
-            history.take(record);
+        for line in lines.iter().filter(|line| line.agent == agent) {
+            history.take(&line.record);
         }
-        history.close();
+        history.end();
         history
+    }
+
+    /// Nothing more will come of the run that wrote the records: what was under way ended with it.
+    pub fn end(&mut self) {
+        self.close();
+        self.turn.runs = false;
+        self.turn.paused = false;
     }
 
     pub fn messages(&self) -> &Arc<Vec<Message>> {
         &self.messages
-    }
-
-    /// The names of the calls in the messages, in their order; `None` where the log does not tell it.
-    pub fn names(&self) -> &[Option<CallRef>] {
-        &self.all_names
     }
 
     /// A call that the model has made.
@@ -70,9 +93,41 @@ impl History {
         self.last_aside
     }
 
-    /// Calls that were under way when the log ended.
-    pub fn cut_off(&self) -> &[CallRef] {
+    /// Calls of the model that were under way when a run of the program ended, each with what is known of it.
+    pub fn cut_off(&self) -> &[(CallRef, ToolResult)] {
         &self.cut_off
+    }
+
+    /// Counts the turns.
+    pub fn turn(&self) -> u64 {
+        self.turn.number
+    }
+
+    pub fn is_paused(&self) -> bool {
+        self.turn.paused
+    }
+
+    /// The calls of the turn that were not allowed to run.
+    pub fn denials(&self) -> &[Denial] {
+        &self.turn.denials
+    }
+
+    /// The last text of the assistant in this turn.
+    pub fn last_text(&self) -> String {
+        let since = self.messages.get(self.turn.from..).unwrap_or_default();
+        let answers = since.iter().filter(|it| it.role == Role::Assistant);
+        let mut texts = answers.rev().map(Message::text);
+        texts
+            .find(|text| !text.trim().is_empty())
+            .unwrap_or_default()
+    }
+
+    /// The files that a call without a result has changed, oldest first.
+    pub fn changes(&self, call: CallRef) -> &[Checkpoint] {
+        self.changes
+            .get(&call)
+            .map(Vec::as_slice)
+            .unwrap_or_default()
     }
 
     /// The workspace of the session.
@@ -108,62 +163,43 @@ impl History {
         match record {
             Record::User { message } => {
                 self.close();
+                self.begin_turn();
                 self.asides.clear();
                 self.push(message.clone());
             }
+            Record::Refused => self.begin_turn(),
             Record::Told { message } => {
                 self.close();
                 self.push(message.clone());
             }
             Record::Request {
                 provider, model, ..
-            } => {
-                // An answer of which no call was made was thrown away and is asked for again.
-                if self
-                    .open
-                    .as_ref()
-                    .is_some_and(|open| open.tool_uses().next().is_none())
-                {
-                    self.open = None;
-                }
-                self.close();
-                let origin = Origin {
-                    provider: provider.clone(),
-                    model: model.clone(),
-                };
-                self.names.clear();
-                self.open = Some(Message::from_assistant(Vec::new(), origin));
-            }
+            } => self.request(provider, model),
             Record::Text { text } => self.add_text(text),
             Record::Block { block } => self.add(block.clone()),
-            Record::Call { call } if call.call.agent == AgentId::PERSON => {
-                self.last_aside = self.last_aside.max(call.call.number);
-                self.calls.insert(call.call, call.clone());
-            }
-            Record::Call { call } => {
-                self.last_call = self.last_call.max(call.call.number);
-                self.calls.insert(call.call, call.clone());
-                let same = self.names.entry(call.id.clone()).or_default();
-                same.insert(call.call);
-                self.add(Block::ToolUse(ToolUse {
-                    id: call.id.clone(),
-                    name: call.name.clone(),
-                    input: call.input.clone(),
-                    input_raw: None,
-                    input_error: None,
-                }));
-            }
+            Record::Call { call } => self.call_made(call),
             Record::Begun { call } => {
                 self.begun.insert(*call);
+                self.changes.remove(call);
             }
-            Record::Result { call, result } if call.agent == AgentId::PERSON => {
-                if let Some(made) = self.calls.get(call) {
-                    self.asides.push((made.clone(), result.clone()));
-                }
+            Record::Decision {
+                call,
+                decision,
+                reason,
+                settled,
+                ..
+            } => self.decided(*call, *settled && decision != "allow", reason),
+            Record::Change {
+                call,
+                before,
+                after,
+                ..
+            } => {
+                let (before, after) = (before.clone(), after.clone());
+                let change = Checkpoint { before, after };
+                self.changes.entry(*call).or_default().push(change);
             }
-            Record::Result { call, result } => {
-                self.results.insert(*call, result.clone());
-            }
+            Record::Result { call, result, .. } => self.result(*call, result),
             Record::Assistant { message, .. } => {
                 self.open = Some(message.clone());
                 // With no results to wait for it is complete, also when it paused and a request follows it.
@@ -172,15 +208,12 @@ impl History {
                 }
             }
             Record::Delivered { calls, then } => self.deliver(calls, then),
-            Record::End { .. } => self.close(),
+            Record::Paused { .. } => self.turn.paused = true,
+            Record::GoneOn => self.turn.paused = false,
+            Record::End { .. } | Record::Run { .. } => self.end(),
             Record::Discarded => {
                 self.open = None;
                 self.results.clear();
-            }
-            Record::Aside { call, result } => {
-                self.last_aside = self.last_aside.max(call.call.number);
-                let over = result.clone().map(|result| (call.clone(), result));
-                self.asides.extend(over);
             }
             Record::Spent { spending } => self.spending = Some(*spending),
             Record::Moved { cwd } => self.cwd = Some(cwd.clone()),
@@ -188,12 +221,85 @@ impl History {
             Record::Repaired { .. } => {
                 repair::repair(Arc::make_mut(&mut self.messages));
             }
-            Record::Run { .. }
+            Record::Notice { .. }
+            | Record::Mode { .. }
+            | Record::Retry { .. }
             | Record::Thinking { .. }
-            | Record::Decision { .. }
+            | Record::Streamed
+            | Record::Saved { .. }
+            | Record::Arriving { .. }
+            | Record::Reached { .. }
             | Record::Rewritten { .. }
-            | Record::Change { .. } => {}
+            | Record::BackgroundEnded { .. } => {}
         }
+    }
+
+    /// A message of the person begins a turn, unless one runs.
+    fn begin_turn(&mut self) {
+        if !self.turn.runs {
+            self.turn = Turn {
+                number: self.turn.number + 1,
+                runs: true,
+                paused: false,
+                from: self.messages.len(),
+                denials: Vec::new(),
+            };
+        }
+    }
+
+    fn request(&mut self, provider: &str, model: &str) {
+        // An answer of which no call was made was thrown away and is asked for again.
+        let open = self.open.as_ref();
+        if open.is_some_and(|open| open.tool_uses().next().is_none()) {
+            self.open = None;
+        }
+        self.close();
+        let origin = Origin {
+            provider: provider.to_owned(),
+            model: model.to_owned(),
+        };
+        self.names.clear();
+        self.open = Some(Message::from_assistant(Vec::new(), origin));
+    }
+
+    fn call_made(&mut self, call: &ToolCall) {
+        self.calls.insert(call.call, call.clone());
+        if call.call.agent == AgentId::PERSON {
+            self.last_aside = self.last_aside.max(call.call.number);
+            return;
+        }
+        self.last_call = self.last_call.max(call.call.number);
+        let same = self.names.entry(call.id.clone()).or_default();
+        same.insert(call.call);
+        self.add(Block::ToolUse(ToolUse {
+            id: call.id.clone(),
+            name: call.name.clone(),
+            input: call.input.clone(),
+            input_raw: None,
+            input_error: None,
+        }));
+    }
+
+    fn result(&mut self, call: CallRef, result: &ToolResult) {
+        self.changes.remove(&call);
+        if call.agent != AgentId::PERSON {
+            self.results.insert(call, result.clone());
+            return;
+        }
+        if let Some(made) = self.calls.get(&call) {
+            self.asides.push((made.clone(), result.clone()));
+        }
+    }
+
+    fn decided(&mut self, call: CallRef, denied: bool, reason: &str) {
+        let made = self.calls.get(&call);
+        let made = made.filter(|_| denied && call.agent != AgentId::PERSON);
+        self.turn.denials.extend(made.map(|made| Denial {
+            call: made.id.clone(),
+            tool: made.name.clone(),
+            input: made.input.clone(),
+            reason: reason.to_owned(),
+        }));
     }
 
     fn push(&mut self, message: Message) {
@@ -216,8 +322,6 @@ impl History {
 
     fn deliver(&mut self, calls: &[CallRef], then: &[Block]) {
         if let Some(open) = self.open.take() {
-            let names = self.names_of(&open);
-            self.all_names.extend(names);
             self.push(open);
         }
         let results = calls
@@ -230,13 +334,6 @@ impl History {
         }
     }
 
-    /// The names of the calls of an answer, in their order.
-    fn names_of(&mut self, answer: &Message) -> Vec<Option<CallRef>> {
-        let calls = answer.tool_uses();
-        let names = calls.map(|call| self.names.get_mut(&call.id).and_then(BTreeSet::pop_first));
-        names.collect()
-    }
-
     /// Ends the open answer as it is, with a result for each of its calls.
     fn close(&mut self) {
         let Some(open) = self.open.take() else { return };
@@ -244,16 +341,18 @@ impl History {
             return;
         }
         let mut results = Vec::new();
-        let names = self.names_of(&open);
-        for (call, name) in open.tool_uses().zip(names.iter().copied()) {
+        for call in open.tool_uses() {
+            let same = self.names.get_mut(&call.id);
+            let name = same.and_then(BTreeSet::pop_first);
             let known = name.and_then(|name| self.results.remove(&name));
             let result = known.unwrap_or_else(|| {
-                self.cut_off.extend(name);
-                cut_off(call, name.is_some_and(|name| self.begun.contains(&name)))
+                let begun = name.is_some_and(|name| self.begun.contains(&name));
+                let result = cut_off(call, begun);
+                self.cut_off.extend(name.map(|name| (name, result.clone())));
+                result
             });
             results.push(Block::ToolResult(result));
         }
-        self.all_names.extend(names);
         self.push(open);
         if !results.is_empty() {
             self.push(Message::from_user(results));

@@ -1,6 +1,7 @@
 //! The lines of a log that a session needs, in memory: for the case that its file is cut short while the program runs.
 
-use super::record::Record;
+use super::record::{Line as LogLine, Record};
+use crate::protocol::AgentId;
 
 /// A session of more than this is not kept twice.
 const MOST_BYTES: usize = 64 << 20;
@@ -15,12 +16,13 @@ pub struct Kept {
 #[derive(Debug)]
 struct Line {
     bytes: Box<[u8]>,
+    agent: AgentId,
     part: Part,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
-    /// A piece of an answer as it came in. The whole answer takes its place.
+    /// Text or thinking of an answer, as it came in.
     Piece,
     Request,
     Other,
@@ -36,10 +38,15 @@ impl Default for Kept {
 }
 
 impl Kept {
-    /// Keeps a line, with its end, that says what `record` says.
-    pub fn add(&mut self, record: &Record, bytes: &[u8]) {
-        if matches!(record, Record::Assistant { .. } | Record::Discarded) {
-            self.drop_pieces();
+    /// Keeps a line, with its end, that says what `record` of `agent` says.
+    pub fn add(&mut self, agent: AgentId, record: &Record, bytes: &[u8]) {
+        match record {
+            // What a failed try has shown is void.
+            Record::Request { attempt, .. } if *attempt > 0 => {
+                self.change_pieces(agent, |_| Vec::new());
+            }
+            Record::Assistant { .. } | Record::Discarded => self.change_pieces(agent, joined),
+            _ => {}
         }
         let part = match record {
             Record::Text { .. } | Record::Thinking { .. } => Part::Piece,
@@ -54,6 +61,7 @@ impl Kept {
         }
         self.lines.push(Line {
             bytes: bytes.into(),
+            agent,
             part,
         });
     }
@@ -64,15 +72,52 @@ impl Kept {
         Some(self.lines.iter().map(|line| &*line.bytes))
     }
 
-    fn drop_pieces(&mut self) {
-        let is_request = |line: &Line| line.part == Part::Request;
+    /// Makes something else of an agent's pieces since its last request, of each run of them that follow each other.
+    fn change_pieces(&mut self, agent: AgentId, change: impl Fn(Vec<Line>) -> Vec<Line>) {
+        let is_request = |line: &Line| line.part == Part::Request && line.agent == agent;
         let since = self.lines.iter().rposition(is_request).unwrap_or(0);
         let answer = self.lines.split_off(since);
-        let (pieces, others): (Vec<Line>, Vec<Line>) = answer
-            .into_iter()
-            .partition(|line| line.part == Part::Piece);
-        let dropped: usize = pieces.iter().map(|line| line.bytes.len()).sum();
-        self.length = self.length.map(|length| length.saturating_sub(dropped));
-        self.lines.extend(others);
+        let length = |lines: &[Line]| -> usize { lines.iter().map(|line| line.bytes.len()).sum() };
+        let before = length(&answer);
+        let mut run = Vec::new();
+        for line in answer {
+            if line.part == Part::Piece && line.agent == agent {
+                run.push(line);
+                continue;
+            }
+            self.lines.extend(change(std::mem::take(&mut run)));
+            self.lines.push(line);
+        }
+        self.lines.extend(change(run));
+        let after = length(&self.lines[since..]);
+        let kept = self.length.map(|length| length.saturating_sub(before));
+        self.length = kept.map(|length| length.saturating_add(after));
     }
+}
+
+/// Pieces of one kind that follow each other as one: the answer is whole, and nobody sees them come any more.
+fn joined(pieces: Vec<Line>) -> Vec<Line> {
+    let mut joined: Vec<LogLine> = Vec::new();
+    for piece in &pieces {
+        let Ok(line) = serde_json::from_slice::<LogLine>(&piece.bytes) else {
+            return pieces;
+        };
+        match (joined.last_mut().map(|last| &mut last.record), &line.record) {
+            (Some(Record::Text { text }), Record::Text { text: more })
+            | (Some(Record::Thinking { text }), Record::Thinking { text: more }) => {
+                text.push_str(more);
+            }
+            _ => joined.push(line),
+        }
+    }
+    let lines = joined.iter().map(|line| {
+        let mut bytes = serde_json::to_vec(line).ok()?;
+        bytes.push(b'\n');
+        Some(Line {
+            bytes: bytes.into(),
+            agent: line.agent,
+            part: Part::Piece,
+        })
+    });
+    lines.collect::<Option<Vec<Line>>>().unwrap_or(pieces)
 }

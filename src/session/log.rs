@@ -13,9 +13,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::kept::Kept;
 use super::lines::{self, Piece};
 use super::record::{Line, Record, VERSION};
-use super::upgrade::Upgrade;
+use super::version1::Converter;
 use crate::config::dirs::create_private_dir;
 use crate::config::open_regular;
+use crate::protocol::{AgentId, Recorded, Seq};
 
 #[cfg(test)]
 mod tests;
@@ -45,13 +46,13 @@ pub struct Log {
 /// What a log had in it.
 #[derive(Debug, Default, PartialEq)]
 pub struct Contents {
-    pub records: Vec<Record>,
+    pub lines: Vec<Line>,
     /// Lines that were passed over: damaged, or of a kind this program does not know.
     pub passed_over: usize,
     /// How much of a last line was there that had no end.
     pub cut_off: u64,
     next_seq: u64,
-    upgrade: Upgrade,
+    old: Converter,
 }
 
 /// What is known of every line.
@@ -63,27 +64,31 @@ struct Number {
 impl Contents {
     /// Takes a line in, if it is a record.
     fn take(&mut self, line: &[u8], kept: &mut Kept) -> bool {
-        let Ok(mut parsed) = serde_json::from_slice::<Line>(line) else {
+        let Some((seq, lines)) = self.old.read(line) else {
             // Numbers of records that only a newer version knows are taken, too.
-            let known = serde_json::from_slice::<Number>(line);
-            self.next_seq = self
-                .next_seq
-                .max(known.map_or(0, |number| number.seq.saturating_add(1)));
+            if let Ok(Number { seq }) = serde_json::from_slice(line) {
+                self.next_seq = self.next_seq.max(seq.saturating_add(1));
+            }
             return false;
         };
-        self.upgrade.apply(&mut parsed.record);
-        let mut whole = line.to_vec();
-        whole.push(b'\n');
-        kept.add(&parsed.record, &whole);
-        self.next_seq = self.next_seq.max(parsed.seq.saturating_add(1));
-        self.records.push(parsed.record);
+        self.next_seq = self.next_seq.max(seq.0.saturating_add(1));
+        if let Some(parsed) = lines.last() {
+            let mut whole = line.to_vec();
+            whole.push(b'\n');
+            kept.add(parsed.agent, &parsed.record, &whole);
+        }
+        self.lines.extend(lines);
         true
+    }
+
+    pub fn records(&self) -> impl Iterator<Item = &Record> {
+        self.lines.iter().map(|line| &line.record)
     }
 
     /// What a person should know who goes on with the session.
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
-        let first = self.records.first();
+        let first = self.records().next();
         match first {
             None => remarks.push("nothing of the session's log could be read; it begins anew".into()),
             Some(Record::Session { version, .. }) if *version > VERSION => remarks.push(format!(
@@ -189,22 +194,48 @@ impl Log {
         &self.path
     }
 
-    /// Writes a record. An error leaves it in the backlog: nothing is lost while the program lives.
+    /// Writes a record of the person's conversation.
     pub fn write(&mut self, record: &Record) -> io::Result<Saved> {
+        self.append(AgentId::MAIN, record).1
+    }
+
+    /// Writes a record of a conversation, and says what number it has. An error leaves it in the backlog: nothing is lost
+    /// while the program lives.
+    pub fn append(&mut self, agent: AgentId, record: &Record) -> (Recorded, io::Result<Saved>) {
+        let line = self.line(now_ms(), agent, record);
+        let recorded = Recorded {
+            seq: line.seq,
+            at_ms: line.at_ms,
+        };
+        (recorded, self.write_line(&line))
+    }
+
+    /// Writes a line of another log, with a number of this one.
+    pub fn copy(&mut self, line: &Line) -> io::Result<Saved> {
+        let line = self.line(line.at_ms, line.agent, &line.record);
+        self.write_line(&line)
+    }
+
+    fn line<'r>(&mut self, at_ms: u64, agent: AgentId, record: &'r Record) -> Line<&'r Record> {
+        let seq = Seq(self.next_seq);
+        self.next_seq = self.next_seq.saturating_add(1);
+        Line {
+            seq,
+            at_ms,
+            agent,
+            record,
+        }
+    }
+
+    fn write_line(&mut self, line: &Line<&Record>) -> io::Result<Saved> {
         if self.file.is_none() {
             return Ok(Saved::AsUsual);
         }
-        let line = Line {
-            seq: self.next_seq,
-            at_ms: now_ms(),
-            record,
-        };
-        self.next_seq = self.next_seq.saturating_add(1);
         self.buffer.clear();
-        serde_json::to_writer(&mut self.buffer, &line).map_err(io::Error::other)?;
+        serde_json::to_writer(&mut self.buffer, line).map_err(io::Error::other)?;
         crate::config::without_keys(&mut self.buffer, &self.keys);
         self.buffer.push(b'\n');
-        self.kept.add(record, &self.buffer);
+        self.kept.add(line.agent, line.record, &self.buffer);
         self.backlog.append(&mut self.buffer);
         let saved = self.make_sure()?;
         self.append_backlog()?;

@@ -1,7 +1,8 @@
 //! Sessions: everything that happened, in an append-only file, written before it is shown.
 //!
-//! [`record`] is the format, [`log`] the file, [`history`] the sum of the records, which [`repair`] keeps fit to be sent. Checkpoints of changed files
-//! are kept by `tools::files`, and named here by their hash.
+//! [`record`] is the format, [`log`] the file, [`writer`] shares it among conversations. [`history`] is the sum of the records,
+//! which [`repair`] keeps fit to be sent, and [`telling`] what those who watch are told of them, now or when the session is opened again.
+//! Checkpoints of changed files are kept by `tools::files`, and named here by their hash.
 
 pub mod history;
 mod kept;
@@ -10,7 +11,9 @@ pub mod log;
 pub mod record;
 pub mod repair;
 pub mod store;
-mod upgrade;
+pub mod telling;
+mod version1;
+pub mod writer;
 
 #[cfg(test)]
 mod repair_tests;
@@ -21,3 +24,4 @@ pub use history::History;
 pub use log::Log;
 pub use record::Record;
 pub use store::{Found, Store};
+pub use writer::Writer;

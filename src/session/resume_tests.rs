@@ -1,38 +1,13 @@
 //! A log may end at any record; the conversation that comes of it can always be sent, and no result is missing.
 
-use std::collections::HashMap;
-use std::path::PathBuf;
-
 use serde_json::json;
 
+use super::record::Line;
 use super::{History, Record, repair};
 use crate::protocol::{
-    Block, CallRef, Message, Origin, SessionId, StopReason, ToolCall, ToolResult, ToolUse, Usage,
+    AgentId, Block, CallOutcome, CallRef, Message, Origin, Seq, SessionId, StopReason, ToolCall,
+    ToolResult, ToolUse, Usage,
 };
-
-/// What a history is compared by.
-#[derive(Debug, Default, PartialEq)]
-struct Conversation {
-    messages: Vec<Message>,
-    names: Vec<Option<CallRef>>,
-    calls: HashMap<CallRef, ToolCall>,
-    cut_off: Vec<CallRef>,
-    workspace: Option<PathBuf>,
-}
-
-fn conversation(records: &[Record]) -> Conversation {
-    let history = History::of(records);
-    let names = history.names().to_vec();
-    let known = names.iter().flatten();
-    let calls = known.filter_map(|name| Some((*name, history.call(*name)?.clone())));
-    Conversation {
-        messages: history.messages().to_vec(),
-        calls: calls.collect(),
-        cut_off: history.cut_off().to_vec(),
-        workspace: history.workspace().cloned(),
-        names,
-    }
-}
 
 fn origin() -> Origin {
     Origin {
@@ -74,16 +49,22 @@ fn tool_call(call: CallRef, id: &str) -> ToolCall {
     }
 }
 
-/// What is known of the calls with these ids.
-fn calls(ids: &[&str]) -> HashMap<CallRef, ToolCall> {
-    let calls = ids.iter().map(|id| (CallRef::from(*id), *id));
-    calls
-        .map(|(call, id)| (call, tool_call(call, id)))
-        .collect()
+fn line(agent: AgentId, record: &Record) -> Line {
+    Line {
+        seq: Seq(0),
+        at_ms: 0,
+        agent,
+        record: record.clone(),
+    }
 }
 
-fn names(ids: &[&str]) -> Vec<Option<CallRef>> {
-    ids.iter().map(|id| Some(CallRef::from(*id))).collect()
+fn history(records: &[Record]) -> History {
+    let lines: Vec<Line> = records.iter().map(|it| line(AgentId::MAIN, it)).collect();
+    History::of(&lines, AgentId::MAIN)
+}
+
+fn messages(records: &[Record]) -> Vec<Message> {
+    history(records).messages().to_vec()
 }
 
 fn begun(id: &str) -> Record {
@@ -91,8 +72,13 @@ fn begun(id: &str) -> Record {
 }
 
 fn finished(id: &str) -> Record {
-    let (call, result) = (id.into(), result(id));
-    Record::Result { call, result }
+    Record::Result {
+        call: id.into(),
+        result: result(id),
+        ran_ms: 1,
+        outcome: CallOutcome::Succeeded,
+        changed: Vec::new(),
+    }
 }
 
 fn result(id: &str) -> ToolResult {
@@ -129,8 +115,14 @@ fn delivered(ids: &[&str], then: &[Block]) -> Record {
 }
 
 fn over() -> Record {
-    let ending = "success".into();
-    Record::End { ending }
+    Record::End {
+        ending: "success".into(),
+        problem: None,
+        hint: None,
+        took_ms: 1,
+        responses: 1,
+        usage: Usage::default(),
+    }
 }
 
 fn results(ids: &[&str]) -> Message {
@@ -147,13 +139,13 @@ fn session() -> Vec<Record> {
         item: None,
     };
     let run = Record::Run {
+        version: 2,
         provider: "script".into(),
         model: "m".into(),
-        version: 2,
     };
     vec![
         Record::Session {
-            version: 1,
+            version: 2,
             id: SessionId("s".into()),
             cwd: "/w".into(),
             forked_from: None,
@@ -176,6 +168,8 @@ fn session() -> Vec<Record> {
             decision: "allow".into(),
             reason: "reading".into(),
             cause: "the tool's default".into(),
+            by: "allowed".into(),
+            settled: true,
         },
         finished("b"),
         Record::Change {
@@ -230,30 +224,30 @@ fn a_whole_session_is_the_conversation_that_was_had() {
     };
     let mut after_two = results(&["a", "b"]);
     after_two.content.push(text("do something else"));
-    let expected = Conversation {
-        messages: vec![
-            Message::user("begin"),
-            answer(&[thought, text("I read two."), call("a"), call("b")]),
-            after_two,
-            answer(&[text("And "), call("c")]),
-            {
-                // A repair, before a later request, has made one message of two.
-                let mut both = results(&["c"]);
-                both.content.push(text("be quick"));
-                both
-            },
-            answer(&[text("A pause."), text("Done.")]),
-            Message::user("once more"),
-            answer(&[call("d"), call("e")]),
-            results(&["d", "e"]),
-            Message::user("and that is it"),
-        ],
-        names: names(&["a", "b", "c", "d", "e"]),
-        calls: calls(&["a", "b", "c", "d", "e"]),
-        cut_off: Vec::new(),
-        workspace: Some("/w".into()),
-    };
-    assert_eq!(conversation(&session()), expected);
+    // The repair has joined what follows each other.
+    let mut and_quick = results(&["c"]);
+    and_quick.content.push(text("be quick"));
+    let expected = [
+        Message::user("begin"),
+        answer(&[thought, text("I read two."), call("a"), call("b")]),
+        after_two,
+        answer(&[text("And "), call("c")]),
+        and_quick,
+        answer(&[text("A pause."), text("Done.")]),
+        Message::user("once more"),
+        answer(&[call("d"), call("e")]),
+        results(&["d", "e"]),
+        Message::user("and that is it"),
+    ];
+    let history = history(&session());
+    assert_eq!(**history.messages(), expected);
+    for id in ["a", "b", "c", "d", "e"] {
+        let call = tool_call(id.into(), id);
+        assert_eq!(history.call(id.into()), Some(&call));
+    }
+    assert_eq!(history.cut_off(), []);
+    assert_eq!(history.workspace(), Some(&"/w".into()));
+    assert_eq!(history.turn(), 3);
 }
 
 #[test]
@@ -261,7 +255,7 @@ fn wherever_the_log_ends_no_result_is_lost_and_nothing_has_to_be_repaired_but_a_
     let records = session();
     for end in 0..=records.len() {
         let records = &records[..end];
-        let mut messages = conversation(records).messages;
+        let mut messages = messages(records);
         messages.push(Message::user("go on"));
         let said = repair::repair(&mut messages);
         assert!(
@@ -277,7 +271,7 @@ fn whichever_line_is_missing_the_rest_can_be_sent() {
     for missing in 0..session().len() {
         let mut records = session();
         records.remove(missing);
-        let mut messages = conversation(&records).messages;
+        let mut messages = messages(&records);
         messages.push(Message::user("go on"));
         repair::repair(&mut messages);
         assert!(repair::is_sound(&messages), "without {missing}");
@@ -314,28 +308,25 @@ fn a_call_that_was_under_way_is_answered_with_what_is_known_of_it() {
         finished("a"),
     ];
     let told = |id: &str, text: &str| Block::ToolResult(ToolResult::error(id.into(), text));
-    let expected = Conversation {
-        messages: vec![
-            Message::user("begin"),
-            answer(&[Block::text("Two."), call("a"), call("b"), call("c")]),
-            Message::from_user(vec![
-                Block::ToolResult(result("a")),
-                told(
-                    "b",
-                    "Interrupted: agent-tui ended while Read ran. It may have had effects; it was not run again",
-                ),
-                told(
-                    "c",
-                    "Interrupted: agent-tui ended before Read was started. It was not run",
-                ),
-            ]),
-        ],
-        names: names(&["a", "b", "c"]),
-        calls: calls(&["a", "b", "c"]),
-        cut_off: vec!["b".into(), "c".into()],
-        ..Conversation::default()
-    };
-    assert_eq!(conversation(&records), expected);
+    let expected = [
+        Message::user("begin"),
+        answer(&[Block::text("Two."), call("a"), call("b"), call("c")]),
+        Message::from_user(vec![
+            Block::ToolResult(result("a")),
+            told(
+                "b",
+                "Interrupted: agent-tui ended while Read ran. It may have had effects; it was not run again",
+            ),
+            told(
+                "c",
+                "Interrupted: agent-tui ended before Read was started. It was not run",
+            ),
+        ]),
+    ];
+    let history = history(&records);
+    assert_eq!(**history.messages(), expected);
+    let cut_off: Vec<CallRef> = history.cut_off().iter().map(|(call, _)| *call).collect();
+    assert_eq!(cut_off, ["b".into(), "c".into()]);
 }
 
 #[test]
@@ -350,7 +341,7 @@ fn an_answer_that_was_asked_for_again_counts_once() {
         over(),
     ];
     assert_eq!(
-        conversation(&records).messages,
+        messages(&records),
         [Message::user("begin"), answer(&[Block::text("Hello")])]
     );
 }
@@ -360,7 +351,7 @@ fn an_answer_that_paused_is_kept_when_a_request_follows_it() {
     let paused = answered(&[Block::text("searching")]);
     let records = [user("begin"), request(0), paused, request(0)];
     assert_eq!(
-        conversation(&records).messages,
+        messages(&records),
         [Message::user("begin"), answer(&[Block::text("searching")])]
     );
 }
@@ -380,7 +371,7 @@ fn an_id_that_comes_back_is_a_new_call() {
             call: tool_call("again".into(), "a"),
         },
     ];
-    let messages = conversation(&records).messages;
+    let messages = messages(&records);
     let results: Vec<String> = messages
         .iter()
         .flat_map(Message::tool_results)
@@ -388,4 +379,20 @@ fn an_id_that_comes_back_is_a_new_call() {
         .collect();
     assert_eq!(results[0], "content of a");
     assert!(results[1].contains("It was not run"), "{results:?}");
+}
+
+#[test]
+fn several_conversations_share_a_log_and_do_not_disturb_each_other() {
+    let other = AgentId(7);
+    let records = session();
+    // The other one is always one record behind.
+    let mut lines = Vec::new();
+    for (at, record) in records.iter().enumerate() {
+        lines.push(line(AgentId::MAIN, record));
+        lines.extend(at.checked_sub(1).map(|at| line(other, &records[at])));
+    }
+    let main = History::of(&lines, AgentId::MAIN);
+    assert_eq!(main, history(&records));
+    let behind = History::of(&lines, other);
+    assert_eq!(behind, history(&records[..records.len() - 1]));
 }

@@ -87,9 +87,9 @@ impl Store {
         };
         let contents = super::log::read_file(&found.path).map_err(unusable)?;
         let (id, mut log) = self.create(cwd, Some(found.id.clone()))?;
-        for record in &contents.records {
-            if !matches!(record, Record::Session { .. }) {
-                log.write(record).map_err(unusable)?;
+        for line in &contents.lines {
+            if !matches!(line.record, Record::Session { .. }) {
+                log.copy(line).map_err(unusable)?;
             }
         }
         Ok((id, log, contents))

@@ -1,8 +1,10 @@
-//! Texts on their way to somebody: made harmless for a terminal, shortened, and the words in them compared. Depends on
-//! nothing, so that everyone can use it.
+//! Texts on their way to somebody: made harmless for a terminal, shortened, and the words and lines in them compared. Depends
+//! on nothing, so that everyone can use it.
 
+pub mod compare;
 mod controls;
 mod length;
+pub mod lines;
 mod visible;
 mod words;
 

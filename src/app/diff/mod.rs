@@ -7,19 +7,19 @@
 //! Lines are counted from 0.
 
 mod choice;
-mod compare;
-mod lines;
 #[cfg(test)]
 mod tests;
 pub mod words;
 
+pub use crate::text::compare::{Counts, Edit};
+pub use crate::text::lines::{Ending, Lines};
 pub use choice::{Choice, Choices, Chosen};
-pub use lines::{Ending, Lines};
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::protocol::FileDiff;
+use crate::text::compare;
 
 use words::Pair;
 
@@ -35,13 +35,6 @@ pub struct Diff {
     edits: Vec<Edit>,
     counts: Counts,
     endings: Endings,
-}
-
-/// Lines of the old file that lines of the new one replace; either can be none.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Edit {
-    pub old: Range<usize>,
-    pub new: Range<usize>,
 }
 
 /// Differences close to each other, with the lines around them.
@@ -89,12 +82,6 @@ pub enum Kind {
     Added { new: usize },
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
-    pub added: usize,
-    pub removed: usize,
-}
-
 /// What ends the lines of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Endings {
@@ -123,10 +110,7 @@ impl Diff {
         let before = Lines::new(change.before.clone().unwrap_or_else(|| Arc::from("")));
         let after = Lines::new(Arc::clone(&change.after));
         let edits = compare::edits(&before, &after);
-        let counts = Counts {
-            added: edits.iter().map(|edit| edit.new.len()).sum(),
-            removed: edits.iter().map(|edit| edit.old.len()).sum(),
-        };
+        let counts = Counts::of(&edits);
         Self {
             path: change.path.clone(),
             is_new: change.before.is_none(),

@@ -6,10 +6,7 @@ use crate::app::call::{Author, CallKey, Completed, State};
 use crate::app::preview::Partial;
 use crate::app::transcript::{Cell, NoticeKind, Progress};
 use crate::app::{AppState, Effect};
-use crate::protocol::{
-    AgentId, CallEvent, CallOutcome, CallRef, Phase, Question, QuestionKind, Shown, ToolInfo,
-    ToolResult,
-};
+use crate::protocol::{AgentId, CallEvent, CallRef, Phase, Question, QuestionKind, ToolInfo};
 
 impl AppState {
     pub(super) fn hear_call(&mut self, call: CallRef, event: CallEvent) -> Vec<Effect> {
@@ -24,6 +21,9 @@ impl AppState {
                 call.decisions.push(format!("rewritten by the hook {by}"));
             }),
             CallEvent::BackgroundEnded(how) => self.background_ended(key, how),
+            CallEvent::ChangesForgotten(changes) => {
+                self.calls.change(key, |call| call.tell_changes(&changes));
+            }
             event @ (CallEvent::Arriving { .. }
             | CallEvent::Input(_)
             | CallEvent::Queued { .. }
@@ -54,14 +54,14 @@ impl AppState {
     }
 
     pub(super) fn add_call(&mut self, call: CallRef, tool: ToolInfo) -> CallKey {
-        let key = self.calls.add(call, tool, Author::Model, self.now);
+        let key = self.calls.add(call, tool, Author::Model, self.moment);
         self.show(Cell::Call(key));
         self.panel.add(key);
         key
     }
 
     fn add_aside(&mut self, call: CallRef, tool: ToolInfo) -> CallKey {
-        let key = self.calls.add(call, tool, Author::Person, self.now);
+        let key = self.calls.add(call, tool, Author::Person, self.moment);
         let shown = self.transcript.push(Cell::Call(key));
         // Whoever runs a command wants to see what it says.
         self.transcript.change(shown, |entry| entry.open = true);
@@ -100,20 +100,15 @@ impl AppState {
 
     /// The turn is over: what came to no result of its own, such as a call that was never written to its end, has none.
     pub(super) fn close_calls(&mut self) {
-        let now = self.now;
+        let now = self.moment;
         for key in self.panel.calls.clone() {
             let call = self.calls.get(key);
             if call.is_over() || call.by == Author::Person {
                 continue;
             }
-            let outcome = CallOutcome::Skipped {
-                why: "the turn ended".to_owned(),
-            };
-            let nothing = ToolResult::text("".into(), "");
-            let completed = Completed::new(&nothing, outcome, Shown::Nothing, Duration::ZERO);
             self.calls.change(key, |call| {
                 call.times.ended = Some(now);
-                call.state = State::Completed(completed);
+                call.state = State::Completed(Completed::skipped("the turn ended"));
             });
         }
     }
@@ -123,7 +118,7 @@ impl AppState {
         if self.calls.get(key).is_over() && event != CallEvent::Yielded {
             return;
         }
-        let now = self.now;
+        let now = self.moment;
         let is_result = matches!(event, CallEvent::Completed { .. });
         let mut waits_no_more = None;
         self.calls.change(key, |call| match event {
@@ -187,6 +182,7 @@ impl AppState {
             | CallEvent::Asked(_)
             | CallEvent::Decided { .. }
             | CallEvent::Rewritten { .. }
+            | CallEvent::ChangesForgotten(_)
             | CallEvent::BackgroundEnded(_) => {}
         });
         if is_result {

@@ -1,10 +1,10 @@
 //! What the agent tells, taken into the state.
 
 mod calls;
-mod recall;
+mod past;
 mod writing;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::app::call::Author;
 use crate::app::dialogs::Dialog;
@@ -12,28 +12,60 @@ use crate::app::dialogs::pause::PauseDialog;
 use crate::app::transcript::{Cell, NoticeKind, Progress, Summary, SummaryEnding};
 use crate::app::{Activity, AppState, Effect, Stage, Work};
 use crate::protocol::{
-    AgentEvent, Block, Command, Ending, Message, SessionCommand, SessionEvent, SessionOpened,
-    TurnEvent, TurnId, TurnSummary,
+    AgentEvent, Block, Command, Ending, Message, SessionCommand, SessionEvent, Told, TurnEvent,
+    TurnId, TurnSummary,
 };
 
 /// A turn this short says nothing about how long it took.
 const WORTH_A_SUMMARY: Duration = Duration::from_secs(2);
+/// What is left of a message that was refused, once the program that has it is gone.
+const NOT_KEPT: &str = "(a message that was not sent)";
+/// A record is not written later than it is heard of, but for what the first one took on its way.
+const CLOCKS_APART: Duration = Duration::from_secs(1);
 
 impl AppState {
-    pub(in crate::app) fn hear(&mut self, event: AgentEvent) -> Vec<Effect> {
-        match event {
+    pub(in crate::app) fn hear(&mut self, told: Told) -> Vec<Effect> {
+        self.moment = match told.record {
+            Some(record) => self.moment_of(record.at_ms),
+            None => self.now,
+        };
+        self.transcript
+            .tell_of(told.record.map(|record| record.seq));
+        let effects = match told.event {
             AgentEvent::Session(event) => {
                 self.hear_session(event);
                 Vec::new()
             }
             AgentEvent::Turn(turn, event) => self.hear_turn(turn, event),
             AgentEvent::Call { call, event, .. } => self.hear_call(call, event),
-        }
+        };
+        self.transcript.tell_of(None);
+        effects
+    }
+
+    /// When a record was written. Times that are shown are told by this clock and not by that of the screen, which hears of
+    /// things a little later, and at another moment when the session is opened again.
+    fn moment_of(&mut self, at_ms: u64) -> Instant {
+        let now = self.now;
+        let (known, then) = *self.clock.get_or_insert((at_ms, now));
+        let apart = Duration::from_millis(at_ms.abs_diff(known));
+        let moment = if at_ms < known {
+            then.checked_sub(apart)
+        } else {
+            then.checked_add(apart)
+                .filter(|at| *at <= now + CLOCKS_APART)
+        };
+        moment.unwrap_or_else(|| {
+            // Somebody has set the machine's clock.
+            self.clock = Some((at_ms, now));
+            now
+        })
     }
 
     fn hear_session(&mut self, event: SessionEvent) {
         match event {
             SessionEvent::Opened(opened) => self.opened(opened),
+            SessionEvent::RunBegan { .. } => self.run_ended(),
             SessionEvent::Notice(text) => self.notice(NoticeKind::Warning, text),
             SessionEvent::Saving(saving) => self.session.unsaved = saving.err(),
             SessionEvent::Reply(text) => self.notice(NoticeKind::Info, text),
@@ -47,27 +79,6 @@ impl AppState {
     pub(in crate::app) fn notice(&mut self, kind: NoticeKind, text: impl Into<String>) {
         let text = text.into();
         self.transcript.push(Cell::Notice { kind, text });
-    }
-
-    fn opened(&mut self, opened: SessionOpened) {
-        let mut opened = opened;
-        let history = std::mem::take(&mut opened.history);
-        let calls = std::mem::take(&mut opened.calls);
-        self.session.opened(opened);
-        if history.is_empty() {
-            return;
-        }
-        // What was said while the agent still started stands behind the conversation that it goes on with.
-        let since = self.transcript.take_after_welcome();
-        self.recall(history, calls);
-        if !since.is_empty() {
-            self.selection = None;
-            self.end_search();
-        }
-        for entry in since {
-            let id = self.transcript.push(entry.cell);
-            self.transcript.change(id, |it| it.open = entry.open);
-        }
     }
 
     /// Says what went wrong, and what to do about it.
@@ -102,14 +113,17 @@ impl AppState {
     }
 
     fn hear_turn(&mut self, turn: TurnId, event: TurnEvent) -> Vec<Effect> {
-        if let TurnEvent::Prompted(message) = event {
-            self.prompted(turn, &message);
-            return Vec::new();
-        }
-        if event == TurnEvent::Refused {
-            self.refused(turn);
-            return Vec::new();
-        }
+        let event = match event {
+            TurnEvent::Prompted(message) => {
+                self.prompted(turn, &message);
+                return Vec::new();
+            }
+            TurnEvent::Refused => {
+                self.prompted(turn, &Message::user(NOT_KEPT));
+                return Vec::new();
+            }
+            event => event,
+        };
         let Some(work) = self.work_mut() else {
             return Vec::new();
         };
@@ -117,8 +131,11 @@ impl AppState {
             return Vec::new();
         }
         match event {
-            // The first two were heard above; the last is told by the states of its calls.
-            TurnEvent::Prompted(_) | TurnEvent::Refused | TurnEvent::Delivered(_) => {}
+            // The first two were heard above; the others are told by the states of the calls, and by the next request.
+            TurnEvent::Prompted(_)
+            | TurnEvent::Refused
+            | TurnEvent::Delivered(_)
+            | TurnEvent::GoneOn => {}
             TurnEvent::Requested { attempt } => self.requested(attempt),
             TurnEvent::Retrying {
                 problem,
@@ -134,7 +151,7 @@ impl AppState {
             }
             TurnEvent::Answered { .. } => self.answered(),
             TurnEvent::Spent(spending) => self.session.spending = spending,
-            TurnEvent::Streamed => self.panel.response_ended(self.now),
+            TurnEvent::Streamed => self.panel.response_ended(self.moment),
             TurnEvent::Saved(saved) => self.panel.saved += saved,
             TurnEvent::Finished(summary) => return self.finished(&summary),
         }
@@ -142,8 +159,8 @@ impl AppState {
     }
 
     fn prompted(&mut self, turn: TurnId, message: &Message) {
-        if self.expected > 0 {
-            self.expected -= 1;
+        if let Some(cell) = self.expected.pop_front() {
+            self.transcript.recorded(cell);
         } else if self.queue.is_empty() {
             self.push_user(message);
         } else {
@@ -151,17 +168,6 @@ impl AppState {
             let text = self.queue.remove(0);
             let images = images_in(&message.content);
             self.transcript.push(Cell::User { text, images });
-        }
-        self.works_on(turn);
-    }
-
-    /// The message is not sent. It stays where the person sees it.
-    fn refused(&mut self, turn: TurnId) {
-        if self.expected > 0 {
-            self.expected -= 1;
-        } else if !self.queue.is_empty() {
-            let text = self.queue.remove(0);
-            self.transcript.push(Cell::User { text, images: 0 });
         }
         self.works_on(turn);
     }
@@ -184,7 +190,7 @@ impl AppState {
     }
 
     fn requested(&mut self, attempt: u32) {
-        let now = self.now;
+        let now = self.moment;
         if attempt > 0 {
             self.void_response();
         }
@@ -224,7 +230,7 @@ impl AppState {
     fn retrying(&mut self, problem: String, attempt: u32, wait: Duration) {
         self.stop_writing(Progress::Cut);
         let until = self.now + wait;
-        self.panel.response_ended(self.now);
+        self.panel.response_ended(self.moment);
         // One that stops already goes on stopping.
         if let Some(work) = self.work_mut()
             && matches!(work.stage, Stage::Running | Stage::Retrying { .. })
@@ -239,7 +245,7 @@ impl AppState {
 
     fn answered(&mut self) {
         self.stop_writing(Progress::Whole);
-        self.panel.response_ended(self.now);
+        self.panel.response_ended(self.moment);
     }
 
     fn finished(&mut self, summary: &TurnSummary) -> Vec<Effect> {
@@ -253,7 +259,7 @@ impl AppState {
         } else {
             Progress::Whole
         });
-        self.panel.response_ended(self.now);
+        self.panel.response_ended(self.moment);
         self.close_turn_dialogs();
         self.close_calls();
         let calls = self
@@ -308,7 +314,7 @@ impl AppState {
 }
 
 impl Work {
-    pub fn begun(turn: Option<TurnId>, now: std::time::Instant) -> Self {
+    pub fn begun(turn: Option<TurnId>, now: Instant) -> Self {
         Self {
             turn,
             since: now,

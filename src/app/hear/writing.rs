@@ -6,7 +6,7 @@ use crate::app::{AppState, Work};
 impl AppState {
     pub(super) fn write(&mut self, text: &str) {
         self.stop_thinking();
-        let now = self.now;
+        let now = self.moment;
         if let Some(work) = self.work_mut() {
             work.heard = Some(now);
         }
@@ -25,7 +25,7 @@ impl AppState {
     }
 
     pub(super) fn think(&mut self, text: &str) {
-        let now = self.now;
+        let now = self.moment;
         if let Some(work) = self.work_mut() {
             work.heard = Some(now);
         }
@@ -94,7 +94,7 @@ impl AppState {
     }
 
     pub(super) fn stop_thinking(&mut self) {
-        let now = self.now;
+        let now = self.moment;
         if let Some(id) = self.open_thought() {
             self.transcript.change(id, |entry| {
                 if let Cell::Thinking { since, took, .. } = &mut entry.cell {

@@ -171,11 +171,11 @@ impl AppState {
                 .iter()
                 .filter(|block| matches!(block, crate::protocol::Block::Image(_)))
                 .count();
-            self.transcript.push(Cell::User {
+            let cell = self.transcript.push(Cell::User {
                 text: shown,
                 images,
             });
-            self.expected += 1;
+            self.expected.push_back(cell);
             self.begin_turn(None);
         }
         vec![Effect::Send(Command::Session(SessionCommand::Submit(

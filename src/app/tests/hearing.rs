@@ -3,13 +3,14 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::app::call::State;
-use crate::app::rig::{App, millis, opened};
+use crate::app::rig::{App, millis, opened, past};
 use crate::app::transcript::{Answer, Cell, Summary, SummaryEnding};
 use crate::app::{Activity, Effect, Msg, Stage};
 use crate::protocol::{
-    AgentEvent, Block, CallCommand, CallRef, Command, Ending, Message, Note, Origin, SessionEvent,
-    SessionOpened, Spending, StopReason, ToolResult, ToolUse, TurnEvent, Usage,
+    AgentEvent, Block, CallCommand, CallOutcome, CallRef, Command, Ending, Message, Note,
+    SessionEvent, Spending, StopReason, ToolCall, ToolResult, TurnEvent, Usage,
 };
+use crate::session::Record;
 
 /// All cells but the welcome, in short.
 fn cells(app: &App) -> Vec<String> {
@@ -205,24 +206,62 @@ fn what_was_used_is_shown_as_the_agent_counts_it() {
     assert_eq!(app.state.session.spending, spending);
 }
 
-#[test]
-fn a_conversation_that_is_gone_on_with_is_shown_again() {
-    let origin = Origin {
+fn request() -> Record {
+    Record::Request {
         provider: "builtin".to_owned(),
         model: "builtin".to_owned(),
-    };
-    let call = ToolUse {
-        id: "a".into(),
-        name: "Read".to_owned(),
-        input: json!({"file_path": "src/lib.rs"}),
-        input_raw: None,
-        input_error: None,
-    };
-    let result = ToolResult::text("a".into(), "1\n2");
-    let app = App::resumed(vec![
-        Message::user("read it"),
-        Message::from_assistant(vec![Block::text("I read."), Block::ToolUse(call)], origin),
-        Message::from_user(vec![Block::ToolResult(result)]),
+        attempt: 0,
+    }
+}
+
+/// A call of `Read` that the model names by `id`.
+fn reading(number: u32, id: &str, file: &str) -> Record {
+    Record::Call {
+        call: ToolCall {
+            call: CallRef::main(number),
+            id: id.into(),
+            name: "Read".to_owned(),
+            input: json!({ "file_path": file }),
+        },
+    }
+}
+
+fn read(number: u32, id: &str, lines: &str) -> Record {
+    Record::Result {
+        call: CallRef::main(number),
+        result: ToolResult::text(id.into(), lines),
+        ran_ms: 120,
+        outcome: CallOutcome::Succeeded,
+        changed: Vec::new(),
+    }
+}
+
+fn delivered(numbers: &[u32]) -> Record {
+    Record::Delivered {
+        calls: numbers
+            .iter()
+            .map(|number| CallRef::main(*number))
+            .collect(),
+        then: Vec::new(),
+    }
+}
+
+fn prompt(text: &str) -> Record {
+    let message = Message::user(text);
+    Record::User { message }
+}
+
+#[test]
+fn a_conversation_that_is_gone_on_with_is_shown_again() {
+    let app = App::resumed([
+        prompt("read it"),
+        request(),
+        Record::Text {
+            text: "I read.".to_owned(),
+        },
+        reading(1, "a", "src/lib.rs"),
+        read(1, "a", "1\n2"),
+        delivered(&[1]),
     ]);
     assert_eq!(
         cells(&app),
@@ -235,33 +274,19 @@ fn a_conversation_that_is_gone_on_with_is_shown_again() {
 
 #[test]
 fn calls_of_a_recalled_conversation_keep_their_names() {
-    let origin = Origin {
-        provider: "builtin".to_owned(),
-        model: "builtin".to_owned(),
-    };
-    let read = |file: &str| {
-        Block::ToolUse(ToolUse {
-            id: "call_1".into(),
-            name: "Read".to_owned(),
-            input: json!({ "file_path": file }),
-            input_raw: None,
-            input_error: None,
-        })
-    };
-    let lines = |text: &str| Block::ToolResult(ToolResult::text("call_1".into(), text));
-    let history = vec![
-        Message::user("read them"),
-        Message::from_assistant(vec![read("a"), read("b")], origin.clone()),
-        Message::from_user(vec![lines("1\n2"), lines("1")]),
-        Message::from_assistant(vec![read("c")], origin),
-        Message::from_user(vec![lines("1\n2\n3")]),
-    ];
-    let names = [2, 3, 7].map(|number| Some(CallRef::main(number)));
-    let mut app = App::starting();
-    app.told(AgentEvent::Session(SessionEvent::Opened(SessionOpened {
-        calls: names.to_vec(),
-        ..opened(history)
-    })));
+    let mut app = App::resumed([
+        prompt("read them"),
+        request(),
+        reading(2, "call_1", "a"),
+        reading(3, "call_1", "b"),
+        read(2, "call_1", "1\n2"),
+        read(3, "call_1", "1"),
+        delivered(&[2, 3]),
+        request(),
+        reading(7, "call_1", "c"),
+        read(7, "call_1", "1\n2\n3"),
+        delivered(&[7]),
+    ]);
     let calls = app.state.calls.iter().map(|(_, call)| match &call.state {
         State::Yielded(completed) => (call.subject(), completed.lines),
         other => panic!("{other:?}"),
@@ -276,15 +301,13 @@ fn calls_of_a_recalled_conversation_keep_their_names() {
 
 #[test]
 fn what_a_person_wrote_is_shown_again_whatever_it_looks_like_and_notes_are_not() {
-    let app = App::resumed(vec![
-        Message::user("<hook> is what I wrote"),
-        Message::from_user(vec![
-            Block::aside("Bash(ls)", "a"),
-            Block::text("<user-ran> too"),
-            Block::by_hooks("late"),
-            Block::note(Note::Program, "again"),
-        ]),
+    let message = Message::from_user(vec![
+        Block::aside("Bash(ls)", "a"),
+        Block::text("<user-ran> too"),
+        Block::by_hooks("late"),
+        Block::note(Note::Program, "again"),
     ]);
+    let app = App::resumed([prompt("<hook> is what I wrote"), Record::User { message }]);
     assert_eq!(
         cells(&app),
         ["user: <hook> is what I wrote", "user: <user-ran> too"]
@@ -324,9 +347,9 @@ fn what_is_said_while_the_agent_starts_stands_behind_the_recalled_conversation()
     let mut app = App::starting();
     app.types("and now?");
     app.press("enter");
-    app.told(AgentEvent::Session(SessionEvent::Opened(opened(vec![
-        Message::user("read it"),
-    ]))));
+    app.told(AgentEvent::Session(SessionEvent::Opened(opened(past([
+        prompt("read it"),
+    ])))));
     app.taken_up("and now?");
     app.says("Now this.");
     assert_eq!(

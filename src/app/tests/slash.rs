@@ -2,14 +2,15 @@ use std::sync::Arc;
 
 use crate::app::dialogs::Dialog;
 use crate::app::job::{Job, JobResult, SessionRow};
-use crate::app::rig::{App, change, opened};
+use crate::app::rig::{App, change, opened, past};
 use crate::app::slash::COMMANDS;
 use crate::app::transcript::{Cell, Entry};
 use crate::app::{Effect, ExitReason, Msg, Opening, OpeningSession};
 use crate::protocol::{
-    AgentEvent, Block, Command, Ending, HookInfo, Message, Mode, SessionCommand, SessionEvent,
-    Spending, TurnEvent, Usage,
+    AgentEvent, Command, Ending, HookInfo, Message, Mode, SessionCommand, SessionEvent, Spending,
+    TurnEvent, Usage,
 };
+use crate::session::Record;
 use crate::theme::Theme;
 
 /// What a command does, beside what every draft that is sent does.
@@ -274,8 +275,9 @@ fn a_refusal_is_said_with_its_hint_below_the_conversation_that_comes_back() {
     });
     app.types("hello");
     app.press("enter");
-    let history = vec![Message::from_user(vec![Block::text("before")])];
-    app.told(AgentEvent::Session(SessionEvent::Opened(opened(history))));
+    let message = Message::user("before");
+    let past = past([Record::User { message }]);
+    app.told(AgentEvent::Session(SessionEvent::Opened(opened(past))));
     let said = |entry: &Entry| match &entry.cell {
         Cell::User { text, .. } | Cell::Notice { text, .. } => text.clone(),
         other => format!("{other:?}"),

@@ -34,8 +34,8 @@ fn title(path: &Path, id: &str) -> Option<String> {
     let mut beginning = Vec::new();
     let file = open_regular(path, OpenOptions::new().read(true)).ok()?;
     file.take(BEGINNING).read_to_end(&mut beginning).ok()?;
-    let records = log::read(&beginning).records;
-    let text = records.iter().find_map(|record| match record {
+    let contents = log::read(&beginning);
+    let text = contents.records().find_map(|record| match record {
         Record::User { message } => Some(message.text()).filter(|text| !text.trim().is_empty()),
         _ => None,
     });

@@ -115,7 +115,7 @@ fn a_copy_has_all_records_and_names_its_original_which_stays_as_it_is() {
         .fork(&original, Path::new("/w"))
         .expect("copied");
     let message = Message::user("said in /w");
-    assert_eq!(contents.records[1], Record::User { message });
+    assert_eq!(contents.lines[1].record, Record::User { message });
     log.write(&Record::Text { text: "new".into() })
         .expect("written");
     let path = log.path().to_owned();
@@ -135,7 +135,10 @@ fn a_copy_has_all_records_and_names_its_original_which_stays_as_it_is() {
     let message = Message::user("said in /w");
     let said = Record::User { message };
     let text = Record::Text { text: "new".into() };
-    assert_eq!(copied.records, [first, said, text]);
+    assert_eq!(
+        copied.records().cloned().collect::<Vec<_>>(),
+        [first, said, text]
+    );
 }
 
 #[test]

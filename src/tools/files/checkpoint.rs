@@ -1,16 +1,19 @@
-//! Contents of files before a tool changed them, kept by hash.
+//! Contents of files before and after a tool changed them, kept by hash.
 //!
 //! A content is one file, `aa/rest-of-the-hash`, readable by its owner only, and appears whole or not at all. What was
 //! changed when, and whether it may be taken back, is the session's to know.
 
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::document::MAX_SIZE;
 use super::stamp::ContentHash;
+use super::text::Text;
 use crate::config::read_regular;
-use crate::config::save::put_private;
+use crate::config::save::{put_private, put_private_soon};
 
 pub struct Checkpoints {
     directory: PathBuf,
@@ -24,21 +27,36 @@ impl Checkpoints {
         }
     }
 
-    /// Keeps `content`, once, and returns the name to get it back by.
+    /// Keeps `content`, once, and returns the name to get it back by. It is on the disk when this returns.
     pub fn store(&self, content: &[u8]) -> io::Result<ContentHash> {
         let hash = ContentHash::of(content);
         let path = self.path(&hash);
-        if path.exists() {
+        if holds(&path, content) {
+            // It may have come by `keep`. Syncing what is on the disk already costs next to nothing.
+            File::open(&path)?.sync_data()?;
             return Ok(hash);
         }
-        let parent = path.parent().unwrap_or(&self.directory);
-        std::fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(parent)?;
+        make_parent(&path)?;
         // It may hold secrets of a private file.
         put_private(&path, content)?;
         Ok(hash)
+    }
+
+    /// Keeps `content`, which has the name `hash`, to be shown again. It does not wait for the disk: what a failure of the
+    /// machine costs is a picture.
+    pub fn keep(&self, hash: &ContentHash, content: &[u8]) -> io::Result<()> {
+        let path = self.path(hash);
+        if !holds(&path, content) {
+            make_parent(&path)?;
+            put_private_soon(&path, content)?;
+        }
+        Ok(())
+    }
+
+    /// The text of the content that is called `name`, if there is one that is still what its name says.
+    pub fn text(&self, name: &str) -> Option<Arc<str>> {
+        let content = self.get(&name.parse().ok()?).ok()?;
+        Some(Text::decode(&content).ok()?.content.into())
     }
 
     /// The content of that name. A content that is no longer what its name says is an error, not an answer.
@@ -59,6 +77,19 @@ impl Checkpoints {
         let (group, rest) = name.split_at(2);
         self.directory.join(group).join(rest)
     }
+}
+
+fn make_parent(path: &Path) -> io::Result<()> {
+    let parent = path.parent().unwrap_or(path);
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true).mode(0o700).create(parent)
+}
+
+/// Whether the file is there and whole: a failure of the machine can leave less of it.
+fn holds(path: &Path, content: &[u8]) -> bool {
+    let there = std::fs::metadata(path);
+    there.is_ok_and(|there| there.len() == content.len() as u64)
+        && read_regular(path, MAX_SIZE).is_ok_and(|there| there == content)
 }
 
 #[cfg(test)]
@@ -86,6 +117,22 @@ mod tests {
             .read_dir()
             .expect("there");
         assert_eq!(beside.count(), 1);
+    }
+
+    #[test]
+    fn what_is_damaged_is_kept_anew() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let checkpoints = Checkpoints::new(dir.path());
+        let hash = ContentHash::of("später".as_bytes());
+        for damage in ["", "other"] {
+            checkpoints.keep(&hash, "später".as_bytes()).expect("kept");
+            let text = checkpoints.text(&hash.to_string());
+            assert_eq!(text.as_deref(), Some("später"));
+            std::fs::write(checkpoints.path(&hash), damage).expect("written");
+            assert_eq!(checkpoints.text(&hash.to_string()), None);
+            checkpoints.store("später".as_bytes()).expect("stored");
+            assert!(checkpoints.get(&hash).is_ok());
+        }
     }
 
     #[test]

@@ -342,6 +342,8 @@ impl Document {
                 (Some(before), change, written)
             }
         };
+        // Only to show the change again; the next change of the file makes sure of it.
+        let _ = env.checkpoints.keep(&change.after, &bytes);
         let seen = self
             .seen
             .map(|position| self.text.position_in_file(position));

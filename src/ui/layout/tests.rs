@@ -15,6 +15,7 @@ impl Column {
     fn new(heights: &[usize]) -> Self {
         let entry = |number| Entry {
             id: CellId(number),
+            seq: None,
             revision: 0,
             cell: Cell::Welcome,
             open: false,

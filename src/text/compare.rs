@@ -2,16 +2,45 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-use super::Edit;
 use super::lines::Lines;
+
+/// Lines of the old text that lines of the new one replace; either can be none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    pub old: Range<usize>,
+    pub new: Range<usize>,
+}
 
 /// How many lines are compared with all that Myers' algorithm can do; lines chosen to be hard then cost some tens of
 /// milliseconds. Larger texts are first cut at lines that occur once in both, and what is still larger between two
 /// such lines counts as replaced as a whole.
 const MOST_COMPARED: usize = 10_000;
+
+/// How many lines a change adds and removes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub added: usize,
+    pub removed: usize,
+}
+
+impl Counts {
+    pub fn of(edits: &[Edit]) -> Self {
+        Self {
+            added: edits.iter().map(|edit| edit.new.len()).sum(),
+            removed: edits.iter().map(|edit| edit.old.len()).sum(),
+        }
+    }
+}
+
+/// How many lines differ; `before` is none for a text that is new.
+pub fn counts(before: Option<&Arc<str>>, after: &Arc<str>) -> Counts {
+    let before = before.cloned().unwrap_or_else(|| Arc::from(""));
+    Counts::of(&edits(&Lines::new(before), &Lines::new(after.clone())))
+}
 
 /// The differences in order. Between two of them is at least one line that both files have.
 pub fn edits(before: &Lines, after: &Lines) -> Vec<Edit> {

@@ -1,0 +1,340 @@
+//! What those who watch are told of a record. Pure.
+//!
+//! The same function tells of a record that was just appended and of one that is read when the session is opened again, so
+//! the screen of a session that is gone on with is the one that was left.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::history::History;
+use super::record::{Changed, Line, Record};
+use crate::protocol::{
+    AgentEvent, AgentId, CallEvent, CallOutcome, ChangeSize, Ending, FileDiff, Phase, Recorded,
+    Seq, SessionEvent, Shown, Told, ToolCall, ToolResult, TurnEvent, TurnId, TurnSummary,
+};
+
+/// What changed files held that can be shown again, before and after, is this much at most; of older changes only the size
+/// is told.
+const MOST_SHOWN: usize = 16 << 20;
+
+/// What those who watch `agent` are told of a record, which `history` has in it already. A call's events say how long after
+/// the begin of its turn they come: `at`. What a result shows is not in the record: it is `shown`.
+pub fn told(
+    record: Record,
+    history: &History,
+    agent: AgentId,
+    at: Duration,
+    shown: Shown,
+) -> Vec<AgentEvent> {
+    let number = history.turn();
+    let turn = |event| vec![AgentEvent::Turn(TurnId { agent, number }, event)];
+    let call = |call, event| vec![AgentEvent::Call { call, at, event }];
+    let session = |event| vec![AgentEvent::Session(event)];
+    match record {
+        Record::Run {
+            provider, model, ..
+        } => session(SessionEvent::RunBegan { provider, model }),
+        Record::Notice { text } => session(SessionEvent::Notice(text)),
+        Record::Mode { mode } => session(SessionEvent::ModeIs(mode)),
+        Record::User { message } => turn(TurnEvent::Prompted(message)),
+        Record::Refused => turn(TurnEvent::Refused),
+        Record::Told { message } => turn(TurnEvent::Delivered(message)),
+        Record::Request { attempt, .. } => turn(TurnEvent::Requested { attempt }),
+        Record::Retry {
+            problem,
+            attempt,
+            wait_ms,
+        } => turn(TurnEvent::Retrying {
+            problem,
+            attempt,
+            wait: Duration::from_millis(wait_ms),
+        }),
+        Record::Text { text } => turn(TurnEvent::Text(text)),
+        Record::Thinking { text } => turn(TurnEvent::Thinking(text)),
+        Record::Streamed => turn(TurnEvent::Streamed),
+        Record::Assistant {
+            message,
+            stop_reason,
+            usage,
+        } => turn(TurnEvent::Answered {
+            message,
+            stop_reason,
+            usage,
+        }),
+        Record::Spent { spending } => turn(TurnEvent::Spent(spending)),
+        Record::Delivered { calls, .. } => {
+            let mut events: Vec<AgentEvent> = calls
+                .into_iter()
+                .flat_map(|name| call(name, CallEvent::Yielded))
+                .collect();
+            let message = history.messages().last().cloned();
+            events.extend(
+                message
+                    .into_iter()
+                    .flat_map(|it| turn(TurnEvent::Delivered(it))),
+            );
+            events
+        }
+        Record::Saved { saved_ms } => turn(TurnEvent::Saved(Duration::from_millis(saved_ms))),
+        Record::Paused { why } => turn(TurnEvent::Paused { why }),
+        Record::GoneOn => turn(TurnEvent::GoneOn),
+        Record::End { .. } => summary(record, history)
+            .map(|summary| turn(TurnEvent::Finished(summary)))
+            .unwrap_or_default(),
+        Record::Arriving { call: name, tool } => call(name, CallEvent::Arriving { tool }),
+        Record::Call { call: made } => call(made.call, queued(made)),
+        Record::Begun { call: name } => call(name, CallEvent::Reached(Phase::Validating)),
+        Record::Reached { call: name, phase } => call(name, CallEvent::Reached(phase)),
+        Record::Rewritten {
+            call: name,
+            input,
+            by,
+        } => call(name, CallEvent::Rewritten { input, by }),
+        Record::Decision {
+            call: name,
+            by,
+            settled,
+            ..
+        } => call(name, CallEvent::Decided { by, settled }),
+        Record::Result {
+            call: name,
+            result,
+            ran_ms,
+            outcome,
+            changed,
+        } => {
+            let forgotten = shown == Shown::Nothing && !changed.is_empty();
+            let ran = Duration::from_millis(ran_ms);
+            let mut events = call(name, completed(result, ran, outcome, shown));
+            if forgotten {
+                let sizes = changed.into_iter().map(size).collect();
+                events.extend(call(name, CallEvent::ChangesForgotten(sizes)));
+            }
+            events
+        }
+        Record::BackgroundEnded { call: name, how } => call(name, CallEvent::BackgroundEnded(how)),
+        // What the model is sent, not what a person sees.
+        Record::Session { .. }
+        | Record::Moved { .. }
+        | Record::Block { .. }
+        | Record::Discarded
+        | Record::Repaired { .. }
+        | Record::Change { .. } => Vec::new(),
+    }
+}
+
+/// The record of how a turn ended.
+pub fn ended(summary: &TurnSummary) -> Record {
+    let (problem, hint) = match &summary.ending {
+        Ending::Failed { problem, hint } => (Some(problem.clone()), hint.clone()),
+        Ending::Done | Ending::MaxTurns | Ending::Interrupted => (None, None),
+    };
+    Record::End {
+        ending: summary.ending.name().to_owned(),
+        problem,
+        hint,
+        took_ms: millis(summary.took),
+        responses: summary.responses,
+        usage: summary.usage,
+    }
+}
+
+fn summary(record: Record, history: &History) -> Option<TurnSummary> {
+    let Record::End {
+        ending,
+        problem,
+        hint,
+        took_ms,
+        responses,
+        usage,
+    } = record
+    else {
+        return None;
+    };
+    let ending = match ending.as_str() {
+        "success" => Ending::Done,
+        "error_max_turns" => Ending::MaxTurns,
+        "interrupted" => Ending::Interrupted,
+        _ => Ending::Failed {
+            problem: problem.unwrap_or_else(|| "the turn failed".to_owned()),
+            hint,
+        },
+    };
+    Some(TurnSummary {
+        ending,
+        text: history.last_text(),
+        responses,
+        usage,
+        took: Duration::from_millis(took_ms),
+        denials: history.denials().to_vec(),
+    })
+}
+
+fn queued(call: ToolCall) -> CallEvent {
+    CallEvent::Queued {
+        tool: call.name,
+        wire: (call.call.agent != AgentId::PERSON).then_some(call.id),
+        input: call.input,
+    }
+}
+
+fn completed(result: ToolResult, ran: Duration, outcome: CallOutcome, shown: Shown) -> CallEvent {
+    CallEvent::Completed {
+        result,
+        ran,
+        outcome,
+        shown,
+    }
+}
+
+fn size(changed: Changed) -> ChangeSize {
+    ChangeSize {
+        path: changed.path,
+        added: changed.added,
+        removed: changed.removed,
+    }
+}
+
+pub fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// A session that is opened again: what it is, and all that was told of it.
+#[derive(Debug, Default, PartialEq)]
+pub struct Recalled {
+    pub history: History,
+    pub told: Vec<Told>,
+}
+
+/// What the lines of a log make of the conversation of `agent`, and what those who watched it were told. `content` gets what
+/// a file held by the name of its checkpoint.
+pub fn recall(
+    lines: Vec<Line>,
+    agent: AgentId,
+    content: impl FnMut(&str) -> Option<Arc<str>>,
+) -> Recalled {
+    let mut pictures = pictures(&lines, agent, content);
+    let mut recalled = Recalled::default();
+    let mut began = 0;
+    let mut turn = 0;
+    for line in lines.into_iter().filter(|line| line.agent == agent) {
+        let Line {
+            seq, at_ms, record, ..
+        } = line;
+        let known = recalled.history.cut_off().len();
+        recalled.history.take(&record);
+        recalled.tell_cut_off(known);
+        if recalled.history.turn() != turn {
+            (turn, began) = (recalled.history.turn(), at_ms);
+        }
+        let at = Duration::from_millis(at_ms.saturating_sub(began));
+        let shown = pictures.remove(&seq).unwrap_or_default();
+        let record_of = Some(Recorded { seq, at_ms });
+        for event in told(record, &recalled.history, agent, at, shown) {
+            recalled.tell(Told {
+                record: record_of,
+                event,
+            });
+        }
+    }
+    let known = recalled.history.cut_off().len();
+    recalled.history.end();
+    recalled.tell_cut_off(known);
+    recalled
+}
+
+impl Recalled {
+    fn tell(&mut self, told: Told) {
+        match (
+            &told.event,
+            self.told.last_mut().map(|last| &mut last.event),
+        ) {
+            // Pieces of one text are one: nobody sees them come.
+            (
+                AgentEvent::Turn(turn, TurnEvent::Text(more)),
+                Some(AgentEvent::Turn(same, TurnEvent::Text(text))),
+            )
+            | (
+                AgentEvent::Turn(turn, TurnEvent::Thinking(more)),
+                Some(AgentEvent::Turn(same, TurnEvent::Thinking(text))),
+            ) if turn == same => text.push_str(more),
+            // The calls and texts in it were told one by one.
+            (AgentEvent::Turn(_, TurnEvent::Delivered(_)), _) => {}
+            _ => self.told.push(without_message(told)),
+        }
+    }
+
+    /// Calls that ended with a run of the program have come to what is known of them.
+    fn tell_cut_off(&mut self, known: usize) {
+        let cut_off = self.history.cut_off()[known..].iter();
+        let events = cut_off.map(|(call, result)| AgentEvent::Call {
+            call: *call,
+            at: Duration::ZERO,
+            event: completed(
+                result.clone(),
+                Duration::ZERO,
+                CallOutcome::Cancelled,
+                Shown::Nothing,
+            ),
+        });
+        self.told.extend(events.map(Told::from));
+    }
+}
+
+/// The texts and calls of an answer were told one by one.
+fn without_message(mut told: Told) -> Told {
+    if let AgentEvent::Turn(_, TurnEvent::Answered { message, .. }) = &mut told.event {
+        message.content = Vec::new();
+    }
+    told
+}
+
+/// What can be shown again of the changes, by the numbers of the records of their results: the newest, up to a bound.
+fn pictures(
+    lines: &[Line],
+    agent: AgentId,
+    mut content: impl FnMut(&str) -> Option<Arc<str>>,
+) -> HashMap<Seq, Shown> {
+    let mut contents: HashMap<&str, Option<Arc<str>>> = HashMap::new();
+    let mut pictures = HashMap::new();
+    let mut size = 0;
+    for line in lines.iter().rev().filter(|line| line.agent == agent) {
+        let Record::Result { changed, .. } = &line.record else {
+            continue;
+        };
+        if changed.is_empty() {
+            continue;
+        }
+        let mut get = |name| -> Option<Arc<str>> {
+            let known = contents.entry(name);
+            known.or_insert_with(|| content(name)).clone()
+        };
+        let changes: Option<Vec<FileDiff>> =
+            changed.iter().map(|it| picture(it, &mut get)).collect();
+        let Some(shown) = changes.map(Shown::from) else {
+            continue;
+        };
+        size += shown.size();
+        if size > MOST_SHOWN && !pictures.is_empty() {
+            break;
+        }
+        pictures.insert(line.seq, shown);
+    }
+    pictures
+}
+
+fn picture<'c>(
+    changed: &'c Changed,
+    get: &mut impl FnMut(&'c str) -> Option<Arc<str>>,
+) -> Option<FileDiff> {
+    let before = match &changed.before {
+        Some(name) => Some(get(name)?),
+        None => None,
+    };
+    Some(FileDiff {
+        path: changed.path.clone(),
+        before,
+        after: get(changed.after.as_ref()?)?,
+    })
+}

@@ -1,0 +1,310 @@
+//! Logs of version 1, in which calls were named by what the model called them, and in which texts say what the types say now:
+//! who tells the model something, and that a result is an error.
+//!
+//! Lines are read one after the other, because what a name means depends on those before it. A log that was begun in
+//! version 1 and gone on with by this program has lines of both: each run says which ones it writes.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::record::{Line, Record, VERSION};
+use crate::protocol::{
+    AgentId, Block, CallId, CallNumbers, CallOutcome, CallRef, Note, ResultBlock, Seq, ToolCall,
+    ToolResult,
+};
+
+#[cfg(test)]
+mod tests;
+
+/// How notes to the model began.
+const NOTES: [(&str, Note); 2] = [("<user-ran>", Note::Aside), ("<hook>", Note::Hooks)];
+
+/// The records that looked different.
+#[derive(Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Old {
+    Call {
+        call: OldCall,
+    },
+    Begun {
+        call: CallId,
+    },
+    Rewritten {
+        call: CallId,
+        input: Value,
+        by: String,
+    },
+    Decision {
+        call: CallId,
+        decision: String,
+        reason: String,
+        cause: String,
+    },
+    Change {
+        call: CallId,
+        path: PathBuf,
+        before: Option<String>,
+        after: String,
+    },
+    Result {
+        result: ToolResult,
+    },
+    Delivered {
+        calls: Vec<CallId>,
+        then: Vec<Block>,
+    },
+    /// What the person ran beside the conversation; a second time once it was over.
+    Aside {
+        call: OldCall,
+        #[serde(default)]
+        result: Option<ToolResult>,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OldCall {
+    id: CallId,
+    name: String,
+    input: Value,
+}
+
+/// Reads lines of both versions.
+#[derive(Debug, PartialEq)]
+pub struct Converter {
+    /// That of the lines to come; `None` where the beginning of the log is missing.
+    version: Option<u32>,
+    calls: Names,
+    asides: Names,
+    /// When the turn began that is not over.
+    turn_began: Option<u64>,
+}
+
+/// What the calls of one agent that the lines so far tell of are called.
+#[derive(Debug, PartialEq)]
+struct Names {
+    numbers: CallNumbers,
+    known: HashMap<CallId, CallRef>,
+}
+
+impl Default for Converter {
+    fn default() -> Self {
+        Self {
+            version: None,
+            calls: Names::of(AgentId::MAIN),
+            asides: Names::of(AgentId::PERSON),
+            turn_began: None,
+        }
+    }
+}
+
+impl Converter {
+    /// The records of a line, with the line's number each, and that number; `None` if it is no record.
+    pub fn read(&mut self, line: &[u8]) -> Option<(Seq, Vec<Line>)> {
+        if self.version == Some(1) {
+            return self.old(line).or_else(|| self.new(line));
+        }
+        self.new(line).or_else(|| self.old(line))
+    }
+
+    /// Whether the lines to come are, or may be, of version 1.
+    fn is_old(&self) -> bool {
+        self.version.is_none_or(|version| version < 2)
+    }
+
+    fn new(&mut self, line: &[u8]) -> Option<(Seq, Vec<Line>)> {
+        let mut line: Line = serde_json::from_slice(line).ok()?;
+        match &mut line.record {
+            Record::Session { version, .. } => self.version = Some(*version),
+            Record::Run { version, .. } => {
+                self.version = Some(*version);
+                // A copy of the log has all of it in the format of now.
+                *version = VERSION.max(*version);
+                self.turn_began = None;
+            }
+            Record::User { message } => {
+                self.turn_began.get_or_insert(line.at_ms);
+                if self.is_old() {
+                    mark_notes(&mut message.content);
+                }
+            }
+            Record::Delivered { then, .. } if self.is_old() => mark_notes(then),
+            Record::End { took_ms, .. } => {
+                let began = self.turn_began.take();
+                if let Some(began) = began.filter(|_| self.is_old()) {
+                    *took_ms = line.at_ms.saturating_sub(began);
+                }
+            }
+            Record::Call { call } => match call.call.agent {
+                AgentId::PERSON => self.asides.count(call.call),
+                _ => self.calls.count(call.call),
+            },
+            _ => {}
+        }
+        Some((line.seq, vec![line]))
+    }
+
+    fn old(&mut self, line: &[u8]) -> Option<(Seq, Vec<Line>)> {
+        let Line {
+            seq,
+            at_ms,
+            agent,
+            record,
+        }: Line<Old> = serde_json::from_slice(line).ok()?;
+        let records = self.converted(record).into_iter();
+        let lines = records.map(|record| Line {
+            seq,
+            at_ms,
+            agent,
+            record,
+        });
+        Some((seq, lines.collect()))
+    }
+
+    /// What is about a call of which no line has told before is left out.
+    fn converted(&mut self, old: Old) -> Vec<Record> {
+        let known = |id: &CallId| self.calls.known.get(id).copied();
+        let record = match old {
+            Old::Call { call } => Some(Record::Call {
+                call: self.calls.admit(call),
+            }),
+            Old::Begun { call } => known(&call).map(|call| Record::Begun { call }),
+            Old::Rewritten { call, input, by } => {
+                known(&call).map(|call| Record::Rewritten { call, input, by })
+            }
+            Old::Decision {
+                call,
+                decision,
+                reason,
+                cause,
+            } => known(&call).map(|call| Record::Decision {
+                call,
+                by: in_short(&decision, &reason, &cause),
+                settled: decision != "ask",
+                decision,
+                reason,
+                cause,
+            }),
+            Old::Change {
+                call,
+                path,
+                before,
+                after,
+            } => known(&call).map(|call| Record::Change {
+                call,
+                path,
+                before,
+                after,
+            }),
+            Old::Result { result } => {
+                known(&result.tool_use_id).map(|call| result_of(call, result))
+            }
+            Old::Delivered { calls, mut then } => {
+                mark_notes(&mut then);
+                let calls = calls.iter().filter_map(known).collect();
+                Some(Record::Delivered { calls, then })
+            }
+            Old::Aside { call, result } => return self.aside(call, result),
+        };
+        record.into_iter().collect()
+    }
+
+    fn aside(&mut self, call: OldCall, result: Option<ToolResult>) -> Vec<Record> {
+        let begun = result
+            .as_ref()
+            .and_then(|_| self.asides.known.remove(&call.id));
+        let mut records = Vec::new();
+        let name = begun.unwrap_or_else(|| {
+            let call = self.asides.admit(call);
+            let name = call.call;
+            records.extend([Record::Call { call }, Record::Begun { call: name }]);
+            name
+        });
+        records.extend(result.map(|result| result_of(name, result)));
+        records
+    }
+}
+
+impl Names {
+    fn of(agent: AgentId) -> Self {
+        Self {
+            numbers: CallNumbers::after(agent, 0),
+            known: HashMap::new(),
+        }
+    }
+
+    fn admit(&mut self, OldCall { id, name, input }: OldCall) -> ToolCall {
+        let call = self.numbers.next();
+        self.known.insert(id.clone(), call);
+        ToolCall {
+            call,
+            id,
+            name,
+            input,
+        }
+    }
+
+    /// A call that has its name already.
+    fn count(&mut self, call: CallRef) {
+        self.numbers = CallNumbers::after(call.agent, call.number);
+    }
+}
+
+/// How it came to its result was not kept; only whether that is an error.
+fn result_of(call: CallRef, mut result: ToolResult) -> Record {
+    untag(&mut result);
+    let outcome = if result.is_error {
+        CallOutcome::Failed
+    } else {
+        CallOutcome::Succeeded
+    };
+    Record::Result {
+        call,
+        result,
+        ran_ms: 0,
+        outcome,
+        changed: Vec::new(),
+    }
+}
+
+fn in_short(decision: &str, reason: &str, cause: &str) -> String {
+    let decided = match decision {
+        "allow" => "allowed",
+        "deny" => "denied",
+        _ => "asked about",
+    };
+    match cause {
+        "person" => reason.to_owned(),
+        "classifier" => "read-only command".to_owned(),
+        cause if cause.starts_with("rule ") || cause.starts_with("mode ") => {
+            format!("{decided} by {cause}")
+        }
+        cause if cause.starts_with("hook ") => format!("{decided} by {cause}"),
+        _ => format!("{decided}: {reason}"),
+    }
+}
+
+fn mark_notes(blocks: &mut [Block]) {
+    for block in blocks {
+        if let Block::Text { text, note, .. } = block {
+            let mut notes = NOTES.iter();
+            let found = notes.find(|(begins, _)| text.starts_with(begins));
+            *note = note.or(found.map(|(_, note)| *note));
+        }
+    }
+}
+
+/// Errors had the tag with which they go to the model in their text.
+fn untag(result: &mut ToolResult) {
+    let first = result.content.first_mut().filter(|_| result.is_error);
+    if let Some(ResultBlock::Text { text }) = first {
+        let inside = text.strip_prefix("<tool_use_error>");
+        let inside = inside.and_then(|text| text.strip_suffix("</tool_use_error>"));
+        if let Some(inside) = inside {
+            *text = inside.to_owned();
+        }
+    }
+}
