@@ -213,8 +213,7 @@ impl Conversation {
             },
             ..self.limits
         };
-        let offered = self.context.tools.snapshot();
-        let token = self.token.child_token();
+        let (offered, token) = (self.context.tools.snapshot(), self.token.child_token());
         let seed = fastrand::u64(..);
         let mut turn = Turn::new(origin, limits, self.retry, self.numbers, seed);
         let nexts = turn.handle(Fact::Prompted(prompt));
