@@ -12,6 +12,7 @@ pub mod limits;
 pub mod spending;
 mod trace;
 pub mod turn;
+mod waiting;
 mod words;
 
 #[cfg(test)]
