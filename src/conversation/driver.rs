@@ -155,16 +155,25 @@ impl Conversation {
         Some((made.clone(), self.permitted.contains(&call)))
     }
 
-    /// Runs one exchange to its end. Cancelling `stop` interrupts it.
+    /// Runs one exchange to its end. Cancelling `stop` interrupts it, as the person would; cancelling the token that the
+    /// conversation was given ends what it has running, whatever that is.
     pub async fn run(&mut self, prompt: Vec<Block>, stop: &CancellationToken) -> TurnSummary {
         self.begin(prompt);
-        let mut is_told = false;
+        let token = self.token.clone();
+        let (mut stops, mut ends) = (false, false);
         loop {
             self.tell().await;
             let ending = tokio::select! {
                 ending = self.next() => ending,
-                () = stop.cancelled(), if !is_told => {
-                    is_told = true;
+                () = stop.cancelled(), if !stops && !ends => {
+                    stops = true;
+                    self.interrupt();
+                    None
+                }
+                () = token.cancelled(), if !ends => {
+                    ends = true;
+                    self.interrupt();
+                    // The second one is for calls that the first one lets finish.
                     self.interrupt();
                     None
                 }

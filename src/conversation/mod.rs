@@ -16,6 +16,8 @@ mod waiting;
 mod words;
 
 #[cfg(test)]
+mod side_by_side_tests;
+#[cfg(test)]
 mod turn_endings_tests;
 #[cfg(test)]
 mod turn_random_tests;

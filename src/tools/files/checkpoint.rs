@@ -12,8 +12,8 @@ use std::sync::Arc;
 use super::document::MAX_SIZE;
 use super::stamp::ContentHash;
 use super::text::Text;
-use crate::config::{open_regular, read_regular};
 use crate::config::save::{put_private, put_private_soon};
+use crate::config::{open_regular, read_regular};
 
 pub struct Checkpoints {
     directory: PathBuf,
