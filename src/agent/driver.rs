@@ -171,14 +171,15 @@ impl Agent {
                     self.background_ended(call, status);
                 }
                 () = self.tools.wait() => {}
-                command = self.inbox.recv(), if !self.deserted => match command {
-                    Some(command) => self.obey(command),
-                    // Whoever could have waited for the answer is gone.
-                    None => {
+                command = self.inbox.recv(), if !self.deserted => {
+                    if let Some(command) = command {
+                        self.obey(command);
+                    } else {
+                        // Whoever could have waited for the answer is gone.
                         self.deserted = true;
                         self.interrupt();
                     }
-                },
+                }
             }
         };
         // What follows a failure would fail, too: the person decides.

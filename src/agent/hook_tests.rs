@@ -2,6 +2,7 @@ use serde_json::{Value, json};
 
 use super::rig::{self, Rig};
 use crate::conversation::Limits;
+use crate::conversation::limits::Hooked;
 use crate::conversation::turn::{Fact, Next};
 use crate::conversation::turn_tests::{call, endings, give, limited, text};
 use crate::hooks::matcher::Matcher;
@@ -27,7 +28,10 @@ fn told(reason: &str) -> Next {
 #[test]
 fn hooks_are_asked_before_a_turn_ends_and_can_make_it_go_on() {
     let mut turn = limited(Limits {
-        asks_to_stop: true,
+        hooked: Hooked {
+            end: true,
+            ..Hooked::default()
+        },
         ..Limits::default()
     });
     let nexts = give(&mut turn, &[text("done")], StopReason::EndTurn);
@@ -44,7 +48,10 @@ fn hooks_are_asked_before_a_turn_ends_and_can_make_it_go_on() {
 #[test]
 fn hooks_cannot_make_a_turn_go_on_for_ever() {
     let mut turn = limited(Limits {
-        asks_to_stop: true,
+        hooked: Hooked {
+            end: true,
+            ..Hooked::default()
+        },
         ..Limits::default()
     });
     for _ in 0..8 {
@@ -62,7 +69,10 @@ fn hooks_cannot_make_a_turn_go_on_for_ever() {
 #[test]
 fn limits_hold_when_hooks_want_more() {
     let mut turn = limited(Limits {
-        asks_to_stop: true,
+        hooked: Hooked {
+            end: true,
+            ..Hooked::default()
+        },
         max_turns: Some(1),
         ..Limits::default()
     });
@@ -74,7 +84,10 @@ fn limits_hold_when_hooks_want_more() {
 #[test]
 fn an_interrupt_ends_a_turn_that_hooks_are_asked_about() {
     let mut turn = limited(Limits {
-        asks_to_stop: true,
+        hooked: Hooked {
+            end: true,
+            ..Hooked::default()
+        },
         ..Limits::default()
     });
     give(&mut turn, &[text("done")], StopReason::EndTurn);

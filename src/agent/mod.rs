@@ -24,6 +24,8 @@ mod rig;
 mod rules_tests;
 #[cfg(test)]
 mod spending_tests;
+#[cfg(test)]
+mod tool_tests;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -32,6 +32,8 @@ use crate::tools::registry::Registry;
 struct Model {
     answers: Mutex<VecDeque<Vec<Block>>>,
     asked: Mutex<Vec<Vec<Message>>>,
+    /// The names of the tools in each request.
+    offered: Mutex<Vec<Vec<String>>>,
     usage: Mutex<Usage>,
 }
 
@@ -48,6 +50,10 @@ impl Provider for Model {
     ) -> BoxFuture<'a, Result<Box<dyn ResponseStream>, ProviderError>> {
         let asked = request.messages.to_vec();
         self.asked.lock().expect("unpoisoned").push(asked);
+        let offered = request.tools.iter().map(|tool| tool.name.clone());
+        let mut requests = self.offered.lock().expect("unpoisoned");
+        requests.push(offered.collect());
+        drop(requests);
         let answer = self.answers.lock().expect("unpoisoned").pop_front();
         let usage = *self.usage.lock().expect("unpoisoned");
         let blocks = answer.unwrap_or_else(|| vec![Block::text("done")]);
@@ -334,6 +340,11 @@ impl Rig {
             texts.collect()
         };
         asked.iter().map(texts).collect()
+    }
+
+    /// The names of the tools in each request.
+    pub fn offered(&self) -> Vec<Vec<String>> {
+        self.model.offered.lock().expect("unpoisoned").clone()
     }
 
     /// The history of the last request.

@@ -286,7 +286,7 @@ impl Call {
     pub fn subject(&self) -> String {
         match &self.state {
             State::Arriving(partial) => {
-                let arrived = |field: &str| partial.get(field).map(|(text, _)| text);
+                let arrived = |field: &str| partial.get(field).map(|(text, _)| text.to_owned());
                 self.tool.subject.with(arrived)
             }
             State::Queued | State::Executing(_) | State::Completed(_) | State::Yielded(_) => {

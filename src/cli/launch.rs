@@ -294,8 +294,7 @@ fn policy(settings: &Settings) -> executor::Policy {
 fn limits(args: &Args, settings: &Settings, model: &str, asking: Asking) -> limits::Limits {
     limits::Limits {
         // Whoever asks knows.
-        looks_at_prompts: false,
-        asks_to_stop: false,
+        hooked: limits::Hooked::default(),
         pauses: asking == Asking::Person,
         calls_wait: settings.streaming_execution == Some(false),
         max_turns: args.max_turns.or(settings.max_turns),

@@ -24,15 +24,22 @@ pub struct Limits {
     pub calls_wait: bool,
     /// Somebody is there to say whether it goes on all the same.
     pub pauses: bool,
-    /// Hooks look at each message before it goes out.
-    pub looks_at_prompts: bool,
-    /// Hooks are asked before it ends.
-    pub asks_to_stop: bool,
+    /// What hooks are asked about.
+    pub hooked: Hooked,
     pub max_turns: Option<u32>,
     pub max_tokens: Option<u64>,
     /// In dollars. Where the price is not known it bounds nothing.
     pub max_cost: Option<f64>,
     pub price: Option<Price>,
+}
+
+/// What waits for hooks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Hooked {
+    /// Each message, before it goes out.
+    pub prompts: bool,
+    /// Its end.
+    pub end: bool,
 }
 
 impl Limits {

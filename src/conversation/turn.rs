@@ -255,9 +255,9 @@ impl Turn {
                 self.halted.get_or_insert(reason);
                 Vec::new()
             }
-            (Stage::Begin, Fact::Prompted(prompt)) => self.prompted(prompt),
+            (Stage::Begin, Fact::Prompted(prompt))
+            | (Stage::Collecting, Fact::Collected(Some(prompt))) => self.prompted(prompt),
             (Stage::Prompting(_), Fact::Looked(look)) => self.looked(look),
-            (Stage::Collecting, Fact::Collected(Some(prompt))) => self.prompted(prompt),
             (Stage::Collecting, Fact::Collected(None)) => {
                 self.stage = Stage::Asking;
                 let attempt = self.attempt;
@@ -307,7 +307,7 @@ impl Turn {
     }
 
     fn prompted(&mut self, prompt: Vec<Block>) -> Vec<Next> {
-        if self.limits.looks_at_prompts {
+        if self.limits.hooked.prompts {
             self.stage = Stage::Prompting(prompt.clone());
             return vec![Next::LookAt(prompt)];
         }
@@ -423,7 +423,7 @@ impl Turn {
     }
 
     fn stop(&mut self) -> Vec<Next> {
-        if !self.limits.asks_to_stop {
+        if !self.limits.hooked.end {
             return self.finish(Ending::Done);
         }
         if self.times_gone_on >= MOST_GONE_ON {
@@ -464,14 +464,14 @@ impl Turn {
                     hint: Some(STREAM_HINT.into()),
                 }),
             },
-            After::Loop | After::End(_) => match self.pauses.wait() {
-                // It is no failed try: nothing that came is void.
-                Some(wait) => self.wait(PAUSED.to_owned(), wait, 0),
-                None => {
-                    self.attempt = 0;
-                    self.collect()
+            After::Loop | After::End(_) => {
+                if let Some(wait) = self.pauses.wait() {
+                    // It is no failed try: nothing that came is void.
+                    return self.wait(PAUSED.to_owned(), wait, 0);
                 }
-            },
+                self.attempt = 0;
+                self.collect()
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::limits::Limits;
+use super::limits::{Hooked, Limits};
 use super::turn::{Fact, Next, Turn};
 use super::turn_tests::{Driven, call_with, origin};
 use crate::protocol::{AgentId, Block, CallId, CallNumbers, CallRef, Message, StopReason};
@@ -264,8 +264,8 @@ proptest! {
         hooks_say in prop::collection::vec(any::<bool>(), 0..4),
         halts in prop::option::of(0_usize..12),
     ) {
-        let asks_to_stop = !hooks_say.is_empty();
-        let mut rig = Rig::new(Limits { asks_to_stop, max_turns, ..Limits::default() });
+        let hooked = Hooked { end: !hooks_say.is_empty(), prompts: false };
+        let mut rig = Rig::new(Limits { hooked, max_turns, ..Limits::default() });
         rig.hooks_say = hooks_say;
         for (at, reply) in replies.iter().enumerate() {
             if halts == Some(at) {

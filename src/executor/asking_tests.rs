@@ -96,7 +96,7 @@ async fn calls_that_ask_side_by_side_are_answered_by_their_ids() {
 async fn calls_with_one_id_on_the_wire_are_told_apart_by_their_own_names() {
     let mut rig = Rig::asking();
     for word in ["a", "b", "c"] {
-        rig.add_as("call_1".into(), safe(word).changing());
+        rig.add_as("call_1".into(), &safe(word).changing());
     }
     rig.pass(secs(1)).await;
     rig.answer("b", Answer::Allow);

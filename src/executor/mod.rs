@@ -39,8 +39,6 @@ mod rig;
 mod rule_tests;
 #[cfg(test)]
 mod stopping_tests;
-#[cfg(test)]
-mod test_tools;
 
 pub use context::Context;
 pub use driver::{Executor, Happened, Witness};

@@ -1,5 +1,7 @@
 //! An executor with scripted tools, for tests in virtual time.
 
+pub mod tools;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -10,11 +12,11 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::sync::CancellationToken;
 
+use self::tools::{Asks, Several};
 use super::context::Context;
 use super::driver::{Executor, Happened, Witness};
 use super::machine::Policy;
 use super::shared::{Asking, Places, Shared};
-use super::test_tools::{Asks, Several};
 use crate::hooks::{Hook, Runner};
 use crate::permissions::{Cause, Grant, Rules, Store};
 use crate::protocol::{
@@ -328,15 +330,19 @@ impl Rig {
         }
     }
 
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a test says `rig.add(safe(\"a\"))`"
+    )]
     pub fn add(&mut self, work: Work) {
         let wire = CallId(work.name.clone());
-        self.add_as(wire, work);
+        self.add_as(wire, &work);
     }
 
     /// The same, with this id of the model's.
-    pub fn add_as(&mut self, wire: CallId, work: Work) {
+    pub fn add_as(&mut self, wire: CallId, work: &Work) {
         let tool = if work.blocks { "Blocks" } else { "Cancels" };
-        let input = serde_json::to_value(&work).expect("plain data");
+        let input = serde_json::to_value(work).expect("plain data");
         self.call_as(&work.name, wire, tool, input);
     }
 

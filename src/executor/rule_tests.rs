@@ -3,8 +3,9 @@
 use serde_json::json;
 
 use super::driver::Happened;
-use super::rig::{Rig, safe, secs, unsafe_};
-use crate::protocol::{Answer, CallOutcome, FileDiff, PartOfFile, RuleOffer};
+use super::rig::{Rig, Setting, safe, secs, unsafe_};
+use crate::permissions::{RuleList, Rules, Source};
+use crate::protocol::{Answer, CallOutcome, FileDiff, Mode, PartOfFile, RuleOffer};
 use crate::tools::bash::jobs::Status;
 
 fn for_session(rule: &str) -> Answer {
@@ -230,6 +231,26 @@ async fn several_files_are_shown_before_they_change_and_can_be_allowed_in_part()
         _ => None,
     });
     assert_eq!(shown, Some(2));
+}
+
+#[tokio::test]
+async fn path_rules_are_for_every_tool_that_says_what_it_touches() {
+    let mut rules = Rules::default();
+    for (list, rule) in [(RuleList::Deny, "Edit(/b)"), (RuleList::Allow, "Edit(/**)")] {
+        rules.add(list, rule, &Source::Session).expect("a rule");
+    }
+    let setting = Setting {
+        mode: Mode::Default,
+        ..Setting::default()
+    };
+    let mut rig = Rig::ruled(setting, rules);
+    rig.call("1", "Several", json!({ "files": [["a", "x"], ["b", "y"]] }));
+    rig.call("2", "Several", json!({ "files": [["a", "x"], ["c", "y"]] }));
+    rig.stream_ended();
+    let results = rig.deliver().await.results;
+    assert!(results[0].contains("`Edit(/b)`"), "{}", results[0]);
+    assert_eq!(results[1], "a\nc");
+    assert_eq!(rig.scratch.names(), ["a", "c", "sub"]);
 }
 
 #[tokio::test]

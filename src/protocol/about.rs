@@ -107,18 +107,22 @@ impl SubjectFields {
         }
     }
 
-    /// The call in a few words: a path, a command, a pattern.
+    /// The call in a few words: a path, a command, a pattern; of a list how long it is, as in `3 files`.
     pub fn of(&self, input: &Value) -> Option<String> {
-        self.with(|field| input.get(field).and_then(Value::as_str))
+        self.with(|field| match input.get(field)? {
+            Value::String(text) => Some(text.clone()),
+            Value::Array(values) => Some(format!("{} {field}", values.len())),
+            _ => None,
+        })
     }
 
     /// The same where fields are known in another way.
-    pub fn with<'a>(&self, get: impl Fn(&str) -> Option<&'a str>) -> Option<String> {
+    pub fn with(&self, get: impl Fn(&str) -> Option<String>) -> Option<String> {
         let what = self.what.iter().find_map(|field| get(field))?;
         let place = self.place.as_deref().and_then(get);
         Some(match place {
             Some(place) => format!("{what} in {place}"),
-            None => what.to_owned(),
+            None => what,
         })
     }
 }

@@ -3,14 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::any::{AnyTool, Erased};
-use crate::text::nearest;
 use serde_json::Value;
 
+use super::any::{AnyTool, Erased};
 use super::{DescribeCx, Tool, ToolSpec};
 use crate::permissions::Rules;
 use crate::permissions::names::touched_by_absent;
 use crate::protocol::{PreviewFields, ToolDefinition, ToolInfo, Touches};
+use crate::text::nearest;
 
 /// Who brings a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]

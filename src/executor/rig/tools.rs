@@ -11,7 +11,8 @@ use tokio::time::timeout;
 
 use crate::permissions::Grant;
 use crate::protocol::{
-    ChoiceOption, ChoiceRequest, FileDiff, InterruptBehavior, Level, PartOfFile, Reply, Touches,
+    ChoiceOption, ChoiceRequest, FileDiff, InterruptBehavior, Lacks, Level, PartOfFile, Paths,
+    Reply, Touches,
 };
 use crate::tools::files::part::left_out;
 use crate::tools::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec};
@@ -43,28 +44,24 @@ impl<const BLOCKS: bool> Tool for Asks<BLOCKS> {
     type Input = Questions;
 
     fn spec(&self) -> ToolSpec {
+        let (name, interrupt) = if BLOCKS {
+            ("AsksAndBlocks", InterruptBehavior::Block)
+        } else {
+            ("Asks", InterruptBehavior::Cancel)
+        };
         ToolSpec {
-            interrupt: if BLOCKS {
-                InterruptBehavior::Block
-            } else {
-                InterruptBehavior::Cancel
-            },
+            interrupt,
             max_result_chars: 1000,
-            ..ToolSpec::new(
-                if BLOCKS { "AsksAndBlocks" } else { "Asks" },
-                "",
-                Level::Safe,
-                "questions",
-            )
+            ..ToolSpec::new(name, "", Level::Safe, "questions")
         }
-    }
-
-    fn touches(&self, _: &Value) -> Touches {
-        Touches::Nothing
     }
 
     fn is_read_only(&self, _: &Questions) -> bool {
         true
+    }
+
+    fn touches(&self, _: &Value) -> Touches {
+        Touches::Nothing
     }
 
     async fn call(&self, input: Questions, _: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
@@ -72,13 +69,14 @@ impl<const BLOCKS: bool> Tool for Asks<BLOCKS> {
         let asking = futures_util::future::try_join_all(asking);
         let replies = match input.patience {
             None => asking.await?,
-            Some(patience) => match timeout(Duration::from_millis(patience), asking).await {
-                Ok(replies) => replies?,
-                Err(_) => {
+            Some(patience) => {
+                let replies = timeout(Duration::from_millis(patience), asking).await;
+                let Ok(replies) = replies else {
                     tokio::time::sleep(Duration::from_secs(1)).await;
-                    Vec::new()
-                }
-            },
+                    return Ok(ToolOutput::text("never mind"));
+                };
+                replies?
+            }
         };
         let words = replies.iter().map(|reply| match reply {
             Reply::Chosen(chosen) => format!("{:?} {:?}", chosen.options, chosen.text),
@@ -125,8 +123,14 @@ impl Tool for Several {
         }
     }
 
-    fn touches(&self, _: &Value) -> Touches {
-        Touches::Nothing
+    fn touches(&self, input: &Value) -> Touches {
+        match Files::deserialize(input) {
+            Ok(input) => {
+                let names = input.files.into_iter().map(|(name, _)| name);
+                Touches::Writes(Paths::Files(names.collect()))
+            }
+            Err(_) => Touches::Unclear(Lacks::FileToWrite),
+        }
     }
 
     async fn preview(&self, input: &Files, cx: &ToolCx) -> Vec<FileDiff> {

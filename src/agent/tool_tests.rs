@@ -1,0 +1,121 @@
+//! Tools that come and go, between responses and during them.
+
+use serde_json::json;
+
+use super::rig::{Rig, call};
+use crate::protocol::{AgentEvent, AgentId, Answer, Block, SessionCommand, SessionEvent};
+use crate::protocol::{CallEvent, CallOutcome, Command};
+use crate::tools::named::named;
+use crate::tools::registry::Origin;
+
+/// A call of a tool that says what it was told.
+fn says(id: &str, tool: &str, text: &str) -> Block {
+    call(id, tool, json!({ "text": text }))
+}
+
+fn come(rig: &Rig, tool: &'static str) {
+    let origin = Origin::Guest("a server".into());
+    let added = rig.context.tools.add(named(tool), origin);
+    added.expect("a name of its own");
+}
+
+/// The tools that are told to be offered from now on, but for the program's own.
+fn guests(event: AgentEvent) -> Option<Vec<String>> {
+    let AgentEvent::Session(SessionEvent::Tools(tools)) = event else {
+        return None;
+    };
+    let names = tools.iter().map(|tool| tool.name.to_string());
+    let guests: Vec<String> = names.skip(8).collect();
+    Some(guests)
+}
+
+#[tokio::test]
+async fn a_tool_that_comes_is_told_and_offered_and_one_that_went_is_not() {
+    let mut rig = Rig::new([
+        vec![says("a", "Guest", "hello")],
+        vec![Block::text("done")],
+        vec![says("b", "Guest", "again")],
+    ]);
+    come(&rig, "Guest");
+    assert_eq!(rig.hear(guests).await, ["Guest"]);
+    rig.submit("go");
+    let (_, result, outcome) = rig.over(AgentId::MAIN).await;
+    assert_eq!(
+        (&*result, outcome),
+        ("Guest: hello", CallOutcome::Succeeded)
+    );
+    rig.finished().await;
+    come(&rig, "Other");
+    assert!(rig.context.tools.remove("Guest"));
+    rig.submit("go on");
+    let (_, result, outcome) = rig.over(AgentId::MAIN).await;
+    assert_eq!(outcome, CallOutcome::Failed);
+    assert!(result.contains("No such tool available: Guest"), "{result}");
+    rig.finished().await;
+    let offered: Vec<Vec<String>> = rig
+        .offered()
+        .into_iter()
+        .map(|names| names[8..].to_vec())
+        .collect();
+    assert_eq!(offered, [["Guest"], ["Guest"], ["Other"], ["Other"]]);
+}
+
+#[tokio::test]
+async fn the_calls_of_a_response_find_the_tools_that_it_was_offered() {
+    let mut rig = Rig::new([
+        vec![
+            call("a", "Bash", json!({ "command": "touch x" })),
+            says("b", "Guest", "still here"),
+            says("c", "Late", "not yet"),
+        ],
+        vec![says("d", "Guest", "gone"), says("e", "Late", "now")],
+    ]);
+    come(&rig, "Guest");
+    rig.submit("go");
+    let asks = rig.asked(AgentId::MAIN).await;
+    // The others wait behind it.
+    assert!(rig.context.tools.remove("Guest"));
+    come(&rig, "Late");
+    rig.answer(asks, Answer::Allow);
+    let mut results = Vec::new();
+    for _ in 0..5 {
+        results.push(rig.over(AgentId::MAIN).await.1);
+    }
+    rig.finished().await;
+    assert_eq!(results[1], "Guest: still here");
+    assert!(results[2].contains("No such tool available: Late"));
+    assert!(results[3].contains("No such tool available: Guest"));
+    assert_eq!(results[4], "Late: now");
+}
+
+#[tokio::test]
+async fn the_screen_hears_of_a_tool_before_it_hears_of_its_calls() {
+    let mut rig = Rig::new([
+        vec![call("a", "Bash", json!({ "command": "touch x" }))],
+        vec![says("b", "Late", "hello")],
+    ]);
+    rig.submit("go");
+    let asks = rig.asked(AgentId::MAIN).await;
+    come(&rig, "Late");
+    rig.answer(asks, Answer::Allow);
+    let events = rig.whole_turn().await;
+    let told = events
+        .iter()
+        .position(|event| guests(event.clone()).is_some());
+    let called = events.iter().position(|event| {
+        matches!(event, AgentEvent::Call { event: CallEvent::Queued { tool, .. }, .. } if tool == "Late")
+    });
+    assert!(told.is_some() && told < called, "{told:?} {called:?}");
+}
+
+#[tokio::test]
+async fn a_command_of_the_person_needs_a_tool_that_runs_commands() {
+    let mut rig = Rig::new([]);
+    rig.context.tools.remove("Bash");
+    rig.send(Command::Session(SessionCommand::Run("ls".to_owned())));
+    let notice = rig.hear(|event| match event {
+        AgentEvent::Session(SessionEvent::Notice(text)) => Some(text),
+        _ => None,
+    });
+    assert_eq!(notice.await, "no tool is offered that runs commands");
+}
