@@ -1,7 +1,7 @@
 //! The format of a session's log: one JSON object a line.
 //!
 //! A promise to old files: kinds and fields may be added, never renamed. A reader passes over a kind it does not know. What
-//! version 1 wrote in another way is read by [`version1`](super::version1).
+//! version 1 wrote in another way is read by `version1`.
 //!
 //! Records are as rich as the events that are told of them: the screen of a session that is gone on with is made of nothing
 //! else. What a call changed is named by the checkpoints of the files, not copied.
