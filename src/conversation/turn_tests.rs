@@ -1,4 +1,4 @@
-//! The rules of SPEC section 3 about what makes an exchange go on, one test each.
+//! The rules about what makes an exchange continue, one test each.
 
 use std::time::Duration;
 

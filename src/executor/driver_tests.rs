@@ -1,4 +1,4 @@
-//! The rules of SPEC section 4 about order, overlap and delivery, with scripted tools in virtual time.
+//! The rules about order, overlap and delivery of calls, with scripted tools in virtual time.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The rules of SPEC section 4, one test each, and random histories for all of them together.
+//! The rules about when a call may start, one test each, and random histories for all of them together.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! One call, step by step (SPEC section 5): find, parse, validate, hooks and decision, ask, call, hooks, fit.
+//! One call, step by step: find, parse, validate, hooks and decision, ask, call, hooks, fit.
 //!
 //! Whatever goes wrong becomes a result for the model; nothing here ends the turn.
 

@@ -1,4 +1,4 @@
-//! The rules of SPEC section 4 about what stops a call, and what does not.
+//! The rules about what stops a call, and what does not.
 
 use super::driver::Happened;
 use super::machine::Policy;
