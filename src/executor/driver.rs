@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::context::Context;
 use super::machine::{Input, Machine, Policy, Step, Traits};
 use super::permission::{Authority, Permit};
-use super::pipeline::{Line, Report};
+use super::pipeline::{CallRun, Report};
 use super::questions::ReplyTo;
 use crate::config::logged;
 use crate::permissions::{Remembered, Verdict};
@@ -448,7 +448,7 @@ impl Executor {
             Some(permit) => Authority::Permitted(Box::new(permit.clone())),
             None => tracked.authority.clone(),
         };
-        let line = Line {
+        let run = CallRun {
             context: self.context.clone(),
             offered: self.offered.clone(),
             authority,
@@ -457,7 +457,7 @@ impl Executor {
             reports: self.reporter.clone(),
             links: Remembered::default(),
         };
-        line.spawn(tracked.call.clone());
+        run.spawn(tracked.call.clone());
     }
 
     /// A tool that is not safe ran alone, so its changes come in order; a safe one may not make any.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::permission::{Authority, Permit, granted};
-use super::pipeline::{Failure, Line, Report, denied, denied_text};
+use super::pipeline::{CallRun, Failure, Report, denied, denied_text};
 use super::shared::Stance;
 use crate::hooks::said::shortened;
 use crate::hooks::{Answer, Event, Occasion};
@@ -78,7 +78,7 @@ impl Failure {
     }
 }
 
-impl Line {
+impl CallRun {
     /// Runs the hooks of `PreToolUse`, and beside them what rules and the classifier say. What the model is to know goes to
     /// `told`.
     pub(super) async fn hear_hooks(

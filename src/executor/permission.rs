@@ -5,7 +5,7 @@ use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 
 use super::hooked::{Case, Heard, answer_of};
-use super::pipeline::{Failure, Line, Report, denied, denied_text};
+use super::pipeline::{CallRun, Failure, Report, denied, denied_text};
 use super::questions::ReplyTo;
 use super::shared::{Asking, Stance};
 use crate::hooks;
@@ -52,7 +52,7 @@ impl From<Grant> for Permit {
     }
 }
 
-impl Line {
+impl CallRun {
     pub(super) async fn permission(
         &self,
         call: &ToolCall,

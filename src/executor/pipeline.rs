@@ -77,7 +77,8 @@ pub(super) struct Failure {
     pub(super) changes: Vec<ContextChange>,
 }
 
-pub struct Line {
+/// One call under way, and what it needs: its steps are methods of this, spread over the files of this module.
+pub struct CallRun {
     pub context: Arc<Context>,
     /// The tools that can be called.
     pub offered: Offered,
@@ -90,7 +91,7 @@ pub struct Line {
     pub links: Remembered,
 }
 
-impl Line {
+impl CallRun {
     /// Runs the call in a task of its own; a panic there is a result.
     pub fn spawn(self, call: ToolCall) {
         // A panic, and the hooks of the call, are logged with its name.

@@ -6,7 +6,7 @@ use futures_util::FutureExt;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use super::context::Context;
-use super::pipeline::{Line, Report};
+use super::pipeline::{CallRun, Report};
 use super::shared::Asking;
 use crate::protocol::{Answer, CallRef, Phase, Question, QuestionKind, Reply};
 use crate::tools::ask::Asker;
@@ -47,7 +47,7 @@ impl Context {
     }
 }
 
-impl Line {
+impl CallRun {
     /// What the tool of a call asks the person with.
     pub(super) fn asker(&self, call: CallRef) -> Asker {
         match self.context.shared.asking {
