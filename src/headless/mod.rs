@@ -75,9 +75,9 @@ pub async fn run(mut agent: AgentHandle, run: Run, output: Output, mut signals: 
             }
             () = patience.over() => break patience.exit(Exit::Failed),
             came = next_event(&mut printer.output, &mut agent.events) => match came {
-                Came::NobodyReads => break Exit::Deserted,
-                Came::AgentEnded => break internal_error(),
-                Came::Event(event) => if let Some(exit) = printer.print(*event) {
+                Arrival::NobodyReads => break Exit::Deserted,
+                Arrival::AgentEnded => break internal_error(),
+                Arrival::Event(event) => if let Some(exit) = printer.print(*event) {
                     break patience.exit(exit);
                 },
             },
@@ -96,7 +96,7 @@ pub async fn run(mut agent: AgentHandle, run: Run, output: Output, mut signals: 
 }
 
 /// What there is to do next.
-enum Came {
+enum Arrival {
     Event(Box<AgentEvent>),
     AgentEnded,
     /// The reader has gone, or the writer has failed and says why at the end.
@@ -104,20 +104,22 @@ enum Came {
 }
 
 /// The next event, once there is room to print it. Cancel-safe.
-async fn next_event(output: &mut Output, events: &mut mpsc::Receiver<Told>) -> Came {
+async fn next_event(output: &mut Output, events: &mut mpsc::Receiver<Told>) -> Arrival {
     let Output {
         lines, deserted, ..
     } = output;
     let event = async {
         if !output::has_room(lines.as_ref()).await {
-            return Came::NobodyReads;
+            return Arrival::NobodyReads;
         }
         let told = events.recv().await;
-        told.map_or(Came::AgentEnded, |told| Came::Event(Box::new(told.event)))
+        told.map_or(Arrival::AgentEnded, |told| {
+            Arrival::Event(Box::new(told.event))
+        })
     };
     tokio::select! {
         biased;
-        Ok(()) = deserted => Came::NobodyReads,
+        Ok(()) = deserted => Arrival::NobodyReads,
         came = event => came,
     }
 }
