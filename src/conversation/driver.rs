@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use super::hooking::{HookCaller, Starting};
+use super::hook_caller::{HookCaller, Starting};
 use super::journal::Journal;
 use super::limits::{Hooked, Limits};
 use super::spending::Account;

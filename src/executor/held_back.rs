@@ -1,6 +1,6 @@
 //! A command that ran without a question and was kept from something by the kernel: it is offered with a question.
 
-use super::hooked::Case;
+use super::call_hooks::Case;
 use super::permission::Permit;
 use super::pipeline::{CallRun, Failure, Report, denied};
 use super::shared::Asking;

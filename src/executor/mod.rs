@@ -5,12 +5,12 @@
 //!
 //! Invariant: every call gets exactly one result, whether it ran, failed, was denied, skipped, interrupted or panicked.
 
+mod call_hooks;
 pub mod context;
 pub mod driver;
 mod held_back;
 #[cfg(test)]
 mod held_back_tests;
-mod hooked;
 pub mod machine;
 pub mod permission;
 pub mod pipeline;

@@ -4,7 +4,7 @@
 use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 
-use super::hooked::{Case, Heard, answer_of};
+use super::call_hooks::{Case, Heard, answer_of};
 use super::pipeline::{CallRun, Failure, Report, denied, denied_text};
 use super::questions::ReplyTo;
 use super::shared::{Asking, Stance};
