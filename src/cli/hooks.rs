@@ -11,9 +11,9 @@ use super::place::{Audience, Place};
 use super::{UsageError, print_line};
 use crate::config::{LONGEST_FILE, read_bounded, read_named};
 use crate::hooks::occasion::SampleCall;
+use crate::hooks::output::{HookOutput, shortened};
 use crate::hooks::process::{Ended, Ran};
 use crate::hooks::runner::Told;
-use crate::hooks::said::{Said, shortened};
 use crate::hooks::{Answer, Event, Occasion, Scene};
 use crate::permissions::Decision;
 use crate::process::stderr::say;
@@ -164,7 +164,7 @@ fn ended(ran: &Ran) -> String {
 }
 
 /// What one hook has said, a line each.
-fn understood(event: Event, said: &Said) -> Vec<String> {
+fn understood(event: Event, said: &HookOutput) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some((decision, reason)) = &said.decision {
         lines.push(format!("{}: {reason}", verb(event, *decision)));
@@ -191,7 +191,7 @@ fn understood(event: Event, said: &Said) -> Vec<String> {
 }
 
 fn understood_together(event: Event, answer: &Answer) -> Vec<String> {
-    let said = Said {
+    let said = HookOutput {
         decision: answer
             .word
             .as_ref()

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use super::permission::{Authority, Permit, granted};
 use super::pipeline::{CallRun, Failure, Report, denied, denied_text};
 use super::shared::Stance;
-use crate::hooks::said::shortened;
+use crate::hooks::output::shortened;
 use crate::hooks::{Answer, Event, Occasion};
 use crate::permissions::{Cause, Decision, HookWord, Verdict};
 use crate::protocol::{Phase, ToolCall, ToolResult};

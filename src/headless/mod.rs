@@ -95,7 +95,7 @@ pub async fn run(mut agent: AgentHandle, run: Run, output: Output, mut signals: 
     }
 }
 
-/// What there is to do next.
+/// What the run waited for.
 enum Arrival {
     Event(Box<AgentEvent>),
     AgentEnded,
@@ -120,7 +120,7 @@ async fn next_event(output: &mut Output, events: &mut mpsc::Receiver<Told>) -> A
     tokio::select! {
         biased;
         Ok(()) = deserted => Arrival::NobodyReads,
-        came = event => came,
+        arrival = event => arrival,
     }
 }
 

@@ -12,8 +12,8 @@ use super::answer::Answer;
 use super::config::{Hook, matching};
 use super::event::Event;
 use super::occasion::Occasion;
+use super::output::HookOutput;
 use super::process::{self, Ran};
-use super::said::Said;
 use super::trace;
 use crate::process::Programs;
 use crate::protocol::{Mode, SessionId};
@@ -48,7 +48,7 @@ pub struct Scene {
 pub struct Told<'h> {
     pub hook: &'h Hook,
     pub ran: Ran,
-    pub said: Said,
+    pub said: HookOutput,
 }
 
 impl Runner {
@@ -132,7 +132,7 @@ impl Runner {
             };
             let place = (self.programs.as_ref(), self.project.as_path());
             let ran = process::run(&hook.command, limit, place, input, cancel).await;
-            let said = Said::by(occasion.event, &ran);
+            let said = HookOutput::by(occasion.event, &ran);
             trace::ran(occasion, hook, &ran, &said);
             Told { hook, ran, said }
         });
