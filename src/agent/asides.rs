@@ -69,7 +69,7 @@ impl Asides {
         self.executor.add_for(by, call, journal);
     }
 
-    pub fn obey(&mut self, call: CallRef, command: CallCommand, journal: &mut Journal) {
+    pub fn handle_command(&mut self, call: CallRef, command: CallCommand, journal: &mut Journal) {
         match command {
             CallCommand::Reply(reply) => self.executor.reply(call, reply),
             CallCommand::Cancel => self.executor.cancel(call, journal),

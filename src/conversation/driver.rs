@@ -292,7 +292,7 @@ impl Conversation {
     }
 
     /// What the person wants of one call. A call that has its result already is not run again here.
-    pub fn obey(&mut self, call: CallRef, command: CallCommand) {
+    pub fn handle_command(&mut self, call: CallRef, command: CallCommand) {
         let (Some(exchange), journal) = (&mut self.exchange, &mut self.journal) else {
             return;
         };

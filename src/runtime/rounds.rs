@@ -130,7 +130,7 @@ impl Shell {
 
     async fn take_in(&mut self, heard: Heard) {
         match heard {
-            Heard::Signal(signal) => self.obey(signal).await,
+            Heard::Signal(signal) => self.handle_signal(signal).await,
             Heard::Input(events) => {
                 for event in events {
                     self.hear_input(event).await;
@@ -154,7 +154,7 @@ impl Shell {
         }
     }
 
-    async fn obey(&mut self, signal: Signal) {
+    async fn handle_signal(&mut self, signal: Signal) {
         match signal {
             Signal::Resized => {
                 self.pacer.want(Urgency::Soon);

@@ -50,7 +50,7 @@ impl AppState {
         match dialog {
             Dialog::Question(questions) => {
                 let verdict = questions.perform(action, now);
-                self.obey_verdict(verdict)
+                self.follow_verdict(verdict)
             }
             Dialog::Trust(trust) => match trust.perform(action, now) {
                 Some(yes) => self.answer_trust(yes),
@@ -190,7 +190,7 @@ impl AppState {
         });
     }
 
-    pub(super) fn obey_verdict(&mut self, verdict: Option<Verdict>) -> Vec<Effect> {
+    pub(super) fn follow_verdict(&mut self, verdict: Option<Verdict>) -> Vec<Effect> {
         let (effects, over) = match verdict {
             None | Some(Verdict::Stays) => return Vec::new(),
             Some(Verdict::Replied(call, reply)) => {
@@ -224,7 +224,7 @@ impl AppState {
         match self.dialogs.last_mut() {
             Some(Dialog::Question(questions)) => {
                 let verdict = questions.perform(questions.way_out(), now);
-                self.obey_verdict(verdict)
+                self.follow_verdict(verdict)
             }
             Some(Dialog::Trust(trust)) => {
                 if trust.press(now) {
