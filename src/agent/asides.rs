@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::conversation::Journal;
 use crate::executor::permission::Authority;
 use crate::executor::pipeline::Report;
-use crate::executor::{Context, Executor, Happened, Order, Policy, Witness};
+use crate::executor::{Context, Executor, Observed, Observer, Order, Policy};
 use crate::protocol::{
     AgentId, Block, CallCommand, CallId, CallNumbers, CallRef, OnBashError, ToolCall, ToolResult,
 };
@@ -184,15 +184,15 @@ struct End<'j> {
     moved: Option<PathBuf>,
 }
 
-impl Witness for End<'_> {
-    fn see(&mut self, happened: Happened) {
-        match &happened {
-            Happened::Completed { call, result, .. } => {
+impl Observer for End<'_> {
+    fn observe(&mut self, observed: Observed) {
+        match &observed {
+            Observed::Completed { call, result, .. } => {
                 self.completed = Some((*call, result.clone()));
             }
-            Happened::Moved(cwd) => self.moved = Some(cwd.clone()),
+            Observed::Moved(cwd) => self.moved = Some(cwd.clone()),
             _ => {}
         }
-        self.journal.see(happened);
+        self.journal.observe(observed);
     }
 }

@@ -41,6 +41,6 @@ mod rule_tests;
 mod stopping_tests;
 
 pub use context::Context;
-pub use driver::{Executor, Happened, Witness};
+pub use driver::{Executor, Observed, Observer};
 pub use machine::{Input, Machine, Order, Policy, Step};
 pub use shared::{Asking, Live, Places, Reloaded, Shared};
