@@ -326,7 +326,7 @@ impl Conversation {
         loop {
             while let Some(next) = nexts.pop_front() {
                 // What a fact leads to comes before what was still to be done.
-                for then in self.perform(next).into_iter().rev() {
+                for then in self.carry_out(next).into_iter().rev() {
                     nexts.push_front(then);
                 }
             }
@@ -341,7 +341,7 @@ impl Conversation {
     }
 
     /// Does one thing; what follows from it at once is to be done next.
-    fn perform(&mut self, next: Next) -> Vec<Next> {
+    fn carry_out(&mut self, next: Next) -> Vec<Next> {
         let (Some(exchange), journal) = (&mut self.exchange, &mut self.journal) else {
             return Vec::new();
         };

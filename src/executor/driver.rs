@@ -371,11 +371,11 @@ impl Executor {
 
     fn feed(&mut self, input: Input, observer: &mut dyn Observer) {
         for step in self.machine.handle(input) {
-            self.perform(step, observer);
+            self.carry_out(step, observer);
         }
     }
 
-    fn perform(&mut self, step: Step, observer: &mut dyn Observer) {
+    fn carry_out(&mut self, step: Step, observer: &mut dyn Observer) {
         match step {
             Step::Begin(id) => {
                 observer.observe(Observed::Begun(id));
