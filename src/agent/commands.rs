@@ -60,7 +60,7 @@ impl Agent {
                 let offered = self.conversation.context().tools.snapshot();
                 let journal = &mut self.conversation.journal;
                 let Some((tool, field)) = offered.shell() else {
-                    journal.notice("no tool is offered that runs commands".to_owned());
+                    journal.notice("none of the offered tools runs commands".to_owned());
                     return;
                 };
                 let input = serde_json::json!({ field: command });

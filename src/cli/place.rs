@@ -54,7 +54,7 @@ impl Place {
         }
         let errors = place.settings.errors.iter().map(ToString::to_string);
         let errors: Vec<String> = errors.collect();
-        Err(UsageError::new(errors.join("\nerror: ")).hint("mend or move the file"))
+        Err(UsageError::new(errors.join("\nerror: ")).hint("fix or move the file"))
     }
 
     /// The same, but what is broken in the settings is left to be told: nothing runs unasked that it may have forbidden.
@@ -107,7 +107,7 @@ impl Place {
         });
         match error {
             Some(error) => {
-                Err(UsageError::new(error.to_string()).hint("mend the file, or name another"))
+                Err(UsageError::new(error.to_string()).hint("fix the file, or name another"))
             }
             None => Ok(()),
         }
@@ -131,7 +131,7 @@ impl Place {
     /// What a person should know about the settings and the place, the worst first.
     pub fn notices(&self) -> Vec<String> {
         let errors = self.settings.errors.iter().map(|error| {
-            format!("{error}; it is not used, and what it may have forbidden is asked about: mend or move the file")
+            format!("{error}; it is not used, and what it may have forbidden is asked about: fix or move the file")
         });
         let warnings = self.settings.warnings.iter().cloned();
         errors.chain(warnings).chain(self.dirs.problems()).collect()

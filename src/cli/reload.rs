@@ -113,7 +113,7 @@ fn with_better(before: &Files, now: Files, notices: &mut Vec<String>) -> Files {
             new.better = Some(old.content.clone());
         }
         notices.push(format!(
-            "{error}; until that is mended, what the file may forbid is asked about, and what it forbade before still is \
+            "{error}; until that is fixed, what the file may forbid is asked about, and what it forbade before still is \
              forbidden"
         ));
     }
@@ -170,7 +170,7 @@ fn gone(before: &Files, now: &Files, rules: &Rules) -> Vec<String> {
     });
     let say = |(_, layer): (&Layer, &Layer)| {
         let path = layer.path.display();
-        format!("`{path}` is gone; what it forbade still is forbidden, until the next start")
+        format!("`{path}` is gone; what it forbade stays forbidden until the next start")
     };
     gone.map(say).collect()
 }

@@ -149,7 +149,7 @@ fn explain(error: &StoreError) -> UsageError {
             usage.hint("`agent-tui --resume` without an id shows the sessions of this directory")
         }
         StoreError::Ambiguous(_) => usage.hint("give more of the id"),
-        StoreError::NothingToContinue => usage.hint("leave --continue out to begin one"),
-        StoreError::Unusable { .. } => usage.hint("use --fork to go on with a copy"),
+        StoreError::NothingToContinue => usage.hint("leave out --continue to start one"),
+        StoreError::Unusable { .. } => usage.hint("use --fork to continue with a copy"),
     }
 }

@@ -232,7 +232,7 @@ impl Journal {
                 };
                 let path = path.display();
                 let notice = format!(
-                    "the session's file {what} by another program; the whole session was saved anew: `{path}`"
+                    "the session's file {what} by another program; the whole session was saved again: `{path}`"
                 );
                 (None, notice)
             }

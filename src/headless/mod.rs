@@ -306,7 +306,7 @@ fn write_failed(error: &io::Error) -> Exit {
 
 fn internal_error() -> Exit {
     say("error: internal error; the conversation so far is in the session's log");
-    say("hint: go on with --continue; `logs/panic.log` in the data directory may say more");
+    say("hint: resume with --continue; `logs/panic.log` in the data directory may say more");
     Exit::Failed
 }
 
@@ -315,7 +315,7 @@ fn explain(ending: &Ending) {
         Ending::Done => {}
         Ending::MaxTurns => {
             say("error: the run reached --max-turns before the model was done");
-            say("hint: go on with `agent-tui -p --continue \"go on\"`, or give it more turns");
+            say("hint: resume with `agent-tui -p --continue \"go on\"`, or give it more turns");
         }
         Ending::Interrupted => say("interrupted"),
         Ending::Failed { problem, hint } => {

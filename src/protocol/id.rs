@@ -104,7 +104,7 @@ impl fmt::Display for CallRef {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` does not name a call: wanted are two numbers with a dot between them")]
+#[error("`{0}` does not name a call: a call is two numbers with a dot between them")]
 pub struct NoCallRef(String);
 
 impl FromStr for CallRef {

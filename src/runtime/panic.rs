@@ -75,7 +75,7 @@ fn report(info: &PanicHookInfo, log: &Path) -> String {
     {
         let _ = write!(
             report,
-            "\nhint: the conversation is saved; go on with `agent-tui --resume {id}`"
+            "\nhint: the conversation is saved; resume with `agent-tui --resume {id}`"
         );
     }
     if log.exists() {

@@ -90,14 +90,14 @@ impl Contents {
         let mut remarks = Vec::new();
         let first = self.records().next();
         match first {
-            None => remarks.push("nothing of the session's log could be read; it begins anew".into()),
+            None => remarks.push("nothing of the session's log could be read; it starts empty".into()),
             Some(Record::Session { version, .. }) if *version > VERSION => remarks.push(format!(
                 "the session was written by a newer version of agent-tui (format {version}, this one knows {VERSION}); \
                  what it does not know is left out"
             )),
             Some(Record::Session { .. }) => {}
             Some(_) => remarks.push(
-                "the beginning of the session's log is missing; it goes on with what is there".into(),
+                "the beginning of the session's log is missing; it continues with what is left".into(),
             ),
         }
         if self.passed_over > 0 {

@@ -288,8 +288,11 @@ impl AppState {
                 self.transcript.push(cell);
             }
             Ending::MaxTurns => {
-                self.notice(NoticeKind::Error, "the run reached its most turns");
-                self.notice(NoticeKind::Hint, "say `go on` to let it work on");
+                self.notice(
+                    NoticeKind::Error,
+                    "the run reached its limit of turns (maxTurns)",
+                );
+                self.notice(NoticeKind::Hint, "say `go on` to let it continue");
             }
             Ending::Failed { problem, hint } => self.explain(problem.clone(), hint.clone()),
         }

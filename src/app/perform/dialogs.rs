@@ -255,7 +255,7 @@ impl AppState {
         self.dialogs.pop();
         let known = self.calls.find(call).map(|key| self.calls.get(key));
         if known.is_none_or(Call::is_over) {
-            self.flash("the call has come to its own result meanwhile");
+            self.flash("the call has finished in the meantime");
             return Vec::new();
         }
         vec![Effect::Send(Command::Call(

@@ -45,7 +45,7 @@ pub fn settings(place: &Place) -> Vec<Finding> {
         }
         findings.extend(errors.into_iter().map(|error| {
             Finding::new(AREA, Level::Error, error)
-                .hint("mend or move the file; until then the screen asks about everything that it may forbid")
+                .hint("fix or move the file; until then the screen asks about everything that it may forbid")
         }));
     }
     let warnings = place.settings.warnings.iter();
@@ -159,7 +159,7 @@ pub fn trust(args: &Args, place: &Place) -> Vec<Finding> {
         ),
         State::Trusted => {
             let text = format!("you have trusted the project to {wants}");
-            Finding::new(AREA, Level::Fine, text).hint("headless runs need --trust all the same")
+            Finding::new(AREA, Level::Fine, text).hint("headless runs still need --trust")
         }
         State::Unknown => {
             let text = format!("the project is not trusted, so it does not {wants}");
