@@ -106,7 +106,7 @@ impl Asides {
         std::mem::take(&mut self.untold)
     }
 
-    /// The next report of an aside. Cancel-safe; pends for ever while nothing runs.
+    /// The next report of an aside. Cancel-safe; pends forever while nothing runs.
     pub async fn next(&mut self) -> Report {
         self.executor.next().await
     }

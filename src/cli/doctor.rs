@@ -85,7 +85,7 @@ pub fn told(args: &Args) -> String {
 
 /// All that there is to say, and whether settings are broken. Takes its time.
 fn look(args: &Args) -> Result<(Vec<Finding>, bool), UsageError> {
-    // Looked at before anything here makes or mends a directory.
+    // Looked at before anything here makes or repairs a directory.
     let mut findings = machine::directories(&crate::config::Dirs::find());
     let place = Place::look(args, Audience::Person, &Said::default())?;
     let broken = !place.settings.errors.is_empty();

@@ -107,7 +107,7 @@ pub(super) fn no_threads(error: io::Error) -> UsageError {
 }
 
 /// Everything that a conversation needs; `asking` says whether a person is there, `fresh` why a session begins that is
-/// not gone on with.
+/// not resumed.
 pub(super) async fn setup(
     args: &Args,
     mut place: Place,

@@ -38,7 +38,7 @@ pub enum Audience {
     Nobody,
 }
 
-/// What the person has said about trust in this run, by the mark of what she was shown.
+/// What the person has said about trust in this run, by the mark of what they were shown.
 #[derive(Debug, Clone, Default)]
 pub struct Said {
     pub yes: Option<String>,

@@ -1,5 +1,5 @@
 //! What becomes of settings files that change while the program runs: what is stricter counts at once, what is wider only
-//! if it is the person's own or she has trusted it.
+//! if it is the person's own or they have trusted it.
 
 use super::args::Args;
 use super::place::Place;
@@ -33,7 +33,7 @@ struct Reader {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trusted {
-    /// What it said when the program started, and what she trusts it with since.
+    /// What it said when the program started, and what they trust it with since.
     WhatItWas,
     Not,
 }
@@ -158,7 +158,7 @@ fn tighten(rules: &mut Rules, files: &Files, trust: Trust<'_>) {
     }
 }
 
-/// What to say about files that are gone, and have forbidden something: somebody may just be about to write them anew.
+/// What to say about files that are gone, and have forbidden something: somebody may just be about to write them again.
 fn gone(before: &Files, now: &Files, rules: &Rules) -> Vec<String> {
     let pairs = before.layers.iter().zip(&now.layers);
     let gone = pairs.filter(|(old, new)| {
@@ -368,7 +368,7 @@ mod tests {
             assert_eq!(desk.load(), (rules.clone(), 1), "{trusted:?}");
             assert_eq!(desk.load(), (rules, 0), "{trusted:?}");
         }
-        // To move a broken one away mends it.
+        // To move a broken one away fixes it.
         let mut desk = Desk::new(Trusted::Not, "{");
         std::fs::remove_file(desk.path("work/.agent-tui/settings.json")).expect("removed");
         assert_eq!(desk.load(), (is("", "", "Bash(session)"), 0));
@@ -441,7 +441,7 @@ mod tests {
         }
         desk.rules = Settings::merge(&desk.files, Trust::OnlyTightens { own: &[] }).rules;
         assert_eq!(desk.rules.deny.len(), 1);
-        // A project that is not trusted cannot take this back; she can.
+        // A project that is not trusted cannot take this back; the person can.
         desk.put("named.json", "{}");
         assert_eq!(desk.load(), (is("", "", ""), 0));
     }

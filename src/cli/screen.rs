@@ -106,7 +106,7 @@ fn launcher(args: &Args, place: Place, engine: Handle) -> Launcher {
     })
 }
 
-/// Keeps what the person said about the project; returns what she should know about that.
+/// Keeps what the person said about the project; returns what they should know about that.
 async fn hear_trust(said: &Mutex<Said>, review: Review, yes: bool) -> Option<String> {
     {
         let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);

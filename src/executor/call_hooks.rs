@@ -48,7 +48,7 @@ pub(super) struct Case<'c> {
 }
 
 impl Heard {
-    /// A call that starts anew must start with the same input.
+    /// A call that starts again must start with the same input.
     pub fn with_input(&self, mut permit: Permit) -> Permit {
         if let Some((input, _)) = &self.rewritten {
             permit.input.get_or_insert_with(|| input.clone());
@@ -303,7 +303,7 @@ impl CallRun {
         Some(async move { hooks.fire(&occasion, &scene, &self.cancel).await }.boxed())
     }
 
-    /// Tells the person what hooks have for her.
+    /// Tells the person what hooks have to say to them.
     async fn note(&self, mut answer: Answer) -> Answer {
         for notice in answer.notices.drain(..) {
             self.notice(notice).await;

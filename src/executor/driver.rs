@@ -182,7 +182,7 @@ impl Executor {
         self.feed(Input::AnsweredByHand(id, text), observer);
     }
 
-    /// Stops a running call and starts it anew.
+    /// Stops a running call and starts it again.
     pub fn run_again(&mut self, id: CallRef, observer: &mut dyn Observer) {
         self.feed(Input::RunAgain(id), observer);
     }
@@ -216,7 +216,7 @@ impl Executor {
         self.reporter.clone()
     }
 
-    /// Lets a running command go on without being waited for.
+    /// Lets a running command continue without being waited for.
     pub fn background(&mut self, id: CallRef, observer: &mut dyn Observer) {
         let call = self.calls.get(&id).filter(|_| self.machine.is_running(id));
         let can = |call: &&Tracked| {
@@ -259,7 +259,7 @@ impl Executor {
         self.overlap.worked
     }
 
-    /// The next report of a running call. Cancel-safe; pends for ever while nothing runs.
+    /// The next report of a running call. Cancel-safe; pends forever while nothing runs.
     pub async fn next(&mut self) -> Report {
         match self.reports.recv().await {
             Some(report) => report,
@@ -441,7 +441,7 @@ impl Executor {
             return;
         };
         if tracked.begun.is_some() {
-            // It was stopped to start anew, with tokens that nobody has used.
+            // It was stopped to start again, with tokens that nobody has used.
             tracked.cancel = self.siblings.child_token();
             tracked.background = CancellationToken::new();
         }

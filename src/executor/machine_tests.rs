@@ -444,7 +444,7 @@ fn play(policy: Policy, events: &[Event]) -> (Rig, usize) {
         for step in &rig.steps[seen..] {
             let at = |call: &CallRef| rig.at(*call);
             match step {
-                // A call that starts anew never stopped executing.
+                // A call that starts again never stopped executing.
                 Step::Begin(id) if executing.contains(&at(id)) => {}
                 Step::Begin(id) => {
                     executing.push(at(id));

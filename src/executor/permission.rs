@@ -23,7 +23,7 @@ use crate::tools::{ToolCx, ToolError, Validated};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Permit {
     pub grant: Grant,
-    /// What the call's files shall hold, where the person allowed only a part of a change.
+    /// What the call's files are to hold, where the person allowed only a part of a change.
     pub part: Option<Vec<PartOfFile>>,
     /// The call's input, where hooks have made it another one.
     pub input: Option<Value>,
@@ -34,7 +34,7 @@ pub struct Permit {
 pub enum Authority {
     /// The model wants it: rules, the mode and the person decide.
     Model,
-    /// It was permitted before, and starts anew.
+    /// It was permitted before, and starts again.
     Permitted(Box<Permit>),
     /// The person wants it once more: only what is denied does not run.
     Person,
@@ -74,7 +74,7 @@ impl CallRun {
                 decide(&asked(call, tool), &rules, mode, &self.world())
             }
         };
-        // That she wants it is her answer.
+        // They asked for it themselves: that is their answer.
         let Ok(grant) = verdict.answered(&Answer::Allow) else {
             return Err(denied(call, denied_text(call, verdict.reason())));
         };
@@ -244,7 +244,7 @@ impl CallRun {
         })
     }
 
-    /// Waits for the person; or until a rule that she gave for another call, another mode, or a hook answers for her.
+    /// Waits for the person; or until a rule that they gave for another call, another mode, or a hook answers for them.
     pub(super) async fn ask(
         &self,
         case: &Case<'_>,
@@ -289,7 +289,7 @@ impl CallRun {
         }
     }
 
-    /// Takes the person's answer; and tells her, if the rule that she gave with it is not for this call.
+    /// Takes the person's answer; and tells them, if the rule that they gave with it is not for this call.
     async fn answered_by_person(
         &self,
         case: &Case<'_>,

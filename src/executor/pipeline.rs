@@ -84,7 +84,7 @@ pub struct CallRun {
     pub offered: Offered,
     pub authority: Authority,
     pub cancel: CancellationToken,
-    /// Cancelled when the call is to go on without being waited for.
+    /// Cancelled when the call is to continue without being waited for.
     pub background: CancellationToken,
     pub reports: mpsc::Sender<Report>,
     /// Where links led when the call was decided on.
@@ -131,7 +131,7 @@ impl CallRun {
     async fn steps(&self, call: &ToolCall, told: &mut Vec<String>) -> Result<Done, Failure> {
         let tool = self.find(call)?;
         let original = call;
-        // One that starts anew starts as it was permitted.
+        // One that starts again starts as it was permitted.
         let mut call = self.as_permitted(call);
         let cx = self.tool_cx(&call);
         let mut validated = self.check(&call, tool.as_ref(), &cx).await?;

@@ -77,7 +77,7 @@ pub fn unsafe_(name: &str) -> Work {
 
 impl Work {
     pub fn taking(self, time: Duration) -> Self {
-        let millis = u64::try_from(time.as_millis()).expect("not for ever");
+        let millis = u64::try_from(time.as_millis()).expect("not forever");
         Self { millis, ..self }
     }
 

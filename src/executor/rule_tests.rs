@@ -1,4 +1,4 @@
-//! Answers that say more than yes or no: rules for the session and for ever, changes allowed in part.
+//! Answers that say more than yes or no: rules for the session and forever, changes allowed in part.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Hooks: programs of the person that are told what happens, and may have a say in it.
+//! Hooks: the person's own programs, which are told what happens, and may have a say in it.
 //!
 //! [`config`] is what settings say, [`occasion`] what a hook reads, [`output`] what its exit code and output mean, and
 //! [`answer`] what several of them say together: all pure. [`scripts`] finds the files that they name. [`process`] runs

@@ -18,7 +18,7 @@ use super::trace;
 use crate::process::Programs;
 use crate::protocol::{Mode, SessionId};
 
-/// How long nothing happens before the person is told that she is waited for.
+/// How long nothing happens before the person is told that something waits for them.
 pub const IDLE_AFTER: Duration = Duration::from_secs(60);
 /// All the time that the hooks of a session's end have: nobody waits longer for a program that is told to end.
 const LAST_WORDS: Duration = Duration::from_millis(700);

@@ -29,7 +29,7 @@ pub struct AgentId(pub u32);
 impl AgentId {
     /// The person, who runs commands beside the turns.
     pub const PERSON: Self = Self(0);
-    /// The conversation of the person with the model.
+    /// The person's conversation with the model.
     pub const MAIN: Self = Self(1);
 
     pub const fn main() -> Self {
@@ -88,7 +88,7 @@ impl CallNumbers {
 }
 
 impl CallRef {
-    /// A call of the conversation of the person with the model.
+    /// A call of the person's conversation with the model.
     pub const fn main(number: u32) -> Self {
         Self {
             agent: AgentId::MAIN,

@@ -38,7 +38,7 @@ pub struct Order {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Obstacle {
     Refused(Refusal),
-    /// The person must say first whether she trusts the project.
+    /// The person must say first whether they trust the project.
     Untrusted(Box<Review>),
 }
 
@@ -103,7 +103,7 @@ impl Agent {
         self.link = Link::Starting(tokio::spawn(launch));
     }
 
-    /// The person has said whether she trusts the project: what waits for that goes on.
+    /// The person has said whether they trust the project: what waits for that continues.
     pub fn trust(&mut self, yes: bool) {
         let Link::Waiting(review) = &self.link else {
             return;

@@ -53,7 +53,7 @@ impl Shell {
         self.jobs.finish();
     }
 
-    /// The end of the conversation and how to go on with it; nothing, if nothing was said.
+    /// The end of the conversation and how to resume it; nothing, if nothing was said.
     fn last_words(&self) -> String {
         let entries = self.state.transcript.entries();
         let said = entries

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use super::{guard, terminal};
 use crate::process::stderr::say;
 
-/// The session to go on with.
+/// The session to resume.
 static SESSION: Mutex<Option<String>> = Mutex::new(None);
 
 pub fn session_is(id: &str) {

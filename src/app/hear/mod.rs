@@ -307,7 +307,7 @@ impl AppState {
         effects
     }
 
-    /// Calls the person, if she looks elsewhere.
+    /// Calls the person, if they look elsewhere.
     pub(in crate::app) fn call_person(&self, why: &str) -> Vec<Effect> {
         if self.focused {
             return Vec::new();

@@ -139,7 +139,7 @@ impl AppState {
         self.dialogs.push(Dialog::Question(Box::new(dialog)));
     }
 
-    /// The agent waits until this is answered; what it asked before is asked anew.
+    /// The agent waits until this is answered; what it asked before is asked again.
     pub(in crate::app) fn ask_trust(&mut self, review: Review) -> Vec<Effect> {
         self.dialogs
             .retain(|dialog| !matches!(dialog, Dialog::Trust(_)));

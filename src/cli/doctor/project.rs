@@ -120,7 +120,7 @@ pub fn rules(place: &Place) -> Vec<Finding> {
     findings
 }
 
-/// The hooks in force, with the files that they stand in.
+/// The active hooks, with the files that they stand in.
 pub fn hooks(place: &Place) -> Vec<Finding> {
     const AREA: &str = "hooks";
     if place.settings.disable_all_hooks == Some(true) {

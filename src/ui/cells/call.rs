@@ -86,7 +86,7 @@ fn head(call: &Call, state: &AppState, brush: &Brush) -> Row {
     }
 }
 
-/// A command that the person ran with `!`; other calls that she makes once more keep their names.
+/// A command that the person ran with `!`; other calls that they make once more keep their names.
 pub fn is_own_command(call: &Call) -> bool {
     call.by == Author::Person && call.tool.is_shell()
 }

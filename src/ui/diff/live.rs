@@ -14,7 +14,7 @@ use super::page::hidden;
 
 /// What is known of a call so far. Costs what is shown, not what has been written.
 ///
-/// There are no colours but those of the diff: those of the code would have to be found anew with each letter.
+/// There are no colours but those of the diff: those of the code would have to be found again with each letter.
 pub fn live(preview: &Preview<'_>, options: &Options, theme: &Theme) -> Vec<Row> {
     match *preview {
         Preview::Edit { old, new, .. } => {

@@ -51,7 +51,7 @@ pub enum Verdict {
     /// The request goes on waiting.
     Stays,
     Answered(Answer),
-    /// Denied, and the whole turn shall stop.
+    /// Denied, and the whole turn is to stop.
     AnsweredAndInterrupt,
 }
 
