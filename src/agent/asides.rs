@@ -1,6 +1,6 @@
 //! What the person runs beside the turns: commands typed directly, calls made once more.
 //!
-//! An aside goes through the same steps as a call of the model, in an executor of its own, but on the person's word; only
+//! An aside goes through the same steps as a call of the model, in an executor of its own, but on the person's authority; only
 //! one that the person has not permitted whole before is asked about. It runs whether a turn does or not, and the model
 //! hears of it with the next message.
 
@@ -168,7 +168,7 @@ impl Asides {
     }
 }
 
-/// On whose word a call runs once more. One that was denied, or allowed in part only, is asked about.
+/// On whose authority a call runs once more. One that was denied, or allowed in part only, is asked about.
 pub fn again(permitted: bool) -> Authority {
     if permitted {
         Authority::Person

@@ -16,7 +16,7 @@ impl Agent {
             Command::Session(command) => {
                 let is_message = matches!(command, SessionCommand::Submit(_));
                 self.handle_session(command);
-                // What waits since an interrupt was written before it.
+                // What has been waiting since an interrupt was written earlier, so it goes first.
                 is_message.then(|| self.conversation.queue().pop_front())?
             }
             Command::Turn(TurnCommand::SendQueue) => self.conversation.queue().pop_front(),
@@ -72,7 +72,7 @@ impl Agent {
 
     fn handle_turn(&mut self, command: TurnCommand) {
         match command {
-            // It has gone out with a request meanwhile, or was taken back.
+            // The queue went out with a request in the meantime, or was taken back.
             TurnCommand::SendQueue if self.conversation.queue().is_empty() => {}
             TurnCommand::SendQueue => self.conversation.interrupt(),
             TurnCommand::Interrupt => self.interrupt(),

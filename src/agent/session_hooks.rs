@@ -40,7 +40,7 @@ impl Agent {
 
     /// The hooks of the session's end have their last words. They do not keep the program from ending.
     pub(super) async fn end_session(&mut self) {
-        // Whatever still starts the session has come too late.
+        // What would still start the session is too late.
         self.session.cancel();
         let reason = match self.leaving {
             Some(Leaving::ForNew) => "clear",

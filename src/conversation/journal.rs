@@ -43,7 +43,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// The journal of `agent`, of which the log has `history` in it.
+    /// The journal of `agent`, whose records so far make up `history`.
     pub fn new(writer: Writer, agent: AgentId, history: History) -> Self {
         Self {
             writer,

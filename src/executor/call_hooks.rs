@@ -26,7 +26,7 @@ pub(super) struct Heard {
     pub word: Option<HookWord>,
     /// The input as a hook wants it, and which hook.
     pub rewritten: Option<(Value, String)>,
-    /// What rules had to say meanwhile about the input as it still is.
+    /// What the rules say about the input as it was before the hooks.
     pub judged: Option<Judged>,
 }
 
@@ -138,7 +138,7 @@ impl CallRun {
         })
     }
 
-    /// Runs the hooks of a call that has come to its end.
+    /// Runs the hooks of a call that has ended.
     pub(super) async fn hear_hooks_afterwards(
         &self,
         call: &ToolCall,

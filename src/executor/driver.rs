@@ -137,7 +137,7 @@ impl Executor {
         self.add_for(Authority::Model, call, observer);
     }
 
-    /// A call on somebody else's word than the model's.
+    /// A call that somebody other than the model has asked for.
     pub fn add_for(&mut self, authority: Authority, call: ToolCall, observer: &mut dyn Observer) {
         if self.calls.contains_key(&call.call) {
             return;
@@ -331,7 +331,7 @@ impl Executor {
         }
     }
 
-    /// A call that got its result meanwhile has nothing more to ask; after an interrupt, a tool has not, either.
+    /// A call that already has its result asks nothing more; nor does a tool after an interrupt.
     fn ask(&mut self, question: Question, reply_to: ReplyTo, observer: &mut dyn Observer) {
         let is_choice = matches!(question.kind, QuestionKind::Choice(_));
         let too_late = is_choice && self.machine.is_finishing(question.call);
@@ -384,7 +384,7 @@ impl Executor {
             Step::GoOn(id) => {
                 let waiting = self.calls.get_mut(&id).and_then(|call| call.go_on.take());
                 if let Some(go_on) = waiting {
-                    // One that was stopped meanwhile does not listen any more.
+                    // One that was stopped in the meantime no longer listens.
                     let _ = go_on.send(());
                 }
             }

@@ -257,7 +257,7 @@ impl Machine {
         })
     }
 
-    /// Whether the call comes to its end although the turn was interrupted.
+    /// Whether the call runs to its end although the turn was interrupted.
     pub fn is_finishing(&self, call: CallRef) -> bool {
         self.interrupts == Interrupts::Once
             && (self.position(call)).is_some_and(|at| self.calls[at].may_finish())

@@ -29,7 +29,7 @@ pub struct Permit {
     pub input: Option<Value>,
 }
 
-/// On whose word a call runs.
+/// On whose authority a call runs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Authority {
     /// The model wants it: rules, the mode and the person decide.
@@ -89,7 +89,7 @@ impl CallRun {
         said: Validated,
         heard: &Heard,
     ) -> Result<Permit, Failure> {
-        // Listened to from before the decision on: a rule that comes meanwhile is not missed.
+        // Subscribed to before the decision, so that a rule which arrives during it is not missed.
         let mut changes = Some(self.context.shared.watch());
         let mut verdict = self.decision(call, tool, heard).await;
         let case = Case {
@@ -170,7 +170,7 @@ impl CallRun {
         tool: &dyn AnyTool,
         heard: &Heard,
     ) -> Verdict {
-        // The person, or a command, may have changed the rules meanwhile.
+        // The person, or a command, may have changed the rules in the meantime.
         for notice in self.context.shared.refresh() {
             self.notice(notice).await;
         }
@@ -409,7 +409,7 @@ impl CallRun {
     }
 }
 
-/// Whose word has come.
+/// Who has answered.
 enum Word {
     Person(Answer),
     /// Rules or the mode have changed.

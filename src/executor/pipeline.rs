@@ -33,7 +33,7 @@ use crate::tools::{
     Validated, guard,
 };
 
-/// How long a cancelled call has to come to its end by itself. Longer than a shell needs to be killed.
+/// How long a cancelled call has to end by itself. Longer than a shell needs to be killed.
 const GRACE: Duration = Duration::from_secs(4);
 
 /// More than this is not said about a call that was not made.

@@ -24,7 +24,7 @@ impl ReplyTo {
     /// Sends the reply on. One that is no reply to this question crossed with the end of an earlier one: this one stays open.
     pub fn send(self, reply: Reply) -> Option<Self> {
         match (self, reply) {
-            // A call that was stopped meanwhile does not listen any more.
+            // A call that was stopped in the meantime no longer listens.
             (ReplyTo::Permission(to), Reply::Permission(answer)) => drop(to.send(answer)),
             (ReplyTo::Tool(to), reply @ (Reply::Chosen(_) | Reply::Dismissed)) => {
                 drop(to.send(reply));

@@ -62,7 +62,7 @@ impl Live {
     }
 }
 
-/// Who answers when a call needs a person's word.
+/// Who answers when a call needs a person's decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asking {
     Person,
@@ -212,7 +212,7 @@ impl Shared {
             } = (live.load)(&files, now.clone(), &before);
             let (mut late, rules) = (false, Arc::new(rules));
             self.stance.send_if_modified(|stance| {
-                // The person may have given another rule meanwhile, which must not be lost.
+                // The person may have given another rule in the meantime, which must not be lost.
                 late = !Arc::ptr_eq(&stance.rules, &before);
                 let changed = !late && stance.rules != rules;
                 if changed {

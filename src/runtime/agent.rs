@@ -68,7 +68,7 @@ pub struct Agent {
 
 enum Link {
     Starting(JoinHandle<Result<AgentHandle, Obstacle>>),
-    /// For the person's word about the project.
+    /// For the person's answer about the project.
     Waiting(Box<Review>),
     Running(AgentHandle),
     Ended,
@@ -229,7 +229,7 @@ impl Agent {
         let link = std::mem::replace(&mut self.link, Link::Ended);
         let mut said = Vec::new();
         link.end(Leaving::Quit, &mut said).await;
-        // What it never got is the person's again, too.
+        // What never reached it goes back to the person, too.
         let waiting = self.commands.drain(..);
         let unsent: Vec<Vec<Block>> = waiting
             .filter_map(|command| match command {

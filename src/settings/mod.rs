@@ -1,4 +1,4 @@
-//! What the files of a person and of a project say: settings, whom they are from, how far they are believed, and memory.
+//! What the files of a person and of a project say: settings, who they come from, how far they are trusted, and memory.
 //!
 //! Settings are merged in layers: user, project, project-local, `--settings`, each over the one before. Lists of rules
 //! concatenate, scalars override, and of everything it is known which file said it. Until the person has
