@@ -2,26 +2,26 @@
 //! if it is the person's own or they have trusted it.
 
 use super::args::Args;
-use super::place::Place;
+use super::project::Project;
 use crate::executor::{Live, Reloaded};
 use crate::permissions::{Rule, Rules, Source, Store};
 use crate::settings::files::{Content, Files, Layer};
 use crate::settings::trust::{Memory, Review};
 use crate::settings::{Settings, SettingsError, Trust};
 
-pub fn live(args: &Args, place: &Place) -> Live {
+pub fn live(args: &Args, project: &Project) -> Live {
     let reader = Reader {
-        workspace: place.workspace.clone(),
-        memory: Memory::new(&place.dirs.data, &place.workspace),
-        store: Store::new(&place.dirs.data, &place.workspace),
-        trusted: if args.trust || place.trusted {
+        workspace: project.workspace.clone(),
+        memory: Memory::new(&project.dirs.data, &project.workspace),
+        store: Store::new(&project.dirs.data, &project.workspace),
+        trusted: if args.trust || project.trusted {
             Trusted::WhatItWas
         } else {
             Trusted::Not
         },
     };
     let load = move |before: &Files, now: Files, rules: &Rules| reader.load(before, now, rules);
-    Live::new(place.files.clone(), Box::new(load))
+    Live::new(project.files.clone(), Box::new(load))
 }
 
 struct Reader {
