@@ -138,7 +138,8 @@ impl AppState {
             Slash::Why => self.tell_why(arguments),
             Slash::Cost => self.tell_cost(),
             Slash::Init => {
-                return self.submit(vec![Block::text(INIT)], "/init".to_owned());
+                let message = Block::text(INIT).shown_as("/init");
+                return self.submit(vec![message], "/init".to_owned());
             }
             Slash::Doctor => {
                 self.flash("looking …");

@@ -146,7 +146,8 @@ async fn model(args: &Args, project: &Project) -> Finding {
             Level::Fine,
             format!("{text}; its key is in {variable}"),
         ),
-        KeyFound::Missing(variables) => {
+        KeyFound::Missing(wire) => {
+            let variables = wire.facts().key_variables();
             let text = format!("{text}; there is no key for it");
             Finding::new(AREA, Level::Error, text).hint(format!(
                 "set {variables}, or look around without one: `agent-tui --provider builtin`"

@@ -20,9 +20,8 @@ use crate::protocol::{
 use crate::session::history::Checkpoint;
 use crate::session::log::Loss;
 use crate::session::record::Changed;
-use crate::session::telling::{millis, told};
 use crate::session::writer::News;
-use crate::session::{History, Record, Writer};
+use crate::session::{History, Record, Writer, telling};
 use crate::text::compare;
 
 /// Pieces of an answer that come faster than this are told, and written, together: no screen shows them one by one.
@@ -85,12 +84,11 @@ impl Journal {
 
     fn keep(&mut self, record: Record, shown: Shown) -> Seq {
         let written = self.writer.write(self.agent, &record);
-        self.history.take(&record);
         for news in written.news {
             self.tell_news(news);
         }
         let at = self.since.elapsed();
-        let events = told(record, &self.history, self.agent, at, shown);
+        let events = telling::take(record, &mut self.history, self.agent, at, shown);
         self.waiting.extend(events.into_iter().map(|event| Told {
             record: Some(written.record),
             event,
@@ -345,7 +343,7 @@ impl Observer for Journal {
                 let record = Record::Result {
                     call,
                     result,
-                    ran_ms: millis(ran),
+                    ran_ms: telling::millis(ran),
                     outcome,
                     changed: self.changed(call, &shown),
                 };

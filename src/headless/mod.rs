@@ -239,10 +239,10 @@ impl Printer {
                 }
             }
             SessionEvent::Notice(text) => say(&format!("note: {text}")),
-            // Only the past has it, which nobody asks for here.
-            SessionEvent::RunBegan { .. } => {}
-            // Nobody is there to choose a mode, to take messages back or to ask; whether it is saved, a notice says too.
-            SessionEvent::ModeIs(_)
+            // Nobody is there to choose a mode, to take messages back or to ask; whether it is saved, a notice says too. Runs
+            // that are past are told only to those who show them.
+            SessionEvent::RunBegan { .. }
+            | SessionEvent::ModeIs(_)
             | SessionEvent::TakenBack(_)
             | SessionEvent::Reply(_)
             | SessionEvent::Saving(_)

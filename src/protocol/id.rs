@@ -36,10 +36,6 @@ impl AgentId {
         Self::MAIN
     }
 
-    #[expect(
-        clippy::trivially_copy_pass_by_ref,
-        reason = "serde hands out references"
-    )]
     pub const fn is_main(&self) -> bool {
         self.0 == Self::MAIN.0
     }

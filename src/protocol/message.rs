@@ -41,6 +41,9 @@ pub enum Block {
         /// What makes it a note to the model: nothing that the person has written, or the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<Note>,
+        /// What stands for it on the screen, where that is not the text itself: long pastes folded, or the command that made it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        shown: Option<String>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         citations: Vec<Value>,
         /// `commentary` or `final_answer` of the Responses API; goes back with the text.
@@ -236,6 +239,7 @@ impl Block {
         Self::Text {
             text: text.into(),
             note: Some(note),
+            shown: None,
             citations: Vec::new(),
             phase: None,
         }
@@ -245,9 +249,19 @@ impl Block {
         Self::Text {
             text: text.into(),
             note: None,
+            shown: None,
             citations: Vec::new(),
             phase: None,
         }
+    }
+
+    /// Lets `shown` stand for a text on the screen.
+    #[must_use]
+    pub fn shown_as(mut self, short: &str) -> Self {
+        if let Self::Text { text, shown, .. } = &mut self {
+            *shown = (text != short).then(|| short.to_owned());
+        }
+        self
     }
 
     /// The texts among some blocks, joined by newlines.

@@ -234,6 +234,11 @@ impl History {
         }
     }
 
+    /// Whether a turn begins with this record.
+    pub fn begins_turn(&self, record: &Record) -> bool {
+        !self.turn.runs && matches!(record, Record::User { .. } | Record::Refused)
+    }
+
     /// A message of the person begins a turn, unless one runs.
     fn begin_turn(&mut self) {
         if !self.turn.runs {

@@ -105,9 +105,9 @@ impl Converter {
     /// The records of a line, with the line's number each, and that number; `None` if it is no record.
     pub fn read(&mut self, line: &[u8]) -> Option<(Seq, Vec<Line>)> {
         if self.version == Some(1) {
-            return self.old(line).or_else(|| self.new(line));
+            return self.read_old(line).or_else(|| self.read_new(line));
         }
-        self.new(line).or_else(|| self.old(line))
+        self.read_new(line).or_else(|| self.read_old(line))
     }
 
     /// Whether the lines to come are, or may be, of version 1.
@@ -115,7 +115,7 @@ impl Converter {
         self.version.is_none_or(|version| version < 2)
     }
 
-    fn new(&mut self, line: &[u8]) -> Option<(Seq, Vec<Line>)> {
+    fn read_new(&mut self, line: &[u8]) -> Option<(Seq, Vec<Line>)> {
         let mut line: Line = serde_json::from_slice(line).ok()?;
         match &mut line.record {
             Record::Session { version, .. } => self.version = Some(*version),
@@ -134,7 +134,9 @@ impl Converter {
             Record::Delivered { then, .. } if self.is_old() => mark_notes(then),
             Record::End { took_ms, .. } => {
                 let began = self.turn_began.take();
-                if let Some(began) = began.filter(|_| self.is_old()) {
+                // What was not told is known from the times of the lines.
+                let told = *took_ms > 0 || !self.is_old();
+                if let Some(began) = began.filter(|_| !told) {
                     *took_ms = line.at_ms.saturating_sub(began);
                 }
             }
@@ -147,7 +149,7 @@ impl Converter {
         Some((line.seq, vec![line]))
     }
 
-    fn old(&mut self, line: &[u8]) -> Option<(Seq, Vec<Line>)> {
+    fn read_old(&mut self, line: &[u8]) -> Option<(Seq, Vec<Line>)> {
         let Line {
             seq,
             at_ms,

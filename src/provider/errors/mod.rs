@@ -13,6 +13,7 @@ use serde_json::Value;
 pub(super) use body::Body;
 pub use redact::redact;
 
+use super::wires::Wire;
 use super::{ProviderError, ProviderErrorKind};
 use crate::text::shortened;
 
@@ -204,10 +205,9 @@ fn is_context_full(status: u16, body: &Body) -> bool {
 }
 
 fn key_variable(provider: &str) -> &'static str {
-    match provider {
-        "anthropic" => "ANTHROPIC_API_KEY",
-        _ => "OPENAI_API_KEY",
-    }
+    let wire = Wire::named(provider).unwrap_or(Wire::OpenAi);
+    let first = wire.facts().keys.first();
+    first.map_or("its key", |(variable, _)| *variable)
 }
 
 /// How long the server asks to wait. Garbage counts as nothing said.
