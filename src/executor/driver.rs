@@ -302,7 +302,7 @@ impl Executor {
             }
             Report::Notice(text) => observer.observe(Observed::Notice(text)),
             Report::Rewritten(id, input, by) => {
-                observer.observe(Observed::Rewritten(id, input, by))
+                observer.observe(Observed::Rewritten(id, input, by));
             }
             Report::MustBeAlone(call, go_on) => {
                 let traits = self.traits(&call);
