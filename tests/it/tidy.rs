@@ -150,7 +150,7 @@ const PURE: &[&str] = &[
     "permissions/decide.rs",
     "hooks/answer.rs",
     "hooks/occasion.rs",
-    "hooks/said.rs",
+    "hooks/output.rs",
 ];
 
 #[test]
