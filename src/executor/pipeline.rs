@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
@@ -22,7 +21,7 @@ use super::shared::Stance;
 use crate::config::logged;
 use crate::permissions::{Cause, Decision, Remembered, Verdict, decide_reading};
 use crate::protocol::{
-    CallId, CallRef, Phase, Question, Shown, ToolCall, ToolResult, said_by_hooks,
+    CallId, CallInput, CallRef, Phase, Question, Shown, ToolCall, ToolResult, said_by_hooks,
 };
 use crate::tools::any::AnyTool;
 use crate::tools::files::FileChange;
@@ -51,7 +50,7 @@ pub enum Report {
     /// Something that the person should know.
     Notice(String),
     /// A hook has made another input of it: the call is this one now, by that hook.
-    Rewritten(CallRef, Value, String),
+    Rewritten(CallRef, CallInput, String),
     /// Hooks have made something of the call that must not run beside others; the sender waits until it is alone.
     MustBeAlone(ToolCall, oneshot::Sender<()>),
     /// A hook wants the turn to end; in words.
@@ -206,7 +205,7 @@ impl Line {
         cx: &ToolCx,
     ) -> Result<ToolOutput, ToolError> {
         let Permit { grant, part, .. } = permit;
-        let work = tool.call(call.input.clone(), part, grant, cx.clone());
+        let work = tool.call(&call.input, part, grant, cx.clone());
         tokio::select! {
             output = work => output,
             () = self.overdue() => Err(ToolError::cancelled()),

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::id::CallId;
+use super::input::CallInput;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -95,7 +96,7 @@ pub struct ToolUse {
     pub id: CallId,
     pub name: String,
     /// Always an object, or `null` when what came was no JSON object: then `input_raw` has all that came.
-    pub input: Value,
+    pub input: CallInput,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_raw: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

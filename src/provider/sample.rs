@@ -101,7 +101,7 @@ pub(super) fn call(id: &str, name: &str, input: Value) -> Block {
     Block::ToolUse(ToolUse {
         id: id.into(),
         name: name.into(),
-        input,
+        input: input.into(),
         input_raw: None,
         input_error: None,
     })
@@ -111,7 +111,7 @@ fn broken_call(id: &str, name: &str, raw: &str) -> Block {
     Block::ToolUse(ToolUse {
         id: id.into(),
         name: name.into(),
-        input: Value::Null,
+        input: Value::Null.into(),
         input_raw: Some(raw.into()),
         input_error: Some("invalid_json".into()),
     })

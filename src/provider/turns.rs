@@ -98,7 +98,7 @@ pub(super) fn drop_trailing_thinking(blocks: &mut Vec<Cow<'_, Block>>) {
 
 /// The input of a call as an object, which it must be on the wire even if what the model wrote was none.
 pub(super) fn call_input(call: &ToolUse) -> Cow<'_, Value> {
-    match (&call.input, &call.input_raw) {
+    match (&*call.input, &call.input_raw) {
         (Value::Object(_), _) => Cow::Borrowed(&call.input),
         (_, Some(raw)) => Cow::Owned(json!({ "INVALID_JSON": raw })),
         (_, None) => Cow::Owned(json!({})),
@@ -309,7 +309,7 @@ mod tests {
             let call = ToolUse {
                 id: "1".into(),
                 name: "n".into(),
-                input,
+                input: input.into(),
                 input_raw: raw.map(Into::into),
                 input_error: None,
             };

@@ -172,9 +172,11 @@ impl Converter {
                 call: self.calls.admit(call),
             }),
             Old::Begun { call } => known(&call).map(|call| Record::Begun { call }),
-            Old::Rewritten { call, input, by } => {
-                known(&call).map(|call| Record::Rewritten { call, input, by })
-            }
+            Old::Rewritten { call, input, by } => known(&call).map(|call| Record::Rewritten {
+                call,
+                input: input.into(),
+                by,
+            }),
             Old::Decision {
                 call,
                 decision,
@@ -243,7 +245,7 @@ impl Names {
             call,
             id,
             name,
-            input,
+            input: input.into(),
         }
     }
 
