@@ -1,4 +1,4 @@
-//! What a call is made with is written once, however many look at it.
+//! What a call is made with, and what it has brought, is written once, however many look at it.
 
 use std::sync::Arc;
 
@@ -8,7 +8,10 @@ use serde_json::{Value, json};
 
 use super::rig::{Rig, call};
 use crate::permissions::Grant;
-use crate::protocol::{AgentId, Answer, Block, CallEvent, CallInput, Level, QuestionKind, Touches};
+use crate::protocol::{
+    AgentId, Answer, Block, CallEvent, CallInput, Level, QuestionKind, ToolResult, Touches,
+    TurnEvent,
+};
 use crate::tools::any::Erased;
 use crate::tools::registry::Origin;
 use crate::tools::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec};
@@ -52,6 +55,14 @@ fn inputs(blocks: &[Block]) -> Vec<CallInput> {
     inputs.collect()
 }
 
+fn results(blocks: &[Block]) -> Vec<ToolResult> {
+    let results = blocks.iter().filter_map(|block| match block {
+        Block::ToolResult(result) => Some(result.clone()),
+        _ => None,
+    });
+    results.collect()
+}
+
 fn asking() -> Rig {
     let rig = Rig::new([vec![call("a", "Locates", json!({"text": "long"}))]]);
     let origin = Origin::Guest("a test".into());
@@ -90,4 +101,28 @@ async fn the_model_the_events_the_question_the_tool_and_the_history_share_one_in
     let kept: Vec<CallInput> = history.iter().flat_map(|it| inputs(&it.content)).collect();
     assert_eq!(kept.len(), 1);
     assert!(kept[0].is_same(&queued), "the history");
+}
+
+#[tokio::test]
+async fn the_events_and_the_history_share_one_result() {
+    let mut rig = asking();
+    let call = rig.asked(AgentId::MAIN).await;
+    rig.answer(call, Answer::Allow);
+    let completed = rig.hear_call(AgentId::MAIN, |_, event| match event {
+        CallEvent::Completed { result, .. } => Some(result),
+        _ => None,
+    });
+    let completed = completed.await;
+    let delivered = rig.hear_turn(|event| match event {
+        TurnEvent::Delivered(message) => Some(results(&message.content)),
+        _ => None,
+    });
+    let delivered = delivered.await;
+    rig.finished().await;
+    let history = rig.last_request();
+    let kept: Vec<ToolResult> = history.iter().flat_map(|it| results(&it.content)).collect();
+    assert_eq!((delivered.len(), kept.len()), (1, 1));
+    for result in delivered.iter().chain(&kept) {
+        assert!(Arc::ptr_eq(&result.content, &completed.content));
+    }
 }

@@ -120,7 +120,7 @@ impl Line {
         };
         if !told.is_empty() && done.outcome.end != End::Stopped {
             let text = said_by_hooks(&told.join("\n"));
-            let content = &mut done.outcome.result.content;
+            let content = Arc::make_mut(&mut done.outcome.result.content);
             content.push(crate::protocol::ResultBlock::text(text));
         }
         done
@@ -179,7 +179,7 @@ impl Line {
                 let content = guard::fit(output.for_model, limit, results_dir, call.call);
                 let result = ToolResult {
                     tool_use_id: call.id.clone(),
-                    content,
+                    content: Arc::new(content),
                     is_error: false,
                 };
                 let end = if output.backgrounded {
@@ -306,7 +306,7 @@ impl Line {
         let fitted = guard::fit(text, limit, &self.context.shared.env.results_dir, call.call);
         let fitted = ToolResult {
             tool_use_id: call.id.clone(),
-            content: fitted,
+            content: Arc::new(fitted),
             is_error: true,
         };
         let result = match end {

@@ -85,7 +85,7 @@ pub(super) fn everything(provider: &str, model: &str, thoughts: Vec<Block>) -> R
                 Block::ToolResult(ToolResult::error("call_2".into(), "no JSON")),
                 Block::ToolResult(ToolResult {
                     tool_use_id: CallId::from("call_3"),
-                    content: vec![ResultBlock::text("A cat:"), ResultBlock::Image(cat())],
+                    content: vec![ResultBlock::text("A cat:"), ResultBlock::Image(cat())].into(),
                     is_error: false,
                 }),
             ]),

@@ -339,9 +339,9 @@ mod tests {
         let tagged = "<tool_use_error>no such file</tool_use_error>";
         assert_eq!(result_text(&result), tagged);
         // What hooks have to say to it is not of the error.
-        result.content.push(ResultBlock::text("<hook>"));
+        Arc::make_mut(&mut result.content).push(ResultBlock::text("<hook>"));
         assert_eq!(result_text(&result), format!("{tagged}\n<hook>"));
-        result.content.clear();
+        result.content = Arc::default();
         assert_eq!(
             result_text(&result),
             "Error: the tool failed without a message"

@@ -229,7 +229,7 @@ fn an_image_is_not_described() {
     talk.messages
         .push(Message::from_user(vec![Block::ToolResult(ToolResult {
             tool_use_id: "builtin_1_0".into(),
-            content: vec![ResultBlock::Image(Image::base64("image/png", "AAAA"))],
+            content: vec![ResultBlock::Image(Image::base64("image/png", "AAAA"))].into(),
             is_error: false,
         })]));
     let closing = "`read a.png` gave an image, which only a real model can look at.";
