@@ -227,6 +227,8 @@ pub struct AppState {
     pub composer: Composer,
     /// Messages that wait for the running turn.
     pub queue: Vec<String>,
+    /// Enter was pressed while what had waited was on its way back to the input: it is sent when it is there.
+    sends_when_back: bool,
     /// Messages that are in the transcript already, but that the agent has not taken up yet.
     expected: VecDeque<CellId>,
     pub panel: ToolPanel,
@@ -276,6 +278,7 @@ impl AppState {
             selection: None,
             composer: Composer::default(),
             queue: Vec::new(),
+            sends_when_back: false,
             expected: VecDeque::new(),
             panel: ToolPanel::default(),
             dialogs: Vec::new(),

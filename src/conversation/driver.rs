@@ -5,10 +5,11 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
@@ -18,16 +19,15 @@ use super::limits::{Hooked, Limits};
 use super::spending::Account;
 use super::trace;
 use super::turn::{Fact, Look, Next, Turn};
+use super::waiting::{Arrived, Waiting, at};
 use crate::executor::{Context, Executor, Policy, pipeline::Report};
 use crate::hooks::occasion::Notification;
 use crate::hooks::{self, Event, Occasion};
 use crate::protocol::{
     AgentId, Block, CallCommand, CallEvent, CallNumbers, CallRef, Ending, Message, Origin, Role,
-    Told, ToolCall, TurnSummary,
+    Told, ToolCall, TurnSummary, Usage,
 };
-use crate::provider::{
-    Batch, Provider, ProviderError, Request, ResponseStream, StreamEvent, retry,
-};
+use crate::provider::{Batch, Provider, Request, StreamEvent, retry};
 use crate::session::{Record, telling};
 
 /// What a conversation is made of.
@@ -82,30 +82,6 @@ struct Exchange {
     executor: Executor,
     waiting: Waiting,
     ending: Option<Ending>,
-}
-
-/// What the exchange waits for, beside its calls.
-enum Waiting {
-    /// Only for calls, or for the person.
-    Nothing,
-    Open(BoxFuture<'static, Result<Box<dyn ResponseStream>, ProviderError>>),
-    Stream(Box<dyn ResponseStream>),
-    NextTry(Instant),
-    /// Hooks look at a message.
-    Look(BoxFuture<'static, hooks::Answer>),
-    /// Hooks are asked whether the turn may end.
-    MayStop(BoxFuture<'static, hooks::Answer>),
-}
-
-/// What came of waiting.
-enum Came {
-    Opened(Result<Box<dyn ResponseStream>, ProviderError>),
-    Batch(Batch),
-    TimeToTry,
-    TimeToTell,
-    Looked(hooks::Answer),
-    MayStop(hooks::Answer),
-    Report(Report),
 }
 
 impl Conversation {
@@ -179,16 +155,25 @@ impl Conversation {
         Some((made.clone(), self.permitted.contains(&call)))
     }
 
-    /// Runs one exchange to its end. Cancelling `stop` interrupts it.
+    /// Runs one exchange to its end. Cancelling `stop` interrupts it, as the person would; cancelling the token that the
+    /// conversation was given ends what it has running, whatever that is.
     pub async fn run(&mut self, prompt: Vec<Block>, stop: &CancellationToken) -> TurnSummary {
         self.begin(prompt);
-        let mut is_told = false;
+        let token = self.token.clone();
+        let (mut stops, mut ends) = (false, false);
         loop {
             self.tell().await;
             let ending = tokio::select! {
                 ending = self.next() => ending,
-                () = stop.cancelled(), if !is_told => {
-                    is_told = true;
+                () = stop.cancelled(), if !stops && !ends => {
+                    stops = true;
+                    self.interrupt();
+                    None
+                }
+                () = token.cancelled(), if !ends => {
+                    ends = true;
+                    self.interrupt();
+                    // The second one is for calls that the first one lets finish.
                     self.interrupt();
                     None
                 }
@@ -236,12 +221,12 @@ impl Conversation {
         if let Some(ending) = exchange.ending.take() {
             return Some(ending);
         }
-        let came = tokio::select! {
-            came = exchange.waiting.come() => came,
-            report = exchange.executor.next() => Came::Report(report),
-            () = at(self.journal.deltas_due()) => Came::TimeToTell,
+        let arrived = tokio::select! {
+            arrived = exchange.waiting.arrival() => arrived,
+            report = exchange.executor.next() => Arrived::Report(report),
+            () = at(self.journal.deltas_due()) => Arrived::TimeToTell,
         };
-        let nexts = self.hear(came);
+        let nexts = self.hear(arrived);
         self.follow(nexts);
         None
     }
@@ -369,11 +354,7 @@ impl Conversation {
             }
             Next::Warn(text) => journal.notice(text),
             Next::Settle { call, result } => journal.settle(call, result),
-            Next::Count(usage) => {
-                self.account.count(usage);
-                let spending = self.account.spending();
-                journal.append(Record::Spent { spending });
-            }
+            Next::Count(usage) => self.count(usage),
             Next::Answer {
                 message,
                 stop_reason,
@@ -386,8 +367,8 @@ impl Conversation {
                 });
             }
             Next::Deliver { calls, then } => {
-                journal.append(Record::Delivered { calls, then });
                 let saved_ms = telling::millis(exchange.executor.saved());
+                journal.append(Record::Delivered { calls, then });
                 journal.append(Record::Saved { saved_ms });
             }
             Next::Tell(content) => {
@@ -410,21 +391,32 @@ impl Conversation {
                 problem,
                 wait,
                 attempt,
-            } => {
-                exchange.waiting = Waiting::NextTry(Instant::now() + wait);
-                trace::retrying(self.agent, &problem, attempt, wait);
-                journal.append(Record::Retry {
-                    problem,
-                    attempt,
-                    wait_ms: telling::millis(wait),
-                });
-            }
+            } => self.wait(problem, wait, attempt),
             Next::LookAt(prompt) => self.look_at(&prompt),
             Next::AskToStop { again } => self.ask_to_stop(again),
             Next::Write(prompt) => self.write(prompt),
             Next::Send { attempt } => self.send(attempt),
         }
         Vec::new()
+    }
+
+    fn count(&mut self, usage: Usage) {
+        self.account.count(usage);
+        let spending = self.account.spending();
+        self.journal.append(Record::Spent { spending });
+    }
+
+    /// Waits before the next try of a request.
+    fn wait(&mut self, problem: String, wait: Duration, attempt: u32) {
+        if let Some(exchange) = &mut self.exchange {
+            exchange.waiting = Waiting::NextTry(Instant::now() + wait);
+        }
+        trace::retrying(self.agent, &problem, attempt, wait);
+        self.journal.append(Record::Retry {
+            problem,
+            attempt,
+            wait_ms: telling::millis(wait),
+        });
     }
 
     /// A message goes into the history, behind what the model is to know besides.
@@ -488,34 +480,34 @@ impl Conversation {
     }
 
     /// What follows from something that has come.
-    fn hear(&mut self, came: Came) -> Vec<Next> {
+    fn hear(&mut self, arrived: Arrived) -> Vec<Next> {
         let Some(exchange) = &mut self.exchange else {
             return Vec::new();
         };
-        match came {
-            Came::TimeToTell => Vec::new(),
-            Came::Opened(Ok(stream)) => {
+        match arrived {
+            Arrived::TimeToTell => Vec::new(),
+            Arrived::Opened(Ok(stream)) => {
                 exchange.waiting = Waiting::Stream(stream);
                 Vec::new()
             }
-            Came::Opened(Err(error)) => exchange.turn.handle(Fact::Failed(error)),
-            Came::Batch(Batch::Events(events)) => exchange.streamed(events),
-            Came::Batch(Batch::Over(events, response)) => {
+            Arrived::Opened(Err(error)) => exchange.turn.handle(Fact::Failed(error)),
+            Arrived::Batch(Batch::Events(events)) => exchange.streamed(events),
+            Arrived::Batch(Batch::Over(events, response)) => {
                 let mut nexts = exchange.streamed(events);
                 nexts.extend(exchange.turn.handle(Fact::Over(response)));
                 nexts
             }
-            Came::TimeToTry => exchange.turn.handle(Fact::TimeToTry),
-            Came::Looked(answer) => {
+            Arrived::TimeToTry => exchange.turn.handle(Fact::TimeToTry),
+            Arrived::Looked(answer) => {
                 let look = Look::of(self.journal.note(answer));
                 exchange.turn.handle(Fact::Looked(look))
             }
-            Came::MayStop(answer) => {
+            Arrived::MayStop(answer) => {
                 let fact = may_stop(&mut self.journal, answer);
                 exchange.turn.handle(fact)
             }
-            Came::Report(Report::Halted(reason)) => exchange.turn.handle(Fact::Halted(reason)),
-            Came::Report(report) => {
+            Arrived::Report(Report::Halted(reason)) => exchange.turn.handle(Fact::Halted(reason)),
+            Arrived::Report(report) => {
                 self.hear_call(report);
                 Vec::new()
             }
@@ -560,25 +552,6 @@ impl Exchange {
     }
 }
 
-impl Waiting {
-    /// Cancel-safe: what has not come is waited for again.
-    async fn come(&mut self) -> Came {
-        let came = match self {
-            Waiting::Nothing => std::future::pending().await,
-            Waiting::Stream(stream) => return Came::Batch(stream.next().await),
-            Waiting::Open(opening) => Came::Opened(opening.await),
-            Waiting::NextTry(at) => {
-                sleep_until(*at).await;
-                Came::TimeToTry
-            }
-            Waiting::Look(asking) => Came::Looked(asking.await),
-            Waiting::MayStop(asking) => Came::MayStop(asking.await),
-        };
-        *self = Waiting::Nothing;
-        came
-    }
-}
-
 /// What hooks say to the end of the turn.
 fn may_stop(journal: &mut Journal, answer: hooks::Answer) -> Fact {
     let answer = journal.note(answer);
@@ -595,11 +568,4 @@ fn may_stop(journal: &mut Journal, answer: hooks::Answer) -> Fact {
     );
     journal.notice(notice);
     Fact::MustGoOn(word.reason.clone())
-}
-
-async fn at(time: Option<Instant>) {
-    match time {
-        Some(time) => sleep_until(time).await,
-        None => std::future::pending().await,
-    }
 }

@@ -12,8 +12,11 @@ pub mod limits;
 pub mod spending;
 mod trace;
 pub mod turn;
+mod waiting;
 mod words;
 
+#[cfg(test)]
+mod side_by_side_tests;
 #[cfg(test)]
 mod turn_endings_tests;
 #[cfg(test)]

@@ -64,17 +64,11 @@ pub fn told(
         }),
         Record::Spent { spending } => turn(TurnEvent::Spent(spending)),
         Record::Delivered { calls, .. } => {
-            let mut events: Vec<AgentEvent> = calls
-                .into_iter()
-                .flat_map(|name| call(name, CallEvent::Yielded))
-                .collect();
+            let yielded = calls.into_iter();
+            let yielded = yielded.flat_map(|name| call(name, CallEvent::Yielded));
             let message = history.messages().last().cloned();
-            events.extend(
-                message
-                    .into_iter()
-                    .flat_map(|it| turn(TurnEvent::Delivered(it))),
-            );
-            events
+            let delivered = message.map(|it| turn(TurnEvent::Delivered(it)));
+            yielded.chain(delivered.into_iter().flatten()).collect()
         }
         Record::Saved { saved_ms } => turn(TurnEvent::Saved(Duration::from_millis(saved_ms))),
         Record::Paused { why } => turn(TurnEvent::Paused { why }),
@@ -82,6 +76,28 @@ pub fn told(
         Record::End { .. } => summary(record, history)
             .map(|summary| turn(TurnEvent::Finished(summary)))
             .unwrap_or_default(),
+        Record::Arriving { .. }
+        | Record::Call { .. }
+        | Record::Begun { .. }
+        | Record::Reached { .. }
+        | Record::Rewritten { .. }
+        | Record::Decision { .. }
+        | Record::Result { .. }
+        | Record::BackgroundEnded { .. } => told_of_call(record, at, shown),
+        // What the model is sent, not what a person sees.
+        Record::Session { .. }
+        | Record::Moved { .. }
+        | Record::Block { .. }
+        | Record::Discarded
+        | Record::Repaired { .. }
+        | Record::Change { .. } => Vec::new(),
+    }
+}
+
+/// What is told of a record about one call.
+fn told_of_call(record: Record, at: Duration, shown: Shown) -> Vec<AgentEvent> {
+    let call = |call, event| vec![AgentEvent::Call { call, at, event }];
+    match record {
         Record::Arriving { call: name, tool } => call(name, CallEvent::Arriving { tool }),
         Record::Call { call: made } => call(made.call, queued(made)),
         Record::Begun { call: name } => call(name, CallEvent::Reached(Phase::Validating)),
@@ -104,24 +120,24 @@ pub fn told(
             outcome,
             changed,
         } => {
-            let forgotten = shown == Shown::Nothing && !changed.is_empty();
+            let forgotten = forgotten(&shown, changed);
             let ran = Duration::from_millis(ran_ms);
-            let mut events = call(name, completed(result, ran, outcome, shown));
-            if forgotten {
-                let sizes = changed.into_iter().map(size).collect();
-                events.extend(call(name, CallEvent::ChangesForgotten(sizes)));
-            }
-            events
+            let completed = call(name, completed(result, ran, outcome, shown));
+            let forgotten = forgotten.map(|event| call(name, event));
+            completed
+                .into_iter()
+                .chain(forgotten.into_iter().flatten())
+                .collect()
         }
         Record::BackgroundEnded { call: name, how } => call(name, CallEvent::BackgroundEnded(how)),
-        // What the model is sent, not what a person sees.
-        Record::Session { .. }
-        | Record::Moved { .. }
-        | Record::Block { .. }
-        | Record::Discarded
-        | Record::Repaired { .. }
-        | Record::Change { .. } => Vec::new(),
+        _ => Vec::new(),
     }
+}
+
+/// What is left to tell of changes that cannot be shown any more.
+fn forgotten(shown: &Shown, changed: Vec<Changed>) -> Option<CallEvent> {
+    let is_forgotten = *shown == Shown::Nothing && !changed.is_empty();
+    is_forgotten.then(|| CallEvent::ChangesForgotten(changed.into_iter().map(size).collect()))
 }
 
 /// The record of how a turn ended.

@@ -1,6 +1,6 @@
 //! Tools: what the model can do on this machine.
 //!
-//! A tool is one file that implements [`Tool`] for a typed input; the JSON Schema comes from that type. [`AnyTool`]
+//! A tool is one file that implements [`Tool`] for a typed input; the JSON Schema comes from that type. [`AnyTool`](any::AnyTool)
 //! erases the type for the executor. A tool never asks for permission itself: its `call` wants a [`Grant`], which only
 //! `permissions` can make.
 

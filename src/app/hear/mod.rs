@@ -32,10 +32,7 @@ impl AppState {
         self.transcript
             .tell_of(told.record.map(|record| record.seq));
         let effects = match told.event {
-            AgentEvent::Session(event) => {
-                self.hear_session(event);
-                Vec::new()
-            }
+            AgentEvent::Session(event) => self.hear_session(event),
             AgentEvent::Turn(turn, event) => self.hear_turn(turn, event),
             AgentEvent::Call { call, event, .. } => self.hear_call(call, event),
         };
@@ -62,7 +59,7 @@ impl AppState {
         })
     }
 
-    fn hear_session(&mut self, event: SessionEvent) {
+    fn hear_session(&mut self, event: SessionEvent) -> Vec<Effect> {
         match event {
             SessionEvent::Opened(opened) => self.opened(opened),
             SessionEvent::RunBegan { .. } => self.run_ended(),
@@ -72,8 +69,9 @@ impl AppState {
             SessionEvent::Rules(rules) => self.offer_rules(rules),
             SessionEvent::Tools(tools) => self.session.offer(tools),
             SessionEvent::ModeIs(mode) => self.session.mode = mode,
-            SessionEvent::TakenBack(messages) => self.taken_back(&messages),
+            SessionEvent::TakenBack(messages) => return self.taken_back(&messages),
         }
+        Vec::new()
     }
 
     pub(in crate::app) fn notice(&mut self, kind: NoticeKind, text: impl Into<String>) {
@@ -89,10 +87,11 @@ impl AppState {
         }
     }
 
-    fn taken_back(&mut self, messages: &[Vec<Block>]) {
+    fn taken_back(&mut self, messages: &[Vec<Block>]) -> Vec<Effect> {
         self.queue.clear();
+        let sends = std::mem::take(&mut self.sends_when_back);
         if messages.is_empty() {
-            return;
+            return Vec::new();
         }
         let texts: Vec<String> = messages.iter().map(|blocks| text_of(blocks)).collect();
         let blocks = messages.iter().flatten();
@@ -104,12 +103,14 @@ impl AppState {
             .composer
             .take_back_with_images(&text, &images, self.now);
         match lost {
+            0 if sends => return self.send(),
             0 => {}
             1 => self.flash("an image could not be put back; attach it again"),
             lost => self.flash(format!(
                 "{lost} images could not be put back; attach them again"
             )),
         }
+        Vec::new()
     }
 
     fn hear_turn(&mut self, turn: TurnId, event: TurnEvent) -> Vec<Effect> {

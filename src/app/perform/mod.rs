@@ -116,8 +116,9 @@ impl AppState {
     }
 
     /// Enter: what the draft is decides what becomes of it.
-    fn send(&mut self) -> Vec<Effect> {
+    pub(in crate::app) fn send(&mut self) -> Vec<Effect> {
         if self.composer.is_empty() {
+            self.sends_when_back = !self.is_working() && !self.queue.is_empty();
             return self.send_queue();
         }
         let Sent { draft, mut effects } = match self.composer.submit(self.now) {

@@ -132,6 +132,20 @@ fn an_interrupt_gives_back_what_waits() {
 }
 
 #[test]
+fn enter_while_what_waited_is_on_its_way_back_sends_it_when_it_is_there() {
+    let mut app = App::working();
+    app.types("later");
+    app.press("enter esc");
+    app.ends(Ending::Interrupted);
+    assert_eq!(app.press("enter"), []);
+    let later = vec![Block::text("later")];
+    let back = AgentEvent::Session(SessionEvent::TakenBack(vec![later.clone()]));
+    let sent = Effect::Send(Command::Session(SessionCommand::Submit(later)));
+    assert!(app.told(back).contains(&sent));
+    assert_eq!(app.draft(), "");
+}
+
+#[test]
 fn a_failure_gives_back_what_waits_too() {
     let mut app = App::working();
     app.types("later");

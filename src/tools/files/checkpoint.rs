@@ -3,7 +3,7 @@
 //! A content is one file, `aa/rest-of-the-hash`, readable by its owner only, and appears whole or not at all. What was
 //! changed when, and whether it may be taken back, is the session's to know.
 
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -12,8 +12,8 @@ use std::sync::Arc;
 use super::document::MAX_SIZE;
 use super::stamp::ContentHash;
 use super::text::Text;
-use crate::config::read_regular;
 use crate::config::save::{put_private, put_private_soon};
+use crate::config::{open_regular, read_regular};
 
 pub struct Checkpoints {
     directory: PathBuf,
@@ -33,7 +33,7 @@ impl Checkpoints {
         let path = self.path(&hash);
         if holds(&path, content) {
             // It may have come by `keep`. Syncing what is on the disk already costs next to nothing.
-            File::open(&path)?.sync_data()?;
+            open_regular(&path, OpenOptions::new().read(true))?.sync_data()?;
             return Ok(hash);
         }
         make_parent(&path)?;

@@ -1,6 +1,6 @@
 //! Takes escape sequences out of tool output, so that coloured output reads as its text.
 //!
-//! Only well-formed sequences go; [`super::clean`] makes the rest visible. A sequence never spans a line or another
+//! Only well-formed sequences go; [`super::clean()`] makes the rest visible. A sequence never spans a line or another
 //! escape character: an unfinished one cannot swallow what follows, and every byte is looked at a bounded number of times.
 
 use std::borrow::Cow;

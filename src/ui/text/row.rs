@@ -2,7 +2,7 @@
 
 use ratatui::text::Line;
 
-/// Painted with `Buffer::set_line`, which measures as [`super::width`] does (the `Line` widget does not). Where
+/// Painted with `Buffer::set_line`, which measures as [`super::width()`] does (the `Line` widget does not). Where
 /// `line.style` has a ground (a block of code), it is meant to reach to the right edge.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Row {
