@@ -169,7 +169,7 @@ impl Rig {
         }
     }
 
-    /// Ends the program and goes on with its session in another one.
+    /// Ends the program and resumes its session in another one.
     pub async fn resumed(self) -> Self {
         self.resumed_with([]).await
     }

@@ -84,7 +84,7 @@ impl App {
         app
     }
 
-    /// A session that is gone on with.
+    /// A session that is resumed.
     pub fn resumed(records: impl IntoIterator<Item = Record>) -> Self {
         let mut app = Self::starting();
         let past = past(records);

@@ -153,7 +153,7 @@ pub enum StopReason {
 /// exactly one of the three counts of input, and every token of the output in `output_tokens`, thinking included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// What was read anew, and has not gone into the cache.
+    /// What was read without the cache, and has not gone into it.
     pub input_tokens: Option<u64>,
     pub output_tokens: Option<u64>,
     pub cache_read_input_tokens: Option<u64>,
@@ -343,7 +343,7 @@ impl Image {
 }
 
 impl Usage {
-    /// What was read anew: all of the input but what came from the cache.
+    /// What was read without the cache: all of the input but what came from the cache.
     pub fn input(&self) -> u64 {
         sum_of([self.input_tokens, self.cache_creation_input_tokens])
     }
@@ -357,7 +357,7 @@ impl Usage {
         self.output_tokens.unwrap_or(0)
     }
 
-    /// What the provider had to work on: what was read anew, and what was written.
+    /// What the provider had to work on: what was read without the cache, and what was written.
     pub fn worked_on(&self) -> u64 {
         self.input().saturating_add(self.output())
     }

@@ -1,4 +1,4 @@
-//! Which provider and model a run talks to (SPEC section 2).
+//! Which provider and model a run talks to.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -261,7 +261,7 @@ impl Told {
         match self.session.as_str() {
             "" => format!("{what}\r\n"),
             id => format!(
-                "{what}\r\nhint: the conversation is saved; go on with `agent-tui --resume {id}`\r\n"
+                "{what}\r\nhint: the conversation is saved; resume with `agent-tui --resume {id}`\r\n"
             ),
         }
     }

@@ -2,7 +2,7 @@
 //! who tells the model something, and that a result is an error.
 //!
 //! Lines are read one after the other, because what a name means depends on those before it. A log that was begun in
-//! version 1 and gone on with by this program has lines of both: each run says which ones it writes.
+//! version 1 and resumed by this program has lines of both: each run says which ones it writes.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -169,7 +169,7 @@ impl Problem {
                 "check the model `{model}` (`--model`) and the base URL `{base_url}` (`--base-url`)"
             ),
             Self::ProxyLogin => "put the proxy's user and password into HTTPS_PROXY".into(),
-            Self::ContextFull => "start anew, with a shorter prompt or smaller results".into(),
+            Self::ContextFull => "start again, with a shorter prompt or smaller results".into(),
             Self::RateLimited => "wait a little, or choose another model".into(),
             Self::TimedOut | Self::Overloaded | Self::ServerTrouble => {
                 "try again later, or choose another model".into()
