@@ -9,7 +9,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -19,7 +18,8 @@ use crate::executor::permission::Authority;
 use crate::executor::pipeline::Report;
 use crate::executor::{Context, Executor, Observed, Observer, Order, Policy};
 use crate::protocol::{
-    AgentId, Block, CallCommand, CallId, CallNumbers, CallRef, OnBashError, ToolCall, ToolResult,
+    AgentId, Block, CallCommand, CallId, CallInput, CallNumbers, CallRef, OnBashError, ToolCall,
+    ToolResult,
 };
 use crate::session::History;
 use crate::tools::guard;
@@ -57,7 +57,7 @@ impl Asides {
         asides
     }
 
-    pub fn start(&mut self, tool: &str, input: Value, by: Authority, journal: &mut Journal) {
+    pub fn start(&mut self, tool: &str, input: CallInput, by: Authority, journal: &mut Journal) {
         let call = self.numbers.next();
         let call = ToolCall {
             call,

@@ -65,7 +65,7 @@ impl Agent {
                 };
                 let input = serde_json::json!({ field: command });
                 self.asides
-                    .start(&tool.name, input, Authority::Typed, journal);
+                    .start(&tool.name, input.into(), Authority::Typed, journal);
             }
         }
     }

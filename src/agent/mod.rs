@@ -17,6 +17,8 @@ mod hook_tests;
 #[cfg(test)]
 mod identity_tests;
 #[cfg(test)]
+mod input_tests;
+#[cfg(test)]
 mod recall_tests;
 #[cfg(test)]
 mod rig;

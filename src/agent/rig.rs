@@ -373,7 +373,7 @@ pub fn call(id: &str, tool: &str, input: Value) -> Block {
     Block::ToolUse(ToolUse {
         id: id.into(),
         name: tool.into(),
-        input,
+        input: input.into(),
         input_raw: None,
         input_error: None,
     })

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::protocol::{Block, Ending, Note, Price, Spending, ToolUse};
+use crate::protocol::{Block, CallInput, Ending, Note, Price, Spending, ToolUse};
 
 /// The same call this often in a row, and the model is told.
 const TELL_AT: u32 = 3;
@@ -103,7 +103,7 @@ impl Pauses {
 /// How often in a row the same call was made.
 #[derive(Debug, Default)]
 pub(super) struct Repeated {
-    last: Option<(String, Value)>,
+    last: Option<(String, CallInput)>,
     times: u32,
     /// The call of the present answer that was made most often in a row, if that was too often.
     worst: Option<(String, u32)>,
@@ -116,7 +116,7 @@ impl Repeated {
         let input = call
             .input_raw
             .clone()
-            .map_or_else(|| call.input.clone(), Value::String);
+            .map_or_else(|| call.input.clone(), |raw| Value::String(raw).into());
         let same = self
             .last
             .as_ref()

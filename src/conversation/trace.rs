@@ -47,7 +47,7 @@ pub fn call(observed: &Observed, history: &History, at: Duration) {
             call = %call.call,
             tool = %logged(&call.name),
             wire = %logged(&call.id),
-            input = %logged(&call.input),
+            input = %logged(&*call.input),
             ?at,
             "call queued"
         ),
@@ -58,7 +58,7 @@ pub fn call(observed: &Observed, history: &History, at: Duration) {
             tracing::debug!(%call, tool = tool(call), ?phase, ?at, "call reached a phase");
         }
         Observed::Rewritten(call, input, by) => {
-            let (by, input) = (logged(by), logged(input));
+            let (by, input) = (logged(by), logged(&**input));
             tracing::info!(%call, tool = tool(call), %by, %input, "call rewritten");
         }
         Observed::Asked(question) => {

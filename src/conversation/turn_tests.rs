@@ -76,7 +76,7 @@ pub(crate) fn call_with(id: &str, input: Value) -> Block {
     Block::ToolUse(ToolUse {
         id: id.into(),
         name: "Read".into(),
-        input,
+        input: input.into(),
         input_raw: None,
         input_error: None,
     })
@@ -87,7 +87,7 @@ pub(crate) fn half_call(id: &str, raw: &str) -> Block {
     Block::ToolUse(ToolUse {
         id: id.into(),
         name: "Write".into(),
-        input: Value::Null,
+        input: Value::Null.into(),
         input_raw: Some(raw.into()),
         input_error: Some("invalid_json".into()),
     })
@@ -99,7 +99,7 @@ pub(crate) fn execute(id: &str) -> Next {
         call: CallRef::main(1),
         id: id.into(),
         name: "Read".into(),
-        input: json!({"file_path": id}),
+        input: json!({"file_path": id}).into(),
     })
 }
 

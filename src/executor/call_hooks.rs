@@ -4,7 +4,6 @@
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::permission::{Authority, Permit, granted};
@@ -13,7 +12,7 @@ use super::shared::Stance;
 use crate::hooks::output::shortened;
 use crate::hooks::{Answer, Event, Occasion};
 use crate::permissions::{Cause, Decision, HookWord, Verdict};
-use crate::protocol::{Phase, ToolCall, ToolResult};
+use crate::protocol::{CallInput, Phase, ToolCall, ToolResult};
 use crate::tools::any::AnyTool;
 use crate::tools::{ToolCx, ToolError, ToolErrorKind, ToolOutput, Validated};
 
@@ -25,7 +24,7 @@ const LONGEST_INPUT: usize = 2_000;
 pub(super) struct Heard {
     pub word: Option<HookWord>,
     /// The input as a hook wants it, and which hook.
-    pub rewritten: Option<(Value, String)>,
+    pub rewritten: Option<(CallInput, String)>,
     /// What the rules say about the input as it was before the hooks.
     pub judged: Option<Judged>,
 }
@@ -114,6 +113,7 @@ impl CallRun {
         }
         let rewritten = answer
             .updated_input
+            .map(|(input, by)| (CallInput::from(input), by))
             .filter(|(input, _)| *input != call.input);
         let judged = match &rewritten {
             None => Some(Judged { verdict, stance }),
@@ -208,7 +208,7 @@ impl CallRun {
             None => self.allowed_by(case, &word, case.call).await,
             Some((input, _)) => {
                 let call = ToolCall {
-                    input,
+                    input: input.into(),
                     ..case.call.clone()
                 };
                 match self.check(&call, case.tool, case.cx).await {

@@ -8,7 +8,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -21,7 +20,8 @@ use super::questions::ReplyTo;
 use crate::config::logged;
 use crate::permissions::{Remembered, Verdict};
 use crate::protocol::{
-    CallOutcome, CallRef, Phase, Question, QuestionKind, Reply, Shown, ToolCall, ToolResult,
+    CallInput, CallOutcome, CallRef, Phase, Question, QuestionKind, Reply, Shown, ToolCall,
+    ToolResult,
 };
 use crate::text::first_line;
 use crate::tools::ContextChange;
@@ -43,7 +43,7 @@ pub enum Observed {
     Reached(CallRef, Phase),
     Progress(CallRef, String),
     /// A hook has made another input of the call: this one, by that hook.
-    Rewritten(CallRef, Value, String),
+    Rewritten(CallRef, CallInput, String),
     Asked(Question),
     Decided {
         call: CallRef,

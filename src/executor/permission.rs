@@ -1,7 +1,6 @@
 //! The permission of one call: decided by rules, mode and hooks, or by the person, whose answer may change rules for later
 //! calls.
 
-use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 
 use super::call_hooks::{Case, Heard, answer_of};
@@ -14,7 +13,8 @@ use crate::permissions::{
     decide, judge, may_tell, offer, offer_for_held, places, reach,
 };
 use crate::protocol::{
-    Answer, Mode, PartOfFile, PermissionRequest, Phase, QuestionKind, RuleOffer, ToolCall,
+    Answer, CallInput, Mode, PartOfFile, PermissionRequest, Phase, QuestionKind, RuleOffer,
+    ToolCall,
 };
 use crate::tools::any::AnyTool;
 use crate::tools::{ToolCx, ToolError, Validated};
@@ -26,7 +26,7 @@ pub struct Permit {
     /// What the call's files are to hold, where the person allowed only a part of a change.
     pub part: Option<Vec<PartOfFile>>,
     /// The call's input, where hooks have made it another one.
-    pub input: Option<Value>,
+    pub input: Option<CallInput>,
 }
 
 /// On whose authority a call runs.

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
@@ -22,7 +21,7 @@ use super::shared::Stance;
 use crate::config::logged;
 use crate::permissions::{Cause, Decision, Remembered, Verdict, decide_reading};
 use crate::protocol::{
-    CallId, CallRef, Phase, Question, Shown, ToolCall, ToolResult, said_by_hooks,
+    CallId, CallInput, CallRef, Phase, Question, Shown, ToolCall, ToolResult, said_by_hooks,
 };
 use crate::tools::any::AnyTool;
 use crate::tools::files::FileChange;
@@ -51,7 +50,7 @@ pub enum Report {
     /// Something that the person should know.
     Notice(String),
     /// A hook has made another input of it: the call is this one now, by that hook.
-    Rewritten(CallRef, Value, String),
+    Rewritten(CallRef, CallInput, String),
     /// Hooks have made something of the call that must not run beside others; the sender waits until it is alone.
     MustBeAlone(ToolCall, oneshot::Sender<()>),
     /// A hook wants the turn to end; in words.
@@ -122,7 +121,7 @@ impl CallRun {
         };
         if !told.is_empty() && done.outcome.end != End::Stopped {
             let text = said_by_hooks(&told.join("\n"));
-            let content = &mut done.outcome.result.content;
+            let content = Arc::make_mut(&mut done.outcome.result.content);
             content.push(crate::protocol::ResultBlock::text(text));
         }
         done
@@ -181,7 +180,7 @@ impl CallRun {
                 let content = guard::fit(output.for_model, limit, results_dir, call.call);
                 let result = ToolResult {
                     tool_use_id: call.id.clone(),
-                    content,
+                    content: Arc::new(content),
                     is_error: false,
                 };
                 let end = if output.backgrounded {
@@ -207,7 +206,7 @@ impl CallRun {
         cx: &ToolCx,
     ) -> Result<ToolOutput, ToolError> {
         let Permit { grant, part, .. } = permit;
-        let work = tool.call(call.input.clone(), part, grant, cx.clone());
+        let work = tool.call(&call.input, part, grant, cx.clone());
         tokio::select! {
             output = work => output,
             () = self.overdue() => Err(ToolError::cancelled()),
@@ -308,7 +307,7 @@ impl CallRun {
         let fitted = guard::fit(text, limit, &self.context.shared.env.results_dir, call.call);
         let fitted = ToolResult {
             tool_use_id: call.id.clone(),
-            content: fitted,
+            content: Arc::new(fitted),
             is_error: true,
         };
         let result = match end {

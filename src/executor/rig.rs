@@ -357,7 +357,7 @@ impl Rig {
             call: word.into(),
             id: wire,
             name: tool.into(),
-            input,
+            input: input.into(),
         };
         self.tell(|executor, seen| executor.add(call, seen));
     }

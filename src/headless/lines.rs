@@ -146,7 +146,7 @@ pub fn call(call: &Named, at: Duration, event: &CallEvent, session: &str) -> Opt
     match event {
         CallEvent::Queued { input, .. } => {
             line["state"] = json!("queued");
-            line["input"] = input.clone();
+            line["input"] = json!(input);
         }
         // A call is `executing` once; how far it has come after that is progress.
         CallEvent::Reached(Phase::Validating) => line["state"] = json!("executing"),

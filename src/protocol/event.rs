@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::about::ToolInfo;
 use super::id::{CallId, CallRef, Seq, SessionId, TurnId};
+use super::input::CallInput;
 use super::message::{Block, Message, StopReason, ToolResult, Usage};
 use super::question::Question;
 use super::shown::Shown;
@@ -155,13 +155,13 @@ pub enum CallEvent {
         tool: String,
         /// What the model calls it; `None` for a call of the person.
         wire: Option<CallId>,
-        input: Value,
+        input: CallInput,
     },
     Reached(Phase),
     Progress(String),
     /// A hook has made another input of it: it is this one now.
     Rewritten {
-        input: Value,
+        input: CallInput,
         by: String,
     },
     /// It waits for the person.
@@ -279,7 +279,7 @@ pub struct Denial {
     /// What the model calls it.
     pub call: CallId,
     pub tool: String,
-    pub input: Value,
+    pub input: CallInput,
     pub reason: String,
 }
 

@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use serde_json::Value;
-
 use super::id::CallRef;
+use super::input::CallInput;
 use super::shown::FileDiff;
 
 /// A call asks one question at a time, so a reply needs no more than the call to find it.
@@ -38,7 +37,7 @@ pub enum Reply {
 #[derive(Debug, Clone, PartialEq)]
 pub struct PermissionRequest {
     pub tool: String,
-    pub input: Value,
+    pub input: CallInput,
     pub reason: String,
     /// What the call would change, as far as that can be told beforehand.
     pub changes: Vec<FileDiff>,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::id::{CallId, CallRef};
+use super::input::CallInput;
 
 /// A call whose block has ended, and whose input is a JSON object.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -13,7 +14,7 @@ pub struct ToolCall {
     /// What the model calls it.
     pub id: CallId,
     pub name: String,
-    pub input: Value,
+    pub input: CallInput,
 }
 
 /// A tool as the model is told about it.

@@ -9,11 +9,10 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::protocol::{
-    AgentId, Block, CallOutcome, CallRef, Message, Mode, Phase, Seq, SessionId, Spending,
-    StopReason, ToolCall, ToolResult, Usage,
+    AgentId, Block, CallInput, CallOutcome, CallRef, Message, Mode, Phase, Seq, SessionId,
+    Spending, StopReason, ToolCall, ToolResult, Usage,
 };
 
 /// The version of the format that this program writes.
@@ -135,7 +134,7 @@ pub enum Record {
     /// A hook has made another input of a call, before it was decided about.
     Rewritten {
         call: CallRef,
-        input: Value,
+        input: CallInput,
         by: String,
     },
     /// What was decided about a call, and what made the decision.

@@ -10,7 +10,7 @@ fn call(id: &str) -> Block {
     Block::ToolUse(ToolUse {
         id: id.into(),
         name: "Read".into(),
-        input: json!({"file_path": "a"}),
+        input: json!({"file_path": "a"}).into(),
         input_raw: None,
         input_error: None,
     })

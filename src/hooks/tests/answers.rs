@@ -366,7 +366,7 @@ fn the_input_has_the_fields_of_its_event() {
         call: CallRef::main(1),
         id: "c1".into(),
         name: "Bash".into(),
-        input: json!({"command": "ls"}),
+        input: json!({"command": "ls"}).into(),
     };
     let touches = Touches::Command("ls".to_owned());
     assert_eq!(
@@ -377,7 +377,7 @@ fn the_input_has_the_fields_of_its_event() {
     );
     let sample = SampleCall {
         tool: call.name,
-        input: call.input,
+        input: serde_json::Value::clone(&call.input),
         touches,
     };
     let fields = |event| {

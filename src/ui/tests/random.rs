@@ -287,7 +287,11 @@ fn any_state() -> impl Strategy<Value = CallEvent> {
 
 fn queued(tool: String, input: Value) -> CallEvent {
     let wire = Some("a".into());
-    CallEvent::Queued { tool, wire, input }
+    CallEvent::Queued {
+        tool,
+        wire,
+        input: input.into(),
+    }
 }
 
 fn any_ending() -> impl Strategy<Value = Ending> {
