@@ -213,7 +213,7 @@ impl Conversation {
     }
 
     /// Waits until something has happened in the exchange, and does what follows from it. Returns how the exchange ended, once
-    /// it has: then [`finish`](Self::finish) is to be called. Cancel-safe; pends for ever while there is none.
+    /// it has: then [`finish`](Self::finish) is to be called. Cancel-safe; pends forever while there is none.
     pub async fn next(&mut self) -> Option<Ending> {
         let Some(exchange) = &mut self.exchange else {
             return std::future::pending().await;

@@ -152,7 +152,11 @@ mod tests {
         assert!(contents.lines.is_sorted_by_key(|line| line.seq));
         for agent in 1..=5 {
             let history = History::of(&contents.lines, AgentId(agent));
-            let texts: Vec<String> = history.messages().iter().map(|it| it.text()).collect();
+            let texts: Vec<String> = history
+                .messages()
+                .iter()
+                .map(crate::protocol::Message::text)
+                .collect();
             let expected: Vec<String> = (0..100).map(|it| format!("{agent}/{it}")).collect();
             assert_eq!(texts, expected);
         }
