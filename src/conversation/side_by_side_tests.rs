@@ -79,7 +79,7 @@ fn call(tool: &str, input: Value) -> Vec<Block> {
     vec![Block::ToolUse(ToolUse {
         id: ID.into(),
         name: tool.into(),
-        input,
+        input: input.into(),
         input_raw: None,
         input_error: None,
     })]
