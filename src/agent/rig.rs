@@ -16,7 +16,8 @@ use crate::hooks::{Hook, Runner};
 use crate::permissions::{Rules, Store};
 use crate::protocol::{
     AgentEvent, AgentId, Answer, Block, CallCommand, CallEvent, CallOutcome, CallRef, Command,
-    Message, Mode, Reply, Role, SessionCommand, SessionId, StopReason, ToolUse, TurnEvent, Usage,
+    Message, Mode, Reply, Role, SessionCommand, SessionId, StopReason, Told, ToolUse, TurnEvent,
+    Usage,
 };
 use crate::provider::{
     Batch, Provider, ProviderError, Request, Response, ResponseStream, StreamEvent, retry,
@@ -168,7 +169,7 @@ impl Rig {
         }
     }
 
-    /// Ends the program and goes on with its session in another one.
+    /// Ends the program and resumes its session in another one.
     pub async fn resumed(self) -> Self {
         self.resumed_with([]).await
     }
@@ -221,6 +222,11 @@ impl Rig {
 
     pub fn answer(&self, call: CallRef, answer: Answer) {
         self.order(call, CallCommand::Reply(Reply::Permission(answer)));
+    }
+
+    /// Whatever is told next.
+    pub async fn next(&mut self) -> Told {
+        self.agent.events.recv().await.expect("the agent lives")
     }
 
     /// The next event that is of interest.

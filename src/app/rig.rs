@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::json;
 
+use crate::app::transcript::Cell;
 use crate::app::{AppState, DiffStyle, Effect, Msg, Settings, update};
 use crate::keymap::{Chord, Key, Keymap};
 use crate::protocol::{
@@ -83,7 +84,7 @@ impl App {
         app
     }
 
-    /// A session that is gone on with.
+    /// A session that is resumed.
     pub fn resumed(records: impl IntoIterator<Item = Record>) -> Self {
         let mut app = Self::starting();
         let past = past(records);
@@ -450,4 +451,49 @@ pub fn opened(past: Vec<Told>) -> SessionOpened {
 pub fn key(name: &str) -> KeyEvent {
     let key: Chord = name.parse().expect("a key as keymap.toml writes it");
     Key::event(key.first)
+}
+
+/// All that is seen of a conversation: its cells, its calls and the panel, with times as they are apart.
+pub fn seen(state: &AppState) -> Vec<String> {
+    let began = state.calls.iter().map(|(_, call)| call.times.arrived).min();
+    let began = began.unwrap_or(state.now);
+    let since = |at: Instant| at.saturating_duration_since(began).as_millis();
+    let shown = state.transcript.entries().iter().map(|entry| {
+        let cell = match &entry.cell {
+            Cell::Thinking { text, took, .. } => format!("thinking {text:?} {took:?}"),
+            other => format!("{other:?}"),
+        };
+        format!("{:?} open={} {cell}", entry.seq, entry.open)
+    });
+    let calls = state.calls.iter().map(|(_, call)| {
+        let times = call.times;
+        let times = [
+            times.queued,
+            times.begun,
+            times.asked,
+            times.running,
+            times.ended,
+        ]
+        .map(|at| at.map(since));
+        format!(
+            "{} {} {:?} {} {:?} {times:?} {:?} {:?} {:?}",
+            call.id,
+            call.tool.name,
+            call.by,
+            *call.input,
+            call.state,
+            call.output,
+            call.decisions,
+            call.ended_in_background
+        )
+    });
+    let panel = &state.panel;
+    let first = panel.stream.spans.first().map_or(began, |(from, _)| *from);
+    let apart = |at: Instant| at.saturating_duration_since(first).as_millis();
+    let spans = panel.stream.spans.iter();
+    let spans = spans.map(|(from, to)| (apart(*from), to.map(apart)));
+    let spans: Vec<_> = spans.collect();
+    let panel = format!("{:?} {spans:?} {:?}", panel.calls, panel.saved);
+    let activity = format!("{:?} {:?}", state.activity, state.session.spending);
+    shown.chain(calls).chain([panel, activity]).collect()
 }

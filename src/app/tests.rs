@@ -6,6 +6,7 @@ mod ladder;
 mod panel;
 mod permissions;
 mod questions;
+mod recalling;
 mod sending;
 mod slash;
 mod trust;

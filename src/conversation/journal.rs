@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::trace;
 use crate::config::logged;
-use crate::executor::{Happened, Witness};
+use crate::executor::{Observed, Observer};
 use crate::hooks;
 use crate::permissions::{Decision, Verdict};
 use crate::protocol::{
@@ -20,9 +20,8 @@ use crate::protocol::{
 use crate::session::history::Checkpoint;
 use crate::session::log::Loss;
 use crate::session::record::Changed;
-use crate::session::telling::{millis, told};
 use crate::session::writer::News;
-use crate::session::{History, Record, Writer};
+use crate::session::{History, Record, Writer, telling};
 use crate::text::compare;
 
 /// Pieces of an answer that come faster than this are told, and written, together: no screen shows them one by one.
@@ -43,7 +42,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// The journal of `agent`, of which the log has `history` in it.
+    /// The journal of `agent`, whose records so far make up `history`.
     pub fn new(writer: Writer, agent: AgentId, history: History) -> Self {
         Self {
             writer,
@@ -85,12 +84,11 @@ impl Journal {
 
     fn keep(&mut self, record: Record, shown: Shown) -> Seq {
         let written = self.writer.write(self.agent, &record);
-        self.history.take(&record);
         for news in written.news {
             self.tell_news(news);
         }
         let at = self.since.elapsed();
-        let events = told(record, &self.history, self.agent, at, shown);
+        let events = telling::take(record, &mut self.history, self.agent, at, shown);
         self.waiting.extend(events.into_iter().map(|event| Told {
             record: Some(written.record),
             event,
@@ -145,8 +143,8 @@ impl Journal {
     /// A call that was never handed to the executor is tracked like any other.
     pub fn settle(&mut self, call: ToolCall, result: ToolResult) {
         let name = call.call;
-        self.see(Happened::Queued(call));
-        self.see(Happened::Completed {
+        self.observe(Observed::Queued(call));
+        self.observe(Observed::Completed {
             call: name,
             result,
             ran: Duration::ZERO,
@@ -232,7 +230,7 @@ impl Journal {
                 };
                 let path = path.display();
                 let notice = format!(
-                    "the session's file {what} by another program; the whole session was saved anew: `{path}`"
+                    "the session's file {what} by another program; the whole session was saved again: `{path}`"
                 );
                 (None, notice)
             }
@@ -294,17 +292,17 @@ fn changed(change: &FileDiff, kept: Option<&Checkpoint>) -> Changed {
     }
 }
 
-impl Witness for Journal {
-    fn see(&mut self, happened: Happened) {
-        trace::call(&happened, &self.history, self.since.elapsed());
-        match happened {
-            Happened::Queued(call) => {
+impl Observer for Journal {
+    fn observe(&mut self, observed: Observed) {
+        trace::call(&observed, &self.history, self.since.elapsed());
+        match observed {
+            Observed::Queued(call) => {
                 self.append(Record::Call { call });
             }
-            Happened::Begun(call) => {
+            Observed::Begun(call) => {
                 self.append(Record::Begun { call });
             }
-            Happened::Reached(call, phase) => match phase {
+            Observed::Reached(call, phase) => match phase {
                 // These say how long it waited and how long it ran.
                 Phase::WaitingForApproval | Phase::Running => {
                     self.append(Record::Reached { call, phase });
@@ -313,14 +311,14 @@ impl Witness for Journal {
                     self.tell_call(call, CallEvent::Reached(phase));
                 }
             },
-            Happened::Progress(call, text) => self.tell_call(call, CallEvent::Progress(text)),
-            Happened::Asked(question) => self.tell_call(question.call, CallEvent::Asked(question)),
-            Happened::Decided {
+            Observed::Progress(call, text) => self.tell_call(call, CallEvent::Progress(text)),
+            Observed::Asked(question) => self.tell_call(question.call, CallEvent::Asked(question)),
+            Observed::Decided {
                 call,
                 verdict,
                 asks_person,
             } => self.decided(call, &verdict, asks_person),
-            Happened::Changing(call, change) => {
+            Observed::Changing(call, change) => {
                 self.append(Record::Change {
                     call,
                     path: change.path,
@@ -328,14 +326,14 @@ impl Witness for Journal {
                     after: change.after.to_string(),
                 });
             }
-            Happened::Notice(text) => self.notice(text),
-            Happened::Rewritten(call, input, by) => {
+            Observed::Notice(text) => self.notice(text),
+            Observed::Rewritten(call, input, by) => {
                 self.append(Record::Rewritten { call, input, by });
             }
-            Happened::Moved(cwd) => {
+            Observed::Moved(cwd) => {
                 self.append(Record::Moved { cwd });
             }
-            Happened::Completed {
+            Observed::Completed {
                 call,
                 result,
                 ran,
@@ -345,14 +343,14 @@ impl Witness for Journal {
                 let record = Record::Result {
                     call,
                     result,
-                    ran_ms: millis(ran),
+                    ran_ms: telling::millis(ran),
                     outcome,
                     changed: self.changed(call, &shown),
                 };
                 self.append_showing(record, shown);
             }
             // Told when they are delivered.
-            Happened::Yielded(_) => {}
+            Observed::Yielded(_) => {}
         }
     }
 }

@@ -52,13 +52,13 @@ impl Limits {
             && cost >= most
         {
             let problem = format!("the run has cost {cost:.2}, and `maxCost` is {most:.2}");
-            let hint = Some("raise `maxCost` in the settings, or go on with --continue".into());
+            let hint = Some("raise `maxCost` in the settings, or resume with --continue".into());
             return Some(Ending::Failed { problem, hint });
         }
         let used = spending.used.worked_on();
         let most = self.max_tokens.filter(|most| used >= *most)?;
         let problem = format!("the run has used {used} tokens, and `maxTokens` is {most}");
-        let hint = Some("raise `maxTokens` in the settings, or go on with --continue".into());
+        let hint = Some("raise `maxTokens` in the settings, or resume with --continue".into());
         Some(Ending::Failed { problem, hint })
     }
 }
@@ -68,7 +68,7 @@ pub(super) fn reason_to_pause(ending: Ending) -> String {
     match ending {
         Ending::MaxTurns => "the model has answered as often as `maxTurns` allows".to_owned(),
         Ending::Failed { problem, .. } => problem,
-        Ending::Done | Ending::Interrupted => "it is over".to_owned(),
+        Ending::Done | Ending::Interrupted => "the exchange has ended".to_owned(),
     }
 }
 
@@ -88,12 +88,14 @@ impl Pauses {
     }
 
     pub fn ending(&self) -> Option<Ending> {
-        (self.0 >= MOST_PAUSES).then(|| Ending::Failed {
+        (self.0 >= MOST_PAUSES).then(|| {
+            Ending::Failed {
             problem: format!("the provider paused its answer {} times in a row", self.0),
             hint: Some(
-                "what came so far is kept; ask it to go on, or choose another model with --model"
+                "what came so far is kept; ask it to continue, or choose another model with --model"
                     .into(),
             ),
+        }
         })
     }
 }
@@ -161,7 +163,7 @@ impl Repeated {
         let (name, times) = self.worst.as_ref().filter(|(_, times)| *times >= END_AT)?;
         Some(Ending::Failed {
             problem: format!("the model made the same {name} call {times} times in a row"),
-            hint: Some("say what it should do instead, and go on with --continue".into()),
+            hint: Some("say what it should do instead, and resume with --continue".into()),
         })
     }
 }

@@ -1,4 +1,4 @@
-//! One call, step by step (SPEC section 5): find, parse, validate, hooks and decision, ask, call, hooks, fit.
+//! One call, step by step: find, parse, validate, hooks and decision, ask, call, hooks, fit.
 //!
 //! Whatever goes wrong becomes a result for the model; nothing here ends the turn.
 
@@ -12,8 +12,8 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
+use super::call_hooks::Case;
 use super::context::Context;
-use super::hooked::Case;
 use super::machine::{End, Outcome};
 use super::permission::{Authority, Permit};
 use super::questions::ReplyTo;
@@ -32,7 +32,7 @@ use crate::tools::{
     Validated, guard,
 };
 
-/// How long a cancelled call has to come to its end by itself. Longer than a shell needs to be killed.
+/// How long a cancelled call has to end by itself. Longer than a shell needs to be killed.
 const GRACE: Duration = Duration::from_secs(4);
 
 /// More than this is not said about a call that was not made.
@@ -76,20 +76,21 @@ pub(super) struct Failure {
     pub(super) changes: Vec<ContextChange>,
 }
 
-pub struct Line {
+/// One call under way, and what it needs: its steps are methods of this, spread over the files of this module.
+pub struct CallRun {
     pub context: Arc<Context>,
     /// The tools that can be called.
     pub offered: Offered,
     pub authority: Authority,
     pub cancel: CancellationToken,
-    /// Cancelled when the call is to go on without being waited for.
+    /// Cancelled when the call is to continue without being waited for.
     pub background: CancellationToken,
     pub reports: mpsc::Sender<Report>,
     /// Where links led when the call was decided on.
     pub links: Remembered,
 }
 
-impl Line {
+impl CallRun {
     /// Runs the call in a task of its own; a panic there is a result.
     pub fn spawn(self, call: ToolCall) {
         // A panic, and the hooks of the call, are logged with its name.
@@ -129,7 +130,7 @@ impl Line {
     async fn steps(&self, call: &ToolCall, told: &mut Vec<String>) -> Result<Done, Failure> {
         let tool = self.find(call)?;
         let original = call;
-        // One that starts anew starts as it was permitted.
+        // One that starts again starts as it was permitted.
         let mut call = self.as_permitted(call);
         let cx = self.tool_cx(&call);
         let mut validated = self.check(&call, tool.as_ref(), &cx).await?;

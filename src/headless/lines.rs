@@ -1,4 +1,4 @@
-//! The lines of `--output-format stream-json` (SPEC section 12). Pure: an event in, a JSON value out.
+//! The lines of `--output-format stream-json`. Pure: an event in, a JSON value out.
 
 use std::path::Path;
 use std::time::Duration;

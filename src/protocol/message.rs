@@ -43,6 +43,9 @@ pub enum Block {
         /// What makes it a note to the model: nothing that the person has written, or the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<Note>,
+        /// What stands for it on the screen, where that is not the text itself: long pastes folded, or the command that made it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        shown: Option<String>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         citations: Vec<Value>,
         /// `commentary` or `final_answer` of the Responses API; goes back with the text.
@@ -150,7 +153,7 @@ pub enum StopReason {
 /// exactly one of the three counts of input, and every token of the output in `output_tokens`, thinking included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// What was read anew, and has not gone into the cache.
+    /// What was read without the cache, and has not gone into it.
     pub input_tokens: Option<u64>,
     pub output_tokens: Option<u64>,
     pub cache_read_input_tokens: Option<u64>,
@@ -239,6 +242,7 @@ impl Block {
         Self::Text {
             text: text.into(),
             note: Some(note),
+            shown: None,
             citations: Vec::new(),
             phase: None,
         }
@@ -248,9 +252,19 @@ impl Block {
         Self::Text {
             text: text.into(),
             note: None,
+            shown: None,
             citations: Vec::new(),
             phase: None,
         }
+    }
+
+    /// Lets `shown` stand for a text on the screen.
+    #[must_use]
+    pub fn shown_as(mut self, short: &str) -> Self {
+        if let Self::Text { text, shown, .. } = &mut self {
+            *shown = (text != short).then(|| short.to_owned());
+        }
+        self
     }
 
     /// The texts among some blocks, joined by newlines.
@@ -329,7 +343,7 @@ impl Image {
 }
 
 impl Usage {
-    /// What was read anew: all of the input but what came from the cache.
+    /// What was read without the cache: all of the input but what came from the cache.
     pub fn input(&self) -> u64 {
         sum_of([self.input_tokens, self.cache_creation_input_tokens])
     }
@@ -343,7 +357,7 @@ impl Usage {
         self.output_tokens.unwrap_or(0)
     }
 
-    /// What the provider had to work on: what was read anew, and what was written.
+    /// What the provider had to work on: what was read without the cache, and what was written.
     pub fn worked_on(&self) -> u64 {
         self.input().saturating_add(self.output())
     }

@@ -63,7 +63,7 @@ pub enum Answer {
     AllowAlways {
         rule: String,
     },
-    /// Allow a change of files in part: these are the files that it may change, and what they shall hold. The others stay as
+    /// Allow a change of files in part: these are the files that it may change, and what they are to hold. The others stay as
     /// they are.
     AllowPart {
         files: Vec<PartOfFile>,
@@ -73,7 +73,7 @@ pub enum Answer {
     },
 }
 
-/// What one file shall hold of which a change was allowed, whole or in part.
+/// What one file is to hold when a change of it was allowed, whole or in part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartOfFile {
     /// As the change that was shown calls it.

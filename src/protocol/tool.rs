@@ -63,7 +63,7 @@ pub enum OnBashError {
     Continue,
 }
 
-/// How far an executing call has come (SPEC section 4).
+/// How far an executing call has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
@@ -74,7 +74,7 @@ pub enum Phase {
     Finishing,
 }
 
-/// The permission mode of a session (SPEC section 6).
+/// The permission mode of a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Mode {

@@ -62,6 +62,7 @@ fn admit(block: &Block, role: Role, home: bool) -> Option<Cow<'_, Block>> {
             citations,
             phase,
             note: _,
+            shown: _,
         } => {
             let bare = citations.is_empty() && phase.is_none();
             if !home && !bare && !is_blank(text) {
@@ -277,6 +278,7 @@ mod tests {
         let spoken = Block::Text {
             text: "hi".into(),
             note: None,
+            shown: None,
             citations: vec![json!({"type": "x"})],
             phase: Some("commentary".into()),
         };

@@ -103,8 +103,13 @@ fn joined(pieces: Vec<Line>) -> Vec<Line> {
             return pieces;
         };
         match (joined.last_mut().map(|last| &mut last.record), &line.record) {
+            // What comes before the first word of a text is no part of it on the screen.
             (Some(Record::Text { text }), Record::Text { text: more })
-            | (Some(Record::Thinking { text }), Record::Thinking { text: more }) => {
+                if !text.trim().is_empty() =>
+            {
+                text.push_str(more);
+            }
+            (Some(Record::Thinking { text }), Record::Thinking { text: more }) => {
                 text.push_str(more);
             }
             _ => joined.push(line),

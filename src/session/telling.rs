@@ -18,9 +18,39 @@ use crate::protocol::{
 /// is told.
 const MOST_SHOWN: usize = 16 << 20;
 
-/// What those who watch `agent` are told of a record, which `history` has in it already. A call's events say how long after
-/// the begin of its turn they come: `at`. What a result shows is not in the record: it is `shown`.
-pub fn told(
+/// Takes a record of `agent` into the history; what those who watch are told of it. A call's events say how long after the
+/// begin of its turn they come: `at`. What a result shows is not in the record: it is `shown`.
+pub fn take(
+    record: Record,
+    history: &mut History,
+    agent: AgentId,
+    at: Duration,
+    shown: Shown,
+) -> Vec<AgentEvent> {
+    let known = history.cut_off().len();
+    history.take(&record);
+    let mut events = cut_off(history, known);
+    events.extend(told(record, history, agent, at, shown));
+    events
+}
+
+/// Calls that ended with a run of the program have come to what is known of them.
+fn cut_off(history: &History, known: usize) -> Vec<AgentEvent> {
+    let cut_off = history.cut_off()[known..].iter().cloned();
+    let events = cut_off.map(|(call, result)| AgentEvent::Call {
+        call,
+        at: Duration::ZERO,
+        event: completed(
+            result,
+            Duration::ZERO,
+            CallOutcome::Cancelled,
+            Shown::Nothing,
+        ),
+    });
+    events.collect()
+}
+
+fn told(
     record: Record,
     history: &History,
     agent: AgentId,
@@ -233,77 +263,58 @@ pub fn recall(
     let mut pictures = pictures(&lines, agent, content);
     let mut recalled = Recalled::default();
     let mut began = 0;
-    let mut turn = 0;
+    let mut last = None;
     for line in lines.into_iter().filter(|line| line.agent == agent) {
         let Line {
             seq, at_ms, record, ..
         } = line;
-        let known = recalled.history.cut_off().len();
-        recalled.history.take(&record);
-        recalled.tell_cut_off(known);
-        if recalled.history.turn() != turn {
-            (turn, began) = (recalled.history.turn(), at_ms);
+        if recalled.history.begins_turn(&record) {
+            began = at_ms;
         }
         let at = Duration::from_millis(at_ms.saturating_sub(began));
         let shown = pictures.remove(&seq).unwrap_or_default();
-        let record_of = Some(Recorded { seq, at_ms });
-        for event in told(record, &recalled.history, agent, at, shown) {
-            recalled.tell(Told {
-                record: record_of,
-                event,
-            });
+        let record_of = Recorded { seq, at_ms };
+        for event in take(record, &mut recalled.history, agent, at, shown) {
+            recalled.tell(Some(record_of), event);
         }
+        last = Some(record_of);
     }
     let known = recalled.history.cut_off().len();
     recalled.history.end();
-    recalled.tell_cut_off(known);
+    for event in cut_off(&recalled.history, known) {
+        recalled.tell(last, event);
+    }
     recalled
 }
 
 impl Recalled {
-    fn tell(&mut self, told: Told) {
-        match (
-            &told.event,
-            self.told.last_mut().map(|last| &mut last.event),
-        ) {
-            // Pieces of one text are one: nobody sees them come.
+    fn tell(&mut self, record: Option<Recorded>, event: AgentEvent) {
+        match (&event, self.told.last_mut().map(|last| &mut last.event)) {
+            // Pieces of one text are one: nobody sees them come. What comes before its first word is no part of it.
             (
                 AgentEvent::Turn(turn, TurnEvent::Text(more)),
                 Some(AgentEvent::Turn(same, TurnEvent::Text(text))),
-            )
-            | (
+            ) if turn == same && !text.trim().is_empty() => text.push_str(more),
+            (
                 AgentEvent::Turn(turn, TurnEvent::Thinking(more)),
                 Some(AgentEvent::Turn(same, TurnEvent::Thinking(text))),
             ) if turn == same => text.push_str(more),
             // The calls and texts in it were told one by one.
             (AgentEvent::Turn(_, TurnEvent::Delivered(_)), _) => {}
-            _ => self.told.push(without_message(told)),
+            _ => self.told.push(Told {
+                record,
+                event: without_message(event),
+            }),
         }
-    }
-
-    /// Calls that ended with a run of the program have come to what is known of them.
-    fn tell_cut_off(&mut self, known: usize) {
-        let cut_off = self.history.cut_off()[known..].iter();
-        let events = cut_off.map(|(call, result)| AgentEvent::Call {
-            call: *call,
-            at: Duration::ZERO,
-            event: completed(
-                result.clone(),
-                Duration::ZERO,
-                CallOutcome::Cancelled,
-                Shown::Nothing,
-            ),
-        });
-        self.told.extend(events.map(Told::from));
     }
 }
 
 /// The texts and calls of an answer were told one by one.
-fn without_message(mut told: Told) -> Told {
-    if let AgentEvent::Turn(_, TurnEvent::Answered { message, .. }) = &mut told.event {
+fn without_message(mut event: AgentEvent) -> AgentEvent {
+    if let AgentEvent::Turn(_, TurnEvent::Answered { message, .. }) = &mut event {
         message.content = Vec::new();
     }
-    told
+    event
 }
 
 /// What can be shown again of the changes, by the numbers of the records of their results: the newest, up to a bound.

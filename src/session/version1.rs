@@ -2,7 +2,7 @@
 //! who tells the model something, and that a result is an error.
 //!
 //! Lines are read one after the other, because what a name means depends on those before it. A log that was begun in
-//! version 1 and gone on with by this program has lines of both: each run says which ones it writes.
+//! version 1 and resumed by this program has lines of both: each run says which ones it writes.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -106,9 +106,9 @@ impl Converter {
     /// The records of a line, with the line's number each, and that number; `None` if it is no record.
     pub fn read(&mut self, line: &[u8]) -> Option<(Seq, Vec<Line>)> {
         if self.version == Some(1) {
-            return self.old(line).or_else(|| self.new(line));
+            return self.read_old(line).or_else(|| self.read_new(line));
         }
-        self.new(line).or_else(|| self.old(line))
+        self.read_new(line).or_else(|| self.read_old(line))
     }
 
     /// Whether the lines to come are, or may be, of version 1.
@@ -116,7 +116,7 @@ impl Converter {
         self.version.is_none_or(|version| version < 2)
     }
 
-    fn new(&mut self, line: &[u8]) -> Option<(Seq, Vec<Line>)> {
+    fn read_new(&mut self, line: &[u8]) -> Option<(Seq, Vec<Line>)> {
         let mut line: Line = serde_json::from_slice(line).ok()?;
         match &mut line.record {
             Record::Session { version, .. } => self.version = Some(*version),
@@ -135,7 +135,9 @@ impl Converter {
             Record::Delivered { then, .. } if self.is_old() => mark_notes(then),
             Record::End { took_ms, .. } => {
                 let began = self.turn_began.take();
-                if let Some(began) = began.filter(|_| self.is_old()) {
+                // What was not told is known from the times of the lines.
+                let told = *took_ms > 0 || !self.is_old();
+                if let Some(began) = began.filter(|_| !told) {
                     *took_ms = line.at_ms.saturating_sub(began);
                 }
             }
@@ -148,7 +150,7 @@ impl Converter {
         Some((line.seq, vec![line]))
     }
 
-    fn old(&mut self, line: &[u8]) -> Option<(Seq, Vec<Line>)> {
+    fn read_old(&mut self, line: &[u8]) -> Option<(Seq, Vec<Line>)> {
         let Line {
             seq,
             at_ms,

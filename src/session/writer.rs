@@ -3,6 +3,7 @@
 //! Cheap to clone. The lock is held while one record is written and numbered, and never while anything is waited for.
 
 use std::fs::File;
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -54,7 +55,7 @@ impl Writer {
     pub fn write(&self, agent: AgentId, record: &Record) -> Written {
         let mut shared = self.shared();
         let (record, saved) = shared.log.append(agent, record);
-        let news = shared.news(saved);
+        let news = shared.news(&saved);
         Written { record, news }
     }
 
@@ -62,7 +63,7 @@ impl Writer {
     pub fn make_sure(&self) -> Vec<News> {
         let mut shared = self.shared();
         let saved = shared.log.make_sure();
-        shared.news(saved)
+        shared.news(&saved)
     }
 
     /// Whether the file is kept at all.
@@ -86,15 +87,15 @@ impl Writer {
 
 impl Shared {
     /// What is new about the log, after it was written to.
-    fn news(&mut self, written: std::io::Result<Saved>) -> Vec<News> {
+    fn news(&mut self, written: &io::Result<Saved>) -> Vec<News> {
         let path = || self.log.path().to_owned();
         let mut news = Vec::new();
-        if let Ok(Saved::Anew(loss)) = written {
+        if let Ok(Saved::Anew(loss)) = *written {
             let path = path();
             news.push(News::Anew { path, loss });
         }
         if written.is_err() != self.unsaved {
-            news.push(match &written {
+            news.push(match written {
                 Ok(_) => News::SavedAgain,
                 Err(error) => News::Unsaved {
                     path: path(),
@@ -105,5 +106,88 @@ impl Shared {
             self.unsaved = written.is_err();
         }
         news
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::path::Path;
+
+    use super::{News, Writer};
+    use crate::protocol::AgentId;
+    use crate::session::log::{Log, Loss, read_file};
+    use crate::session::{History, Record};
+
+    fn writer(folder: &Path) -> Writer {
+        Writer::new(Log::create(&folder.join("s.jsonl")).expect("a new log"))
+    }
+
+    fn said(text: impl Into<String>) -> Record {
+        let message = crate::protocol::Message::user(text);
+        Record::User { message }
+    }
+
+    #[test]
+    fn conversations_that_write_at_once_get_numbers_of_their_own() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let writer = writer(folder.path());
+        let write = |agent: u32| {
+            let writer = writer.clone();
+            let numbers = (0..100).map(move |number| {
+                let record = said(format!("{agent}/{number}"));
+                writer.write(AgentId(agent), &record).record.seq
+            });
+            numbers.collect::<Vec<_>>()
+        };
+        let numbers: Vec<_> = std::thread::scope(|scope| {
+            let all: Vec<_> = (1..=5)
+                .map(|agent| scope.spawn(move || write(agent)))
+                .collect();
+            let all = all.into_iter();
+            all.flat_map(|one| one.join().expect("no panic")).collect()
+        });
+        assert_eq!(numbers.iter().collect::<HashSet<_>>().len(), 500);
+        let contents = read_file(&writer.path()).expect("readable");
+        assert!(contents.lines.is_sorted_by_key(|line| line.seq));
+        for agent in 1..=5 {
+            let history = History::of(&contents.lines, AgentId(agent));
+            let texts: Vec<String> = history.messages().iter().map(|it| it.text()).collect();
+            let expected: Vec<String> = (0..100).map(|it| format!("{agent}/{it}")).collect();
+            assert_eq!(texts, expected);
+        }
+    }
+
+    #[test]
+    fn the_person_s_conversation_is_not_named_in_its_lines() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let writer = writer(folder.path());
+        writer.write(AgentId::MAIN, &Record::Discarded);
+        writer.write(AgentId(7), &Record::Discarded);
+        let text = std::fs::read_to_string(writer.path()).expect("readable");
+        let named: Vec<bool> = text.lines().map(|it| it.contains("\"agent\":7")).collect();
+        assert_eq!(named, [false, true]);
+        assert!(!text.lines().next().expect("a line").contains("agent"));
+    }
+
+    #[test]
+    fn what_happens_to_the_file_is_said_once() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let writer = writer(folder.path());
+        let path = writer.path();
+        assert_eq!(writer.write(AgentId::MAIN, &said("one")).news, []);
+        std::fs::remove_file(&path).expect("removed");
+        let loss = Loss::Removed;
+        let news = writer.write(AgentId(7), &said("two")).news;
+        assert_eq!(news, [News::Anew { path, loss }]);
+        assert_eq!(writer.write(AgentId::MAIN, &said("three")).news, []);
+        std::fs::remove_dir_all(folder.path()).expect("removed");
+        std::fs::write(folder.path(), "in the way").expect("written");
+        let news = writer.write(AgentId::MAIN, &said("four")).news;
+        assert!(matches!(news[..], [News::Unsaved { .. }]), "{news:?}");
+        assert_eq!(writer.write(AgentId(7), &said("five")).news, []);
+        std::fs::remove_file(folder.path()).expect("removed");
+        let news = writer.make_sure();
+        assert!(news.contains(&News::SavedAgain), "{news:?}");
     }
 }

@@ -11,6 +11,7 @@ mod hostile;
 mod picture;
 mod resume;
 mod retries;
+mod same_screen;
 mod sandbox;
 mod screen;
 mod settings;

@@ -249,7 +249,7 @@ fn nobody_else_knows_a_tool_by_its_name() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The names that rules know; among them are those of all tools, by a test of theirs.
+/// The names that rules know; among them are those of all tools, as one of their tests checks.
 fn tool_names() -> Vec<String> {
     let file = root().join("src/permissions/names.rs");
     let is_name = |literal: &&str| {

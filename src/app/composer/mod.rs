@@ -429,11 +429,9 @@ impl Composer {
             Some(message @ Draft::Message { .. }) => message,
             None => {
                 let mut blocks: Vec<Block> = self.tokens.images(text).cloned().collect();
-                blocks.push(Block::text(sent(text.trim())));
-                Draft::Message {
-                    blocks,
-                    shown: self.tokens.expand(text.trim(), Form::Shown),
-                }
+                let shown = self.tokens.expand(text.trim(), Form::Shown);
+                blocks.push(Block::text(sent(text.trim())).shown_as(&shown));
+                Draft::Message { blocks, shown }
             }
         })
     }

@@ -186,7 +186,7 @@ fn a_long_paste_is_folded_and_sent_in_full() {
     rig.enter(" end");
     assert_eq!(rig.shown(), "see [pasted 120 lines] end|");
     let expected = Draft::Message {
-        blocks: vec![Block::text(format!("see {long} end"))],
+        blocks: vec![Block::text(format!("see {long} end")).shown_as("see [pasted 120 lines] end")],
         shown: "see [pasted 120 lines] end".into(),
     };
     assert_eq!(rig.send(), expected);

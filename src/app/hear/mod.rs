@@ -183,7 +183,7 @@ impl AppState {
     }
 
     pub(super) fn push_user(&mut self, message: &Message) {
-        let text = text_of(&message.content);
+        let text = shown_of(&message.content);
         let images = images_in(&message.content);
         if !text.is_empty() || images > 0 {
             self.transcript.push(Cell::User { text, images });
@@ -289,8 +289,11 @@ impl AppState {
                 self.transcript.push(cell);
             }
             Ending::MaxTurns => {
-                self.notice(NoticeKind::Error, "the run reached its most turns");
-                self.notice(NoticeKind::Hint, "say `go on` to let it work on");
+                self.notice(
+                    NoticeKind::Error,
+                    "the run reached its limit of turns (maxTurns)",
+                );
+                self.notice(NoticeKind::Hint, "say `go on` to let it continue");
             }
             Ending::Failed { problem, hint } => self.explain(problem.clone(), hint.clone()),
         }
@@ -305,7 +308,7 @@ impl AppState {
         effects
     }
 
-    /// Calls the person, if she looks elsewhere.
+    /// Calls the person, if they look elsewhere.
     pub(in crate::app) fn call_person(&self, why: &str) -> Vec<Effect> {
         if self.focused {
             return Vec::new();
@@ -331,6 +334,20 @@ fn text_of(blocks: &[Block]) -> String {
     // Notes are for the model: what the person's commands printed stands in the conversation already.
     let written = |block: &&Block| !matches!(block, Block::Text { note: Some(_), .. });
     Block::texts(blocks.iter().filter(written))
+}
+
+/// The same as it stood in the input.
+fn shown_of(blocks: &[Block]) -> String {
+    let texts = blocks.iter().filter_map(|block| match block {
+        Block::Text {
+            text,
+            shown,
+            note: None,
+            ..
+        } => Some(shown.as_deref().unwrap_or(text)),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
 }
 
 fn images_in(blocks: &[Block]) -> usize {

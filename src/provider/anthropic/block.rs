@@ -138,6 +138,7 @@ impl Draft {
             Self::Text { text, citations } => Block::Text {
                 text,
                 note: None,
+                shown: None,
                 citations,
                 phase: None,
             },

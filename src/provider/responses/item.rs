@@ -219,6 +219,7 @@ fn message_blocks(item: &Value) -> Vec<Block> {
         "output_text" => Some(Block::Text {
             text: word(part, "text").to_owned(),
             note: None,
+            shown: None,
             citations: Vec::new(),
             phase: phase.clone(),
         }),

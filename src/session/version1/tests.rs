@@ -2,8 +2,8 @@ use serde_json::{Value, json};
 
 use super::Converter;
 use crate::protocol::{
-    AgentEvent, AgentId, Block, CallEvent, CallOutcome, CallRef, Ending, Note, SessionEvent,
-    TurnEvent,
+    AgentEvent, AgentId, Block, CallEvent, CallOutcome, CallRef, Ending, Message, Note,
+    SessionEvent, ToolResult, TurnEvent,
 };
 use crate::session::record::{Line, Record, VERSION};
 use crate::session::telling::recall;
@@ -42,7 +42,8 @@ fn read(records: &[Value]) -> Vec<Line> {
         let mut line = record.clone();
         line["seq"] = json!(seq);
         line["at_ms"] = json!(0);
-        text += &format!("{line}\n");
+        text += &line.to_string();
+        text += "\n";
     }
     lines(&text)
 }
@@ -56,7 +57,7 @@ fn calls_get_names_of_our_own_and_results_find_them() {
     assert_eq!((history.last_call(), history.last_aside()), (4, 2));
     let results = history.messages().iter();
     let results: Vec<String> = results
-        .flat_map(|message| message.tool_results())
+        .flat_map(Message::tool_results)
         .map(|result| {
             result
                 .as_text()
@@ -129,11 +130,12 @@ fn a_log_that_this_program_goes_on_with_has_lines_of_both_versions() {
         let mut line = record;
         line["seq"] = json!(seq);
         line["at_ms"] = json!(1_735_000_040_000_u64 + seq);
-        text += &format!("{line}\n");
+        text += &line.to_string();
+        text += "\n";
     }
     let history = History::of(&lines(&text), AgentId::MAIN);
     let last = history.messages().last().expect("messages");
-    let results: Vec<String> = last.tool_results().map(|it| it.as_text()).collect();
+    let results: Vec<String> = last.tool_results().map(ToolResult::as_text).collect();
     assert_eq!(results, ["new"]);
     assert_eq!((history.last_call(), history.cut_off().len()), (5, 1));
 }

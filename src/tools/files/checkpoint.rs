@@ -72,6 +72,11 @@ impl Checkpoints {
         }
     }
 
+    #[cfg(test)]
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     fn path(&self, hash: &ContentHash) -> PathBuf {
         let name = hash.to_string();
         let (group, rest) = name.split_at(2);

@@ -209,6 +209,11 @@ impl Pty {
         self.with(|state| state.parser.screen().contents())
     }
 
+    /// All that is on the screen now.
+    pub fn vt(&self) -> vt100::Screen {
+        self.with(|state| state.parser.screen().clone())
+    }
+
     /// Whether nothing comes from the program for so long.
     pub fn is_quiet_for(&self, time: Duration) -> bool {
         let state = self.seen.state.lock().expect("unpoisoned");

@@ -165,6 +165,7 @@ fn citations_and_server_calls_go_back_as_they_came() {
     let cited = Block::Text {
         text: "Hi".into(),
         note: None,
+        shown: None,
         citations: vec![json!({"type": "web_search_result_location"})],
         phase: None,
     };

@@ -84,6 +84,7 @@ fn items_that_only_the_last_event_brings_are_read_there() {
         Block::Text {
             text: "Hi".into(),
             note: None,
+            shown: None,
             citations: Vec::new(),
             phase: Some("commentary".into()),
         },

@@ -135,6 +135,7 @@ fn phases_refusals_and_unknown_items_go_back() {
     let spoken = Block::Text {
         text: "Hi".into(),
         note: None,
+        shown: None,
         citations: Vec::new(),
         phase: Some("commentary".into()),
     };

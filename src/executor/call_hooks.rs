@@ -7,9 +7,9 @@ use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
 
 use super::permission::{Authority, Permit, granted};
-use super::pipeline::{Failure, Line, Report, denied, denied_text};
+use super::pipeline::{CallRun, Failure, Report, denied, denied_text};
 use super::shared::Stance;
-use crate::hooks::said::shortened;
+use crate::hooks::output::shortened;
 use crate::hooks::{Answer, Event, Occasion};
 use crate::permissions::{Cause, Decision, HookWord, Verdict};
 use crate::protocol::{CallInput, Phase, ToolCall, ToolResult};
@@ -25,7 +25,7 @@ pub(super) struct Heard {
     pub word: Option<HookWord>,
     /// The input as a hook wants it, and which hook.
     pub rewritten: Option<(CallInput, String)>,
-    /// What rules had to say meanwhile about the input as it still is.
+    /// What the rules say about the input as it was before the hooks.
     pub judged: Option<Judged>,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Case<'c> {
 }
 
 impl Heard {
-    /// A call that starts anew must start with the same input.
+    /// A call that starts again must start with the same input.
     pub fn with_input(&self, mut permit: Permit) -> Permit {
         if let Some((input, _)) = &self.rewritten {
             permit.input.get_or_insert_with(|| input.clone());
@@ -77,7 +77,7 @@ impl Failure {
     }
 }
 
-impl Line {
+impl CallRun {
     /// Runs the hooks of `PreToolUse`, and beside them what rules and the classifier say. What the model is to know goes to
     /// `told`.
     pub(super) async fn hear_hooks(
@@ -138,7 +138,7 @@ impl Line {
         })
     }
 
-    /// Runs the hooks of a call that has come to its end.
+    /// Runs the hooks of a call that has ended.
     pub(super) async fn hear_hooks_afterwards(
         &self,
         call: &ToolCall,
@@ -303,7 +303,7 @@ impl Line {
         Some(async move { hooks.fire(&occasion, &scene, &self.cancel).await }.boxed())
     }
 
-    /// Tells the person what hooks have for her.
+    /// Tells the person what hooks have to say to them.
     async fn note(&self, mut answer: Answer) -> Answer {
         for notice in answer.notices.drain(..) {
             self.notice(notice).await;

@@ -1,0 +1,190 @@
+//! What a person saw of a real session is what is seen when it is opened again: cells, calls, decisions, times and diffs.
+
+use std::time::Instant;
+
+use serde_json::json;
+
+use super::rig::{Rig, call};
+use crate::app::rig::{App, seen};
+use crate::app::{Msg, update};
+use crate::protocol::{
+    AgentEvent, AgentId, Answer, Block, CallEvent, CallOutcome, Command, Ending, SessionCommand,
+    SessionEvent, Shown, Told, TurnCommand, TurnEvent,
+};
+
+/// A screen that hears all that the agent tells.
+struct Watched {
+    rig: Rig,
+    app: App,
+    told: Vec<Told>,
+}
+
+impl Watched {
+    async fn until(&mut self, is_it: impl Fn(&AgentEvent) -> bool) {
+        loop {
+            let told = self.rig.next().await;
+            let found = is_it(&told.event);
+            self.told.push(told.clone());
+            self.app.state.now = Instant::now();
+            update(&mut self.app.state, Msg::Agent(told));
+            // The person answers by the rig.
+            self.app.state.dialogs.clear();
+            if found {
+                return;
+            }
+        }
+    }
+
+    async fn asked(&mut self) -> crate::protocol::CallRef {
+        let is_question = |event: &AgentEvent| {
+            matches!(
+                event,
+                AgentEvent::Call {
+                    event: CallEvent::Asked(_),
+                    ..
+                }
+            )
+        };
+        self.until(is_question).await;
+        match self.told.last().map(|told| &told.event) {
+            Some(AgentEvent::Call { call, .. }) => *call,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn ended(&mut self) {
+        let is_end =
+            |event: &AgentEvent| matches!(event, AgentEvent::Turn(_, TurnEvent::Finished(_)));
+        self.until(is_end).await;
+    }
+
+    async fn aside_over(&mut self) {
+        let is_end = |event: &AgentEvent| match event {
+            AgentEvent::Call { call, event, .. } => {
+                call.agent == AgentId::PERSON && matches!(event, CallEvent::Completed { .. })
+            }
+            AgentEvent::Session(_) | AgentEvent::Turn(..) => false,
+        };
+        self.until(is_end).await;
+    }
+}
+
+fn bash(id: &str, command: &str) -> Block {
+    call(id, "Bash", json!({ "command": command }))
+}
+
+/// A session with everything in it, and the screen that has seen it.
+async fn had() -> Watched {
+    let edit = json!({"file_path": "poem", "old_string": "two", "new_string": "2"});
+    let rig = Rig::new([
+        vec![
+            Block::text("I look."),
+            call("1", "Read", json!({"file_path": "poem"})),
+            bash("1", "ls not-there"),
+        ],
+        vec![call("1", "Edit", edit), bash("2", "touch made")],
+        vec![Block::text("Done.")],
+        vec![
+            Block::text("I wait."),
+            bash("1", "sleep 1000"),
+            bash("2", "ls"),
+        ],
+    ]);
+    rig.scratch.put("poem", "one\ntwo\nthree\n");
+    let app = App::starting();
+    let mut watched = Watched {
+        rig,
+        app,
+        told: Vec::new(),
+    };
+    watched.rig.submit("go");
+    let call = watched.asked().await;
+    watched.rig.answer(call, Answer::Allow);
+    let call = watched.asked().await;
+    watched.rig.answer(call, Answer::Deny { reason: None });
+    watched.ended().await;
+    let run = SessionCommand::Run("echo by myself".to_owned());
+    watched.rig.send(Command::Session(run));
+    watched.aside_over().await;
+    watched.rig.submit("and now");
+    let call = watched.asked().await;
+    watched.rig.answer(call, Answer::Allow);
+    let runs = |event: &AgentEvent| {
+        let running = CallEvent::Reached(crate::protocol::Phase::Running);
+        matches!(event, AgentEvent::Call { event, .. } if *event == running)
+    };
+    watched.until(runs).await;
+    watched.rig.send(Command::Turn(TurnCommand::Interrupt));
+    watched.ended().await;
+    watched
+}
+
+#[tokio::test]
+async fn what_was_seen_is_seen_again() {
+    let Watched { rig, mut app, told } = had().await;
+    let mut rig = rig.resumed().await;
+    let mut again = App::starting();
+    let opened = rig.next().await;
+    again.state.now = Instant::now();
+    update(&mut again.state, Msg::Agent(opened));
+    // What ran in the background, and what the turn cost, is of no interest here.
+    app.state.session = again.state.session.clone();
+    assert_eq!(seen(&again.state), seen(&app.state));
+
+    let outcomes: Vec<CallOutcome> = again
+        .state
+        .calls
+        .iter()
+        .filter_map(|(_, call)| Some(call.completed()?.outcome.clone()))
+        .collect();
+    for expected in [
+        CallOutcome::Succeeded,
+        CallOutcome::Failed,
+        CallOutcome::Denied,
+        CallOutcome::Cancelled,
+    ] {
+        assert!(outcomes.contains(&expected), "{outcomes:?}");
+    }
+    let shows = |shown: &Shown| !shown.changes().is_empty();
+    let mut calls = again.state.calls.iter();
+    let change = calls.find(|(_, call)| call.completed().is_some_and(|it| shows(&it.shown)));
+    assert!(change.is_some(), "the change is shown");
+    let numbers = told.iter().filter_map(|told| told.record);
+    assert!(numbers.is_sorted_by_key(|record| record.seq), "in order");
+}
+
+#[tokio::test]
+async fn a_change_is_known_by_its_checkpoints_and_told_by_its_size_without_them() {
+    let Watched { rig, .. } = had().await;
+    let log = rig.scratch.root.with_file_name("log.jsonl");
+    let text = std::fs::read_to_string(log).expect("a log");
+    let result = text
+        .lines()
+        .find(|line| line.contains("\"changed\""))
+        .expect("a result with a change");
+    assert!(!result.contains("three\\nEND"), "contents are not in it");
+    assert!(result.contains(r#""added":1,"removed":1"#), "{result}");
+    let kept = rig.context.shared.env.checkpoints.directory().to_owned();
+    std::fs::remove_dir_all(kept).expect("removed");
+    let mut rig = rig.resumed().await;
+    let mut again = App::starting();
+    let opened = rig.next().await;
+    update(&mut again.state, Msg::Agent(opened));
+    let mut calls = again.state.calls.iter();
+    let words = calls.find_map(|(_, call)| call.completed()?.told.first().cloned());
+    let expected = "poem +1 −1, too long ago to be shown";
+    assert_eq!(words.as_deref(), Some(expected));
+}
+
+#[tokio::test]
+async fn nothing_but_the_opening_is_told_of_the_past() {
+    let Watched { rig, .. } = had().await;
+    let mut rig = rig.resumed().await;
+    let opened = rig.next().await;
+    assert!(matches!(
+        &opened.event,
+        AgentEvent::Session(SessionEvent::Opened(opened)) if !opened.past.is_empty()
+    ));
+    rig.submit("go on");
+    assert_eq!(rig.finished().await, Ending::Done);
+}

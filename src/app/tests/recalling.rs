@@ -1,0 +1,332 @@
+//! A session that is opened again is seen as it was: whatever its records are, the state that comes of hearing them one by
+//! one is the state that comes of recalling them.
+
+use std::time::{Duration, Instant};
+
+use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop, prop_oneof, proptest};
+use proptest::prop_assert_eq;
+use serde_json::json;
+
+use crate::app::rig::{App, opened, seen};
+use crate::app::transcript::{Cell, Entry};
+use crate::app::{Msg, update};
+use crate::protocol::{
+    AgentEvent, AgentId, CallOutcome, CallRef, Message, Mode, Phase, Recorded, Seq, SessionEvent,
+    Shown, Told, ToolCall, ToolResult, Usage,
+};
+use crate::session::record::{Changed, Line};
+use crate::session::telling::{self, recall};
+use crate::session::{History, Record};
+
+fn calls() -> impl Strategy<Value = CallRef> {
+    let person = |number| CallRef {
+        agent: AgentId::PERSON,
+        number,
+    };
+    prop_oneof![
+        3 => (1..4_u32).prop_map(CallRef::main),
+        1 => (1..3_u32).prop_map(person),
+    ]
+}
+
+fn texts() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just("a word\n".to_owned()),
+        Just(String::new()),
+        "[a-c \n]{0,6}"
+    ]
+}
+
+fn outcomes() -> impl Strategy<Value = CallOutcome> {
+    prop_oneof![
+        Just(CallOutcome::Succeeded),
+        Just(CallOutcome::Failed),
+        Just(CallOutcome::Denied),
+        texts().prop_map(|why| CallOutcome::Skipped { why }),
+        Just(CallOutcome::Cancelled),
+        Just(CallOutcome::ByHand),
+        Just(CallOutcome::Backgrounded),
+    ]
+}
+
+fn of_calls() -> impl Strategy<Value = Record> {
+    let phases = [Phase::WaitingForApproval, Phase::Running];
+    prop_oneof![
+        calls().prop_map(|call| Record::Arriving {
+            call,
+            tool: "Read".to_owned()
+        }),
+        (calls(), texts()).prop_map(|(call, file)| Record::Call {
+            call: ToolCall {
+                call,
+                id: "call_1".into(),
+                name: "Read".to_owned(),
+                input: json!({ "file_path": file }).into(),
+            }
+        }),
+        calls().prop_map(|call| Record::Begun { call }),
+        (calls(), prop::sample::select(phases.to_vec()))
+            .prop_map(|(call, phase)| Record::Reached { call, phase }),
+        (calls(), texts()).prop_map(|(call, by)| Record::Rewritten {
+            call,
+            input: json!({ "file_path": "other" }).into(),
+            by
+        }),
+        (calls(), texts(), any::<bool>()).prop_map(|(call, by, settled)| Record::Decision {
+            call,
+            decision: "ask".to_owned(),
+            reason: String::new(),
+            cause: String::new(),
+            by,
+            settled,
+        }),
+        (calls(), texts(), outcomes(), 0..5_000_u64, any::<bool>()).prop_map(
+            |(call, text, outcome, ran_ms, changes)| {
+                let change = Changed {
+                    path: "a".to_owned(),
+                    before: None,
+                    after: None,
+                    added: 1,
+                    removed: 2,
+                };
+                Record::Result {
+                    call,
+                    result: ToolResult::text("call_1".into(), text),
+                    ran_ms,
+                    outcome,
+                    changed: changes.then_some(change).into_iter().collect(),
+                }
+            }
+        ),
+        (calls(), texts()).prop_map(|(call, how)| Record::BackgroundEnded { call, how }),
+        prop::collection::vec(calls(), 0..3).prop_map(|calls| Record::Delivered {
+            calls,
+            then: Vec::new()
+        }),
+    ]
+}
+
+fn of_turns() -> impl Strategy<Value = Record> {
+    let endings = ["success", "interrupted", "error_max_turns", "else"];
+    prop_oneof![
+        3 => texts().prop_map(|text| Record::User { message: Message::user(text) }),
+        1 => Just(Record::Refused),
+        3 => (0..2_u32).prop_map(|attempt| Record::Request {
+            provider: "p".to_owned(),
+            model: "m".to_owned(),
+            attempt,
+        }),
+        1 => (texts(), 0..9_000_u64).prop_map(|(problem, wait_ms)| Record::Retry {
+            problem,
+            attempt: 1,
+            wait_ms,
+        }),
+        4 => texts().prop_map(|text| Record::Text { text }),
+        3 => texts().prop_map(|text| Record::Thinking { text }),
+        1 => Just(Record::Streamed),
+        2 => texts().prop_map(|text| Record::Assistant {
+            message: Message::user(text),
+            stop_reason: None,
+            usage: Usage::default(),
+        }),
+        1 => Just(Record::Discarded),
+        1 => (0..500_u64).prop_map(|saved_ms| Record::Saved { saved_ms }),
+        1 => texts().prop_map(|why| Record::Paused { why }),
+        1 => Just(Record::GoneOn),
+        2 => (prop::sample::select(endings.to_vec()), 0..5_000_u64).prop_map(|(ending, took_ms)| {
+            Record::End {
+                ending: ending.to_owned(),
+                problem: None,
+                hint: None,
+                took_ms,
+                responses: 1,
+                usage: Usage::default(),
+            }
+        }),
+    ]
+}
+
+fn of_the_session() -> impl Strategy<Value = Record> {
+    prop_oneof![
+        texts().prop_map(|text| Record::Notice { text }),
+        Just(Record::Mode { mode: Mode::Plan }),
+        Just(run()),
+    ]
+}
+
+fn run() -> Record {
+    Record::Run {
+        version: 2,
+        provider: "p".to_owned(),
+        model: "m".to_owned(),
+    }
+}
+
+/// Records, and how many milliseconds after the one before each comes.
+fn sessions() -> impl Strategy<Value = Vec<(Record, u64)>> {
+    let records = prop_oneof![4 => of_turns(), 5 => of_calls(), 1 => of_the_session()];
+    prop::collection::vec((records, 0..900_u64), 0..60)
+}
+
+fn lines(records: Vec<(Record, u64)>) -> Vec<Line> {
+    let mut at_ms = 1_700_000_000_000;
+    let lines = (0..).zip(records).map(|(seq, (record, after))| {
+        at_ms += after;
+        Line {
+            seq: Seq(seq),
+            at_ms,
+            agent: AgentId::MAIN,
+            record,
+        }
+    });
+    lines.collect()
+}
+
+/// Hears of each record as it is written; a little later, now more, now less.
+fn live(lines: &[Line]) -> App {
+    let mut app = App::new();
+    let began = app.state.now;
+    let first = lines.first().map_or(0, |line| line.at_ms);
+    let mut history = History::default();
+    for (number, line) in lines.iter().enumerate() {
+        let late = 3 + (number as u64 * 7) % 30;
+        app.state.now = began + Duration::from_millis(line.at_ms - first + late);
+        take(&mut app, &mut history, line);
+        // What a person would do about it.
+        app.state.dialogs.clear();
+    }
+    app
+}
+
+fn take(app: &mut App, history: &mut History, line: &Line) {
+    let (agent, record) = (AgentId::MAIN, line.record.clone());
+    for event in telling::take(record, history, agent, Duration::ZERO, Shown::Nothing) {
+        hear(app, line, event);
+    }
+}
+
+fn hear(app: &mut App, line: &Line, event: AgentEvent) {
+    let record = Some(Recorded {
+        seq: line.seq,
+        at_ms: line.at_ms,
+    });
+    update(&mut app.state, Msg::Agent(Told { record, event }));
+}
+
+fn recalled(lines: Vec<Line>) -> App {
+    let mut app = App::starting();
+    let past = recall(lines, AgentId::MAIN, |_| None).told;
+    app.told(AgentEvent::Session(SessionEvent::Opened(opened(past))));
+    app
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn whatever_the_records_are_the_recalled_state_is_the_one_that_was_left(mut records in sessions()) {
+        // The run is over when the session is opened again.
+        records.push((run(), 5));
+        let lines = lines(records);
+        let live = live(&lines);
+        let mut recalled = recalled(lines);
+        prop_assert_eq!(recalled.state.session.mode, Mode::Default);
+        prop_assert_eq!(recalled.state.dialogs.len(), 0);
+        recalled.state.session.mode = live.state.session.mode;
+        prop_assert_eq!(seen(&recalled.state), seen(&live.state));
+    }
+}
+
+#[test]
+fn nothing_comes_of_the_past_but_what_is_seen() {
+    let limit = Record::Paused {
+        why: "a limit".to_owned(),
+    };
+    let message = Message::user("go");
+    let records = [Record::User { message }, limit];
+    let mut app = App::starting();
+    app.update(Msg::Focused(false));
+    let records = records.into_iter().map(|record| (record, 1)).collect();
+    let past = recall(lines(records), AgentId::MAIN, |_| None).told;
+    let opened = AgentEvent::Session(SessionEvent::Opened(opened(past)));
+    assert_eq!(app.told(opened), []);
+    assert!(app.state.dialogs.is_empty());
+    assert!(!app.state.is_working());
+    assert_eq!(app.state.wake_at(), None);
+}
+
+#[test]
+fn cells_know_the_records_that_made_them() {
+    let mut app = App::typed("hello");
+    app.press("enter");
+    let seqs = |app: &App| -> Vec<Option<Seq>> {
+        let entries = app.state.transcript.entries().iter();
+        let made = entries.filter(|entry: &&Entry| entry.cell != Cell::Welcome);
+        made.map(|entry| entry.seq).collect()
+    };
+    assert_eq!(seqs(&app), [None], "it is not in the log yet");
+    let message = Message::user("hello");
+    let text = "Hi.".to_owned();
+    let request = Record::Request {
+        provider: "p".to_owned(),
+        model: "m".to_owned(),
+        attempt: 0,
+    };
+    let records = [Record::User { message }, request, Record::Text { text }];
+    let lines = lines(records.map(|record| (record, 1)).to_vec());
+    let mut history = History::default();
+    for line in &lines {
+        take(&mut app, &mut history, line);
+    }
+    assert_eq!(seqs(&app), [Some(Seq(0)), Some(Seq(2))]);
+    assert_eq!(seqs(&recalled(lines)), [Some(Seq(0)), Some(Seq(2))]);
+}
+
+#[test]
+fn times_are_those_of_the_records_however_late_the_screen_hears_of_them() {
+    let thought = |text: &str| Record::Thinking {
+        text: text.to_owned(),
+    };
+    let message = Message::user("think");
+    let text = "so".to_owned();
+    let request = Record::Request {
+        provider: "p".to_owned(),
+        model: "m".to_owned(),
+        attempt: 0,
+    };
+    let records = [
+        (Record::User { message }, 0),
+        (request, 10),
+        (thought("h"), 100),
+        (thought("m"), 1_000),
+        (Record::Text { text }, 234),
+    ];
+    let lines = lines(records.to_vec());
+    let took = |app: &App| {
+        let mut entries = app.state.transcript.entries().iter();
+        entries.find_map(|entry| match entry.cell {
+            Cell::Thinking { took, .. } => took,
+            _ => None,
+        })
+    };
+    let expected = Some(Duration::from_millis(1_234));
+    assert_eq!(took(&live(&lines)), expected);
+    assert_eq!(took(&recalled(lines)), expected);
+}
+
+#[test]
+fn a_clock_that_was_set_does_not_make_times_of_the_future() {
+    let mut app = App::new();
+    let line = |seq: u64, at_ms: u64| Line {
+        seq: Seq(seq),
+        at_ms,
+        agent: AgentId::MAIN,
+        record: Record::Discarded,
+    };
+    let notice = || AgentEvent::Session(SessionEvent::Notice("n".to_owned()));
+    hear(&mut app, &line(0, 1_000), notice());
+    let far = line(1, 100_000_000);
+    hear(&mut app, &far, notice());
+    let latest: Instant = app.state.now + Duration::from_secs(1);
+    assert!(app.state.moment <= latest);
+}
