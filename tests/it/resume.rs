@@ -363,22 +363,48 @@ fn what_a_cut_off_write_left_is_swept_on_resume() {
     assert!(!half.exists() && other.exists());
 }
 
-/// A log as the first format had it: no marks, and errors inside their tag.
+/// A log as the first format had it: calls by the ids of the wire, no marks, errors inside their tag, and no records of what
+/// was only shown.
 fn in_first_format(log: &str) -> String {
-    let lines = log.lines().map(|line| {
+    let mut ids = HashMap::new();
+    let lines = log.lines().filter_map(|line| {
         let mut line: Value = serde_json::from_str(line).expect("a record");
         let fields = line.as_object_mut().expect("an object");
-        match fields["kind"].as_str() {
-            Some("session") => fields["version"] = json!(1),
-            Some("run") => drop(fields.shift_remove("version")),
-            Some("result") if fields["result"]["is_error"] == true => {
-                let content = fields["result"]["content"].as_str().expect("a text");
-                let tagged = format!("<tool_use_error>{content}</tool_use_error>");
-                fields["result"]["content"] = json!(tagged);
+        match fields["kind"].as_str().expect("a kind") {
+            "session" => fields["version"] = json!(1),
+            "run" => drop(fields.shift_remove("version")),
+            "call" => {
+                let call = fields["call"].as_object_mut().expect("a call");
+                let name = call.shift_remove("call").expect("a name");
+                ids.insert(name.to_string(), call["id"].clone());
             }
-            _ => {}
+            "begun" | "decision" | "change" => {
+                fields["call"] = ids[&fields["call"].to_string()].clone();
+                fields.shift_remove("by");
+                fields.shift_remove("settled");
+            }
+            "result" => {
+                for new in ["call", "ran_ms", "outcome", "changed"] {
+                    fields.shift_remove(new);
+                }
+                if fields["result"]["is_error"] == true {
+                    let content = fields["result"]["content"].as_str().expect("a text");
+                    let tagged = format!("<tool_use_error>{content}</tool_use_error>");
+                    fields["result"]["content"] = json!(tagged);
+                }
+            }
+            "delivered" => {
+                let calls = fields["calls"].as_array().expect("a list").iter();
+                let calls: Vec<Value> = calls.map(|it| ids[&it.to_string()].clone()).collect();
+                fields["calls"] = json!(calls);
+            }
+            "end" => fields
+                .retain(|field, _| ["kind", "seq", "at_ms", "ending"].contains(&field.as_str())),
+            "user" | "request" | "text" | "thinking" | "block" | "assistant" | "repaired"
+            | "discarded" | "moved" => {}
+            _ => return None,
         }
-        format!("{line}\n")
+        Some(format!("{line}\n"))
     });
     lines.collect()
 }
