@@ -372,6 +372,22 @@ fn every_module_says_what_it_is() {
 }
 
 #[test]
+fn the_floor_plan_has_every_room_and_no_other() {
+    let plan = std::fs::read_to_string(root().join("src/ARCHITECTURE.md")).expect("readable");
+    for (part, _) in KNOWS {
+        assert!(plan.contains(&format!("[`{part}`]")), "{part} is missing");
+    }
+    for word in plan.split('`').skip(1).step_by(2) {
+        let is_path = word.contains('/') && !word.contains([' ', ':', '…']);
+        let example = word.replace("x.rs", "mod.rs");
+        let is_there = ["", "src"]
+            .iter()
+            .any(|base| root().join(base).join(&example).exists());
+        assert!(!is_path || is_there, "`{word}` is not there");
+    }
+}
+
+#[test]
 fn tests_and_edges_are_recognised() {
     let tests = test_files();
     let source = |path: &str| root().join("src").join(path);
