@@ -8,6 +8,8 @@
     reason = "a bench prints its figures"
 )]
 
+#[path = "engine/copies.rs"]
+mod copies;
 #[path = "../tests/it/support/server.rs"]
 #[expect(dead_code, reason = "the bench needs a part of what the tests need")]
 mod server;
@@ -20,7 +22,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use agent_tui::agent;
+use agent_tui::agent::{self, AgentHandle};
 use agent_tui::conversation::Limits;
 use agent_tui::executor::{Asking, Context, Places, Policy, Shared};
 use agent_tui::git::Git;
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         reader_throughput(),
         decoder_throughput(),
         cost_of_a_turn(),
+        copies::of_an_input(),
         exec_to_request(),
         block_end_to_command(),
         block_end_to_start_of_shell(),
@@ -189,6 +192,29 @@ fn cost_of_a_turn() -> Figure {
 }
 
 async fn run_script(home: &Path, script: &Path) -> Duration {
+    let permissions = (Mode::BypassPermissions, Asking::Nobody);
+    let mut agent = spawn(home, script, Registry::built_in(), permissions);
+    let since = Instant::now();
+    submit(&agent);
+    while let Some(told) = agent.events.recv().await {
+        if matches!(told.event, AgentEvent::Turn(_, TurnEvent::Finished(_))) {
+            break;
+        }
+    }
+    since.elapsed()
+}
+
+fn submit(agent: &AgentHandle) {
+    let go = SessionCommand::Submit(vec![Block::text("go")]);
+    agent.commands.send(Ask::Session(go)).expect("it listens");
+}
+
+fn spawn(
+    home: &Path,
+    script: &Path,
+    tools: Registry,
+    (mode, asking): (Mode, Asking),
+) -> AgentHandle {
     let programs = Arc::new(Programs::find([home]));
     let env = Environment {
         workspace: home.to_owned(),
@@ -208,15 +234,9 @@ async fn run_script(home: &Path, script: &Path) -> Duration {
         workspace: home.to_owned(),
         ..Places::default()
     };
-    let shared = Shared::new(
-        Rules::default(),
-        Mode::BypassPermissions,
-        Asking::Nobody,
-        places,
-        Arc::new(env),
-    );
-    let context = Context::new(Arc::new(shared), Registry::built_in());
-    let mut agent = agent::spawn(agent::Setup {
+    let shared = Shared::new(Rules::default(), mode, asking, places, Arc::new(env));
+    let context = Context::new(Arc::new(shared), tools);
+    agent::spawn(agent::Setup {
         provider: Arc::new(Script::load(script).expect("a script")),
         model: "script".into(),
         system: Vec::new(),
@@ -233,20 +253,7 @@ async fn run_script(home: &Path, script: &Path) -> Duration {
         context_window: None,
         beginning: agent_tui::hooks::occasion::Source::Startup,
         notices: Vec::new(),
-    });
-    let since = Instant::now();
-    agent
-        .commands
-        .send(Ask::Session(SessionCommand::Submit(vec![Block::text(
-            "go",
-        )])))
-        .expect("it listens");
-    while let Some(told) = agent.events.recv().await {
-        if matches!(told.event, AgentEvent::Turn(_, TurnEvent::Finished(_))) {
-            break;
-        }
-    }
-    since.elapsed()
+    })
 }
 
 /// A home for the program, and its command line.

@@ -1,6 +1,6 @@
 //! What the person runs beside the turns: commands typed directly, calls made once more.
 //!
-//! An aside goes through the same steps as a call of the model, in an executor of its own, but on the person's word; only
+//! An aside goes through the same steps as a call of the model, in an executor of its own, but on the person's authority; only
 //! one that the person has not permitted whole before is asked about. It runs whether a turn does or not, and the model
 //! hears of it with the next message.
 
@@ -9,7 +9,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -17,9 +16,10 @@ use tokio_util::sync::CancellationToken;
 use crate::conversation::Journal;
 use crate::executor::permission::Authority;
 use crate::executor::pipeline::Report;
-use crate::executor::{Context, Executor, Happened, Order, Policy, Witness};
+use crate::executor::{Context, Executor, Observed, Observer, Order, Policy};
 use crate::protocol::{
-    AgentId, Block, CallCommand, CallId, CallNumbers, CallRef, OnBashError, ToolCall, ToolResult,
+    AgentId, Block, CallCommand, CallId, CallInput, CallNumbers, CallRef, OnBashError, ToolCall,
+    ToolResult,
 };
 use crate::session::History;
 use crate::tools::guard;
@@ -57,7 +57,7 @@ impl Asides {
         asides
     }
 
-    pub fn start(&mut self, tool: &str, input: Value, by: Authority, journal: &mut Journal) {
+    pub fn start(&mut self, tool: &str, input: CallInput, by: Authority, journal: &mut Journal) {
         let call = self.numbers.next();
         let call = ToolCall {
             call,
@@ -69,7 +69,7 @@ impl Asides {
         self.executor.add_for(by, call, journal);
     }
 
-    pub fn obey(&mut self, call: CallRef, command: CallCommand, journal: &mut Journal) {
+    pub fn handle_command(&mut self, call: CallRef, command: CallCommand, journal: &mut Journal) {
         match command {
             CallCommand::Reply(reply) => self.executor.reply(call, reply),
             CallCommand::Cancel => self.executor.cancel(call, journal),
@@ -106,7 +106,7 @@ impl Asides {
         std::mem::take(&mut self.untold)
     }
 
-    /// The next report of an aside. Cancel-safe; pends for ever while nothing runs.
+    /// The next report of an aside. Cancel-safe; pends forever while nothing runs.
     pub async fn next(&mut self) -> Report {
         self.executor.next().await
     }
@@ -168,7 +168,7 @@ impl Asides {
     }
 }
 
-/// On whose word a call runs once more. One that was denied, or allowed in part only, is asked about.
+/// On whose authority a call runs once more. One that was denied, or allowed in part only, is asked about.
 pub fn again(permitted: bool) -> Authority {
     if permitted {
         Authority::Person
@@ -184,15 +184,15 @@ struct End<'j> {
     moved: Option<PathBuf>,
 }
 
-impl Witness for End<'_> {
-    fn see(&mut self, happened: Happened) {
-        match &happened {
-            Happened::Completed { call, result, .. } => {
+impl Observer for End<'_> {
+    fn observe(&mut self, observed: Observed) {
+        match &observed {
+            Observed::Completed { call, result, .. } => {
                 self.completed = Some((*call, result.clone()));
             }
-            Happened::Moved(cwd) => self.moved = Some(cwd.clone()),
+            Observed::Moved(cwd) => self.moved = Some(cwd.clone()),
             _ => {}
         }
-        self.journal.see(happened);
+        self.journal.observe(observed);
     }
 }

@@ -11,12 +11,12 @@ use crate::session::Record;
 
 impl Agent {
     /// What a command means while no turn runs: perhaps a message to send.
-    pub(super) fn obey_idle(&mut self, command: Command) -> Option<Vec<Block>> {
+    pub(super) fn handle_command_when_idle(&mut self, command: Command) -> Option<Vec<Block>> {
         match command {
             Command::Session(command) => {
                 let is_message = matches!(command, SessionCommand::Submit(_));
-                self.obey_session(command);
-                // What waits since an interrupt was written before it.
+                self.handle_session(command);
+                // What has been waiting since an interrupt was written earlier, so it goes first.
                 is_message.then(|| self.conversation.queue().pop_front())?
             }
             Command::Turn(TurnCommand::SendQueue) => self.conversation.queue().pop_front(),
@@ -27,29 +27,29 @@ impl Agent {
             // There is no turn that these could concern.
             Command::Turn(TurnCommand::GoOn | TurnCommand::RetryNow) => None,
             Command::Call(call, command) => {
-                self.obey_call(call, command);
+                self.handle_call(call, command);
                 None
             }
         }
     }
 
     /// What a command means while a turn runs.
-    pub(super) fn obey(&mut self, command: Command) {
+    pub(super) fn handle_command(&mut self, command: Command) {
         match command {
-            Command::Session(command) => self.obey_session(command),
-            Command::Turn(command) => self.obey_turn(command),
-            Command::Call(call, command) => self.obey_call(call, command),
+            Command::Session(command) => self.handle_session(command),
+            Command::Turn(command) => self.handle_turn(command),
+            Command::Call(call, command) => self.handle_call(call, command),
         }
     }
 
-    fn obey_session(&mut self, command: SessionCommand) {
+    fn handle_session(&mut self, command: SessionCommand) {
         match command {
             SessionCommand::Submit(prompt) => self.conversation.submit(prompt),
             SessionCommand::SetMode(mode) => {
                 self.shared().set_mode(mode);
                 self.journal().append(Record::Mode { mode });
             }
-            SessionCommand::Rules(command) => self.obey_rules(command),
+            SessionCommand::Rules(command) => self.handle_rules(command),
             SessionCommand::Leave(why) => self.leaving = Some(why),
             SessionCommand::TakeBack => {
                 let waiting = self.conversation.queue().drain(..).collect();
@@ -60,19 +60,19 @@ impl Agent {
                 let offered = self.conversation.context().tools.snapshot();
                 let journal = &mut self.conversation.journal;
                 let Some((tool, field)) = offered.shell() else {
-                    journal.notice("no tool is offered that runs commands".to_owned());
+                    journal.notice("none of the offered tools runs commands".to_owned());
                     return;
                 };
                 let input = serde_json::json!({ field: command });
                 self.asides
-                    .start(&tool.name, input, Authority::Typed, journal);
+                    .start(&tool.name, input.into(), Authority::Typed, journal);
             }
         }
     }
 
-    fn obey_turn(&mut self, command: TurnCommand) {
+    fn handle_turn(&mut self, command: TurnCommand) {
         match command {
-            // It has gone out with a request meanwhile, or was taken back.
+            // The queue went out with a request in the meantime, or was taken back.
             TurnCommand::SendQueue if self.conversation.queue().is_empty() => {}
             TurnCommand::SendQueue => self.conversation.interrupt(),
             TurnCommand::Interrupt => self.interrupt(),
@@ -81,17 +81,17 @@ impl Agent {
         }
     }
 
-    fn obey_call(&mut self, call: CallRef, command: CallCommand) {
+    fn handle_call(&mut self, call: CallRef, command: CallCommand) {
         if command == CallCommand::Cancel && self.kill_in_background(call) {
             return;
         }
         if call.agent == AgentId::PERSON {
             let journal = &mut self.conversation.journal;
-            self.asides.obey(call, command, journal);
+            self.asides.handle_command(call, command, journal);
         } else if command == CallCommand::RunAgain && !self.conversation.is_open(call) {
             self.run_again(call);
         } else {
-            self.conversation.obey(call, command);
+            self.conversation.handle_command(call, command);
         }
     }
 

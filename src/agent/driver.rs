@@ -135,7 +135,7 @@ impl Agent {
             let shared = self.conversation.context().shared.clone();
             tokio::select! {
                 command = self.inbox.recv() => {
-                    if let Some(prompt) = self.obey_idle(command?) {
+                    if let Some(prompt) = self.handle_command_when_idle(command?) {
                         return Some(prompt);
                     }
                 }
@@ -173,7 +173,7 @@ impl Agent {
                 () = self.tools.wait() => {}
                 command = self.inbox.recv(), if !self.deserted => {
                     if let Some(command) = command {
-                        self.obey(command);
+                        self.handle_command(command);
                     } else {
                         // Whoever could have waited for the answer is gone.
                         self.deserted = true;

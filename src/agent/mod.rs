@@ -1,7 +1,7 @@
 //! The person's agent: a conversation with a model, and what goes on beside it.
 //!
 //! [`driver`] is its task: it runs the conversation and waits for the person's [`commands`], for [`asides`], which the person
-//! runs beside the turns, and for commands in the background. The hooks of the session's begin and end are its business, too.
+//! runs beside the turns, and for commands in the background. It also runs the hooks of the session's start and end.
 
 pub mod asides;
 mod commands;
@@ -16,6 +16,8 @@ mod beside_tests;
 mod hook_tests;
 #[cfg(test)]
 mod identity_tests;
+#[cfg(test)]
+mod input_tests;
 #[cfg(test)]
 mod recall_tests;
 #[cfg(test)]
@@ -86,7 +88,7 @@ impl AgentHandle {
         let _ = self.commands.send(Command::Turn(TurnCommand::Interrupt));
     }
 
-    /// Lets it come to its end for so long, and ends what is left of it then. It is gone when its events end; they are
+    /// Gives it this long to finish, and then ends what is left of it. It is gone when its events end; they are
     /// what is returned.
     pub async fn end(self, grace: Duration) -> Vec<Told> {
         let Self {

@@ -169,7 +169,7 @@ impl Rig {
         }
     }
 
-    /// Ends the program and goes on with its session in another one.
+    /// Ends the program and resumes its session in another one.
     pub async fn resumed(self) -> Self {
         self.resumed_with([]).await
     }
@@ -373,7 +373,7 @@ pub fn call(id: &str, tool: &str, input: Value) -> Block {
     Block::ToolUse(ToolUse {
         id: id.into(),
         name: tool.into(),
-        input,
+        input: input.into(),
         input_raw: None,
         input_error: None,
     })

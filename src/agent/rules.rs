@@ -12,7 +12,7 @@ use crate::protocol::{
 };
 
 impl Agent {
-    pub(super) fn obey_rules(&mut self, command: RulesCommand) {
+    pub(super) fn handle_rules(&mut self, command: RulesCommand) {
         match command {
             RulesCommand::List => {
                 let rules = self.shared().known_rules();

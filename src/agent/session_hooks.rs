@@ -11,11 +11,11 @@ use crate::hooks::occasion::Notification;
 use crate::hooks::{Event, Occasion};
 use crate::protocol::Leaving;
 
-/// More than the hooks of a session's end may take, with being killed.
+/// How long to wait at most for the hooks of a session's end: longer than they may take, including to be killed.
 const LAST_WORDS: Duration = Duration::from_millis(1100);
 
 impl Agent {
-    /// Starts the hooks of the session's begin. The first message waits for them; the person does not.
+    /// Starts the hooks of the session's start. The first message waits for them; the person does not.
     pub(super) fn begin_session(&mut self) {
         let occasion = Occasion::session_start(self.beginning, self.conversation.model());
         let hooks = self.conversation.hooks();
@@ -40,7 +40,7 @@ impl Agent {
 
     /// The hooks of the session's end have their last words. They do not keep the program from ending.
     pub(super) async fn end_session(&mut self) {
-        // Whatever still starts the session has come too late.
+        // What would still start the session is too late.
         self.session.cancel();
         let reason = match self.leaving {
             Some(Leaving::ForNew) => "clear",

@@ -1,4 +1,4 @@
-//! What a conversation uses, as it is told while it runs and when it is gone on with.
+//! What a conversation uses, as it is told while it runs and when it is resumed.
 
 use serde_json::json;
 

@@ -3,12 +3,10 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
 use super::diff::Diff;
 use super::preview::Partial;
 use crate::protocol::{
-    CallOutcome, CallRef, ChangeSize, Phase, ResultBlock, Shown, ToolInfo, ToolResult,
+    CallInput, CallOutcome, CallRef, ChangeSize, Phase, ResultBlock, Shown, ToolInfo, ToolResult,
 };
 
 /// More of a running call's output than this is not kept: the whole of it is on disk.
@@ -27,7 +25,7 @@ pub struct Call {
     pub id: CallRef,
     pub tool: ToolInfo,
     pub by: Author,
-    pub input: Value,
+    pub input: CallInput,
     pub state: State,
     pub times: Times,
     /// What it has printed so far: the end of it.
@@ -115,7 +113,7 @@ impl Calls {
             id,
             tool,
             by,
-            input: Value::Null,
+            input: CallInput::default(),
             state: State::Arriving(Partial::default()),
             times: Times {
                 arrived: now,

@@ -66,7 +66,7 @@ pub struct Candidate {
     pub matched: Vec<u32>,
 }
 
-/// A session that can be gone on with.
+/// A session that can be resumed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionRow {
     pub id: String,

@@ -138,7 +138,7 @@ pub struct Settings {
     pub theme: Theme,
     /// How many colours the terminal has.
     pub depth: Depth,
-    /// Changes whenever the theme does, so that what was drawn with another one is drawn anew.
+    /// Changes whenever the theme does, so that what was drawn with another one is drawn again.
     pub theme_epoch: u64,
     pub diff_style: DiffStyle,
 }
@@ -254,7 +254,7 @@ const QUIT_WINDOW: Duration = Duration::from_secs(2);
 /// From this width on a diff has room for two columns.
 pub const WIDE_ENOUGH_FOR_TWO: u16 = 140;
 const FLASH: Duration = Duration::from_secs(3);
-/// How often what shows seconds is drawn anew while something runs.
+/// How often what shows seconds is drawn again while something runs.
 const SECONDS: Duration = Duration::from_millis(200);
 
 impl AppState {

@@ -38,7 +38,7 @@ impl AppState {
         }
     }
 
-    /// The rules in force, to be looked at and taken away.
+    /// The active rules, to be looked at and taken away.
     pub(super) fn offer_rules(&mut self, rules: Vec<KnownRule>) {
         let item = |label: &str, about: &str, choice| Item {
             label: label.to_owned(),
@@ -72,7 +72,7 @@ impl AppState {
             .push(Dialog::Picker(Picker::new("rule", vec![keep, remove])));
     }
 
-    /// Begins a draft, unless that would cost the person the one she has.
+    /// Begins a draft, unless that would cost the person the one they have.
     pub(super) fn write_draft(&mut self, text: &str) {
         if self.composer.is_empty() {
             self.composer.set_text(text, self.now);

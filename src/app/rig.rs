@@ -6,16 +6,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::app::transcript::Cell;
 use crate::app::{AppState, DiffStyle, Effect, Msg, Settings, update};
 use crate::keymap::{Chord, Key, Keymap};
 use crate::protocol::{
-    AgentEvent, AgentId, Block, CallCommand, CallEvent, CallOutcome, CallRef, ChoiceOption,
-    ChoiceRequest, Command, Ending, FileDiff, Message, Mode, PermissionRequest, Phase, Question,
-    QuestionKind, Reply, RuleOffer, Seq, SessionCommand, SessionEvent, SessionId, SessionOpened,
-    Shown, Spending, Told, ToolResult, TurnEvent, TurnId, TurnSummary, Usage,
+    AgentEvent, AgentId, Block, CallCommand, CallEvent, CallInput, CallOutcome, CallRef,
+    ChoiceOption, ChoiceRequest, Command, Ending, FileDiff, Message, Mode, PermissionRequest,
+    Phase, Question, QuestionKind, Reply, RuleOffer, Seq, SessionCommand, SessionEvent, SessionId,
+    SessionOpened, Shown, Spending, Told, ToolResult, TurnEvent, TurnId, TurnSummary, Usage,
 };
 use crate::session::Record;
 use crate::session::record::Line;
@@ -84,7 +84,7 @@ impl App {
         app
     }
 
-    /// A session that is gone on with.
+    /// A session that is resumed.
     pub fn resumed(records: impl IntoIterator<Item = Record>) -> Self {
         let mut app = Self::starting();
         let past = past(records);
@@ -165,7 +165,7 @@ impl App {
     pub fn asks(&mut self, question: Question) -> Vec<Effect> {
         let (tool, input) = match &question.kind {
             QuestionKind::Permission(request) => (request.tool.clone(), request.input.clone()),
-            QuestionKind::Choice(_) => ("Asks".to_owned(), json!({})),
+            QuestionKind::Choice(_) => ("Asks".to_owned(), json!({}).into()),
         };
         self.tool(question.call, &tool).queued(input).waits();
         self.hear_call(question.call, CallEvent::Asked(question))
@@ -244,10 +244,14 @@ impl Life<'_> {
         self.is(CallEvent::Input(fragment.to_owned()))
     }
 
-    pub fn queued(&mut self, input: Value) -> &mut Self {
+    pub fn queued(&mut self, input: impl Into<CallInput>) -> &mut Self {
         let tool = self.tool.clone();
         let wire = (self.call.agent != AgentId::PERSON).then(|| "wire".into());
-        self.is(CallEvent::Queued { tool, wire, input })
+        self.is(CallEvent::Queued {
+            tool,
+            wire,
+            input: input.into(),
+        })
     }
 
     pub fn running(&mut self) -> &mut Self {
@@ -367,7 +371,7 @@ pub fn request(call: impl Into<CallRef>, tool: &str) -> Question {
     };
     let request = PermissionRequest {
         tool: tool.to_owned(),
-        input,
+        input: input.into(),
         reason: "it may change something".to_owned(),
         changes,
         rule: Some(RuleOffer {
@@ -476,7 +480,7 @@ pub fn seen(state: &AppState) -> Vec<String> {
             call.id,
             call.tool.name,
             call.by,
-            call.input,
+            *call.input,
             call.state,
             call.output,
             call.decisions,

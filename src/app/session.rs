@@ -61,7 +61,7 @@ impl SessionInfo {
         found.unwrap_or_else(|| ToolInfo::unknown(name))
     }
 
-    /// The mode in force; `None` while no conversation has been open yet.
+    /// The active mode; `None` while no conversation has been open yet.
     pub fn known_mode(&self) -> Option<Mode> {
         (!self.provider.is_empty()).then_some(self.mode)
     }

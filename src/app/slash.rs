@@ -50,16 +50,16 @@ pub const COMMANDS: &[SlashCommand] = &[
     command(
         "model",
         "[NAME]",
-        "show the model, or go on with another one",
+        "show the model, or switch to another one",
         Slash::Model,
     ),
     command("theme", "[NAME]", "choose how it looks", Slash::Theme),
     command("tools", "", "what the model can use", Slash::Tools),
-    command("hooks", "", "the hooks in force", Slash::Hooks),
+    command("hooks", "", "the active hooks", Slash::Hooks),
     command(
         "sessions",
         "",
-        "go on with an earlier conversation",
+        "resume an earlier conversation",
         Slash::Sessions,
     ),
     command("resume", "[ID]", "the same as /sessions", Slash::Sessions),
@@ -92,7 +92,7 @@ pub const COMMANDS: &[SlashCommand] = &[
     command(
         "vim",
         "",
-        "edit the input with the keys of vim, or no longer",
+        "turn vim keys in the input on or off",
         Slash::Vim,
     ),
     command("quit", "", "leave", Slash::Quit),
@@ -148,7 +148,7 @@ impl AppState {
             Slash::Vim => {
                 self.composer.toggle_vim();
                 let on = self.composer.vim().is_some();
-                self.flash(if on { "keys of vim" } else { "keys of vim off" });
+                self.flash(if on { "vim keys on" } else { "vim keys off" });
             }
             Slash::Quit => return self.quit_after_asking(),
         }
@@ -158,11 +158,11 @@ impl AppState {
     /// Another conversation, or the same with another model. Not while something runs: it would be cut off unasked.
     fn reopen(&mut self, session: OpeningSession, model: Option<String>) -> Vec<Effect> {
         if self.is_working() {
-            self.flash("a turn runs; interrupt it first");
+            self.flash("a turn is running; interrupt it first");
             return Vec::new();
         }
         if self.running_aside().is_some() {
-            self.flash("a command runs; interrupt it first");
+            self.flash("a command is running; interrupt it first");
             return Vec::new();
         }
         // What waited was not sent: it is the person's again.
@@ -196,7 +196,7 @@ impl AppState {
             let SessionInfo {
                 model, provider, ..
             } = &self.session;
-            let text = format!("{model} ({provider}); /model NAME goes on with another one");
+            let text = format!("{model} ({provider}); /model NAME switches to another one");
             self.notice(NoticeKind::Info, text);
             return Vec::new();
         }
@@ -209,7 +209,7 @@ impl AppState {
             return vec![Effect::Start(Job::ListThemes)];
         }
         if name == AUTO {
-            self.flash("from the next start on the theme follows the terminal");
+            self.flash("the theme follows the terminal from the next start");
             return vec![Effect::Start(Job::KeepTheme(name.to_owned()))];
         }
         if let Some(theme) = Theme::builtin(name) {
@@ -252,7 +252,7 @@ impl AppState {
 
     fn list_hooks(&mut self) {
         if self.session.hooks.is_empty() {
-            self.flash("no hooks are in force; `hooks` in the settings has them");
+            self.flash("no hooks are configured; add them under `hooks` in the settings");
             return;
         }
         let hooks = self.session.hooks.iter().map(|hook| Item {

@@ -71,7 +71,7 @@ pub struct Args {
     #[arg(short, long, value_name = "ID", num_args = 0..=1)]
     pub resume: Option<Option<String>>,
 
-    /// With --continue or --resume: leave that session as it is and go on with a copy.
+    /// With --continue or --resume: leave that session as it is and continue with a copy.
     #[arg(long)]
     pub fork: bool,
 

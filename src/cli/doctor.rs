@@ -6,7 +6,7 @@ mod project;
 use serde_json::json;
 
 use super::args::Args;
-use super::place::{Audience, Place, Said};
+use super::project::{Audience, Project, TrustAnswer};
 use super::{UsageError, launch, print_line};
 use crate::executor::Asking;
 use crate::process::sandbox;
@@ -85,31 +85,31 @@ pub fn told(args: &Args) -> String {
 
 /// All that there is to say, and whether settings are broken. Takes its time.
 fn look(args: &Args) -> Result<(Vec<Finding>, bool), UsageError> {
-    // Looked at before anything here makes or mends a directory.
+    // Looked at before anything here makes or repairs a directory.
     let mut findings = machine::directories(&crate::config::Dirs::find());
-    let place = Place::look(args, Audience::Person, &Said::default())?;
-    let broken = !place.settings.errors.is_empty();
-    findings.splice(0..0, project::settings(&place));
-    findings.extend(project::keymap(&place));
-    findings.extend(project::rules(&place));
+    let project = Project::look(args, Audience::Person, &TrustAnswer::default())?;
+    let broken = !project.settings.errors.is_empty();
+    findings.splice(0..0, project::settings(&project));
+    findings.extend(project::keymap(&project));
+    findings.extend(project::rules(&project));
     findings.push(machine::sandbox(
-        place.settings.unasked.unwrap_or_default(),
+        project.settings.unasked.unwrap_or_default(),
         sandbox::state(),
     ));
-    findings.extend(project::hooks(&place));
-    findings.extend(project::trust(args, &place));
-    let programs = place.programs(args);
+    findings.extend(project::hooks(&project));
+    findings.extend(project::trust(args, &project));
+    let programs = project.programs(args);
     launch::this_thread()?.block_on(async {
-        findings.push(model(args, &place).await);
+        findings.push(model(args, &project).await);
         findings.extend(machine::programs(&programs).await);
     });
     findings.extend(machine::terminal(|name| std::env::var(name).ok()));
     Ok((findings, broken))
 }
 
-async fn model(args: &Args, place: &Place) -> Finding {
+async fn model(args: &Args, project: &Project) -> Finding {
     const AREA: &str = "model";
-    let choice = launch::choose(args, &place.settings, Asking::Nobody).await;
+    let choice = launch::choose(args, &project.settings, Asking::Nobody).await;
     let Choice {
         provider,
         model,
@@ -124,7 +124,7 @@ async fn model(args: &Args, place: &Place) -> Finding {
             };
         }
     };
-    let origin = |key: &str| place.settings.origins.get(key);
+    let origin = |key: &str| project.settings.origins.get(key);
     let from = match (&args.model, origin("model")) {
         (Some(_), _) => " (--model)".to_owned(),
         (None, Some(source)) => format!(" ({source})"),
@@ -146,7 +146,8 @@ async fn model(args: &Args, place: &Place) -> Finding {
             Level::Fine,
             format!("{text}; its key is in {variable}"),
         ),
-        KeyFound::Missing(variables) => {
+        KeyFound::Missing(wire) => {
+            let variables = wire.facts().key_variables();
             let text = format!("{text}; there is no key for it");
             Finding::new(AREA, Level::Error, text).hint(format!(
                 "set {variables}, or look around without one: `agent-tui --provider builtin`"

@@ -7,13 +7,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::args::{Args, HooksCommand};
 use super::launch::this_thread;
-use super::place::{Audience, Place};
+use super::project::{Audience, Project};
 use super::{UsageError, print_line};
 use crate::config::{LONGEST_FILE, read_bounded, read_named};
 use crate::hooks::occasion::SampleCall;
+use crate::hooks::output::{HookOutput, shortened};
 use crate::hooks::process::{Ended, Ran};
 use crate::hooks::runner::Told;
-use crate::hooks::said::{Said, shortened};
 use crate::hooks::{Answer, Event, Occasion, Scene};
 use crate::permissions::Decision;
 use crate::process::stderr::say;
@@ -32,23 +32,23 @@ pub fn run(args: &Args, command: &HooksCommand) -> Result<u8, UsageError> {
         Some(path) => read(path)?,
         None => Map::new(),
     };
-    let place = Place::find(args, Audience::Person)?;
-    for warning in &place.settings.warnings {
+    let project = Project::find(args, Audience::Person)?;
+    for warning in &project.settings.warnings {
         say(&format!("note: {warning}"));
     }
-    if place.settings.disable_all_hooks == Some(true) {
+    if project.settings.disable_all_hooks == Some(true) {
         say("note: `disableAllHooks` is set, so no hook is run");
     }
     let occasion = Occasion::sample(event, &sample_call(tool.as_deref())).overlaid(fields);
-    let transcript = place.dirs.sessions().join("example.jsonl");
+    let transcript = project.dirs.sessions().join("example.jsonl");
     let session = SessionId("example".to_owned());
-    let Some(runner) = place.hooks(&session, &transcript, &place.programs(args)) else {
+    let Some(runner) = project.hooks(&session, &transcript, &project.programs(args)) else {
         print_line("no hooks are configured");
         return Ok(0);
     };
     let scene = Scene {
-        cwd: place.workspace.clone(),
-        mode: place.mode(args),
+        cwd: project.workspace.clone(),
+        mode: project.mode(args),
     };
     let input = runner.input(&occasion, &scene);
     let runtime = this_thread()?;
@@ -164,7 +164,7 @@ fn ended(ran: &Ran) -> String {
 }
 
 /// What one hook has said, a line each.
-fn understood(event: Event, said: &Said) -> Vec<String> {
+fn understood(event: Event, said: &HookOutput) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some((decision, reason)) = &said.decision {
         lines.push(format!("{}: {reason}", verb(event, *decision)));
@@ -191,7 +191,7 @@ fn understood(event: Event, said: &Said) -> Vec<String> {
 }
 
 fn understood_together(event: Event, answer: &Answer) -> Vec<String> {
-    let said = Said {
+    let said = HookOutput {
         decision: answer
             .word
             .as_ref()

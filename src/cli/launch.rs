@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use tokio::runtime::{Builder, Runtime};
 
 use super::args::Args;
-use super::place::{Audience, Place};
+use super::project::{Audience, Project};
 use super::reload;
 use super::{UsageError, prompt, session};
 use crate::agent;
@@ -48,8 +48,8 @@ const MAX_OUTPUT_TOKENS: u32 = 32_000;
 /// `agent-tui -p`.
 pub fn headless(args: &Args) -> Result<u8, UsageError> {
     let terminal = FoundTerminal::now();
-    let place = Place::find(args, Audience::Nobody)?;
-    let prompt = prompt::read(args, &place.settings)?;
+    let project = Project::find(args, Audience::Nobody)?;
+    let prompt = prompt::read(args, &project.settings)?;
     let runtime = engine()?;
     guard_commands();
     let code = runtime.block_on(async {
@@ -59,11 +59,11 @@ pub fn headless(args: &Args) -> Result<u8, UsageError> {
         let run = headless::Run {
             format: args.output_format,
             prompt,
-            cwd: place.workspace.clone(),
-            mode: place.mode(args),
+            cwd: project.workspace.clone(),
+            mode: project.mode(args),
         };
         let setup = tokio::select! {
-            setup = setup(args, place, Asking::Nobody, Source::Startup) => setup?,
+            setup = setup(args, project, Asking::Nobody, Source::Startup) => setup?,
             signal = signals.next() => return Ok(signal.exit_code()),
         };
         let output = Output::start().map_err(no_threads)?;
@@ -107,43 +107,43 @@ pub(super) fn no_threads(error: io::Error) -> UsageError {
 }
 
 /// Everything that a conversation needs; `asking` says whether a person is there, `fresh` why a session begins that is
-/// not gone on with.
+/// not resumed.
 pub(super) async fn setup(
     args: &Args,
-    mut place: Place,
+    mut project: Project,
     asking: Asking,
     fresh: Source,
 ) -> Result<agent::Setup, UsageError> {
-    let programs = place.programs(args);
+    let programs = project.programs(args);
     // Git takes its time; the rest is done meanwhile.
-    let git = git::status::ask(&programs, &place.workspace);
+    let git = git::status::ask(&programs, &project.workspace);
     let Choice {
         provider, model, ..
-    } = choose(args, &place.settings, asking).await?;
-    let session = session::open(args, &place, asking)?;
-    let results_dir = real(place.dirs.results()).join(&session.id.0);
-    place.allow_reading(&results_dir)?;
+    } = choose(args, &project.settings, asking).await?;
+    let session = session::open(args, &project, asking)?;
+    let results_dir = real(project.dirs.results()).join(&session.id.0);
+    project.allow_reading(&results_dir)?;
     let around = Surroundings {
-        workspace: place.workspace.clone(),
-        config_dir: place.dirs.config.clone(),
-        standing: place.standing(args),
+        workspace: project.workspace.clone(),
+        config_dir: project.dirs.config.clone(),
+        standing: project.standing(args),
         provider: provider.name().to_owned(),
         model: model.clone(),
     };
     let about = DescribeCx {
-        workspace: place.workspace.clone(),
+        workspace: project.workspace.clone(),
         model: model.clone(),
     };
     let offer = Offer {
         about,
-        ..place.offer(args)
+        ..project.offer(args)
     };
     let tools = Tools::new(Registry::built_in(), offer);
     let preparing = tools.snapshot();
     tokio::task::spawn_blocking(move || preparing.prepare());
-    let hooks = place.hooks(&session.id, &session.log.path(), &programs);
-    let env = environment(args, &place, results_dir, programs);
-    let mut shared = shared(args, &place, asking, env);
+    let hooks = project.hooks(&session.id, &session.log.path(), &programs);
+    let env = environment(args, &project, results_dir, programs);
+    let mut shared = shared(args, &project, asking, env);
     shared.hooks = hooks;
     let context = Context::new(Arc::new(shared), tools);
     if let Some(cwd) = session.cwd {
@@ -157,10 +157,10 @@ pub(super) async fn setup(
     };
     // A log that cannot be written says so with its first record of substance.
     let _ = log.write(AgentId::MAIN, &begun);
-    let settings = &place.settings;
+    let settings = &project.settings;
     let git = git.hear().await;
     let system = system_prompt(&around, &git.lines);
-    let mut notices = place.notices();
+    let mut notices = project.notices();
     notices.extend(system.notices);
     notices.extend(session.notices);
     Ok(agent::Setup {
@@ -230,28 +230,28 @@ fn real(directory: PathBuf) -> PathBuf {
 
 fn environment(
     args: &Args,
-    place: &Place,
+    project: &Project,
     results_dir: PathBuf,
     programs: Arc<Programs>,
 ) -> Environment {
-    let places = place.places(args);
+    let places = project.places(args);
     let additional = places.additional;
     Environment {
-        workspace: place.workspace.clone(),
+        workspace: project.workspace.clone(),
         additional: additional
             .iter()
             .filter_map(|directory| directory.canonicalize().ok())
             .collect(),
         results_dir,
-        checkpoints: Checkpoints::new(place.dirs.checkpoints()),
-        locks: Locks::new(place.dirs.locks()),
+        checkpoints: Checkpoints::new(project.dirs.checkpoints()),
+        locks: Locks::new(project.dirs.locks()),
         groups: Groups::default(),
         variables: Variables {
-            more: place.settings.env.clone(),
-            pass_keys: place.settings.pass_provider_keys == Some(true),
+            more: project.settings.env.clone(),
+            pass_keys: project.settings.pass_provider_keys == Some(true),
         },
         home: places.home,
-        unasked: place.settings.unasked.unwrap_or_default(),
+        unasked: project.settings.unasked.unwrap_or_default(),
         ground: OnceLock::new(),
         git: Git::new(programs.clone()),
         programs,
@@ -259,13 +259,13 @@ fn environment(
 }
 
 /// What all calls of the session share, but for the hooks, which need to know it.
-fn shared(args: &Args, place: &Place, asking: Asking, env: Environment) -> Shared {
-    let (rules, mode) = (place.settings.rules.clone(), place.mode(args));
-    let mut shared = Shared::new(rules, mode, asking, place.places(args), Arc::new(env));
-    let overrides = place.settings.interrupt_behavior.clone();
+fn shared(args: &Args, project: &Project, asking: Asking, env: Environment) -> Shared {
+    let (rules, mode) = (project.settings.rules.clone(), project.mode(args));
+    let mut shared = Shared::new(rules, mode, asking, project.places(args), Arc::new(env));
+    let overrides = project.settings.interrupt_behavior.clone();
     shared.interrupt_overrides = overrides.into_iter().collect();
-    shared.store = Some(Store::new(&place.dirs.data, &place.workspace));
-    shared.live = Some(reload::live(args, place));
+    shared.store = Some(Store::new(&project.dirs.data, &project.workspace));
+    shared.live = Some(reload::live(args, project));
     shared
 }
 

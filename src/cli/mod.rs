@@ -8,7 +8,7 @@ mod doctor;
 mod hooks;
 mod launch;
 mod permissions;
-mod place;
+mod project;
 mod prompt;
 mod reload;
 mod screen;

@@ -4,7 +4,7 @@ use std::io::{self, BufRead};
 
 use super::args::{Args, PermissionsCommand};
 use super::launch::this_thread;
-use super::place::{Audience, Place};
+use super::project::{Audience, Project};
 use super::{UsageError, print_line};
 use crate::git::Git;
 use crate::permissions::{Asked, Remembered, World, check, decide};
@@ -31,11 +31,11 @@ pub fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, UsageError> 
             input,
             ..
         } => {
-            let place = Place::find(args, Audience::Person)?;
+            let project = Project::find(args, Audience::Person)?;
             let input = serde_json::from_str(input.as_deref().unwrap_or("{}"))
                 .map_err(|error| UsageError::new(format!("the input is not JSON: {error}")))?;
             let tool = tool.as_deref().unwrap_or_default();
-            let known = place
+            let known = project
                 .registry(args)
                 .find(tool)
                 .map(|tool| (tool.spec().level, tool.facts(&input).read_only));
@@ -50,9 +50,9 @@ pub fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, UsageError> 
             let mode = mode
                 .or(args.permission_mode)
                 .map(|mode| mode.0)
-                .or(place.settings.mode)
+                .or(project.settings.mode)
                 .unwrap_or_default();
-            let places = place.places(args);
+            let places = project.places(args);
             let links = Remembered::default();
             let world = World {
                 cwd: cwd.clone().unwrap_or(places.workspace),
@@ -64,9 +64,9 @@ pub fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, UsageError> 
                 protected_files: places.protected_files,
                 links: &links,
             };
-            let git = Git::new(place.programs(args));
+            let git = Git::new(project.programs(args));
             let deciding = git.deciding(&links, || {
-                decide(&asked, &place.settings.rules, mode, &world)
+                decide(&asked, &project.settings.rules, mode, &world)
             });
             let verdict = this_thread()?.block_on(deciding);
             print_line(&check::answer(&verdict).to_string());

@@ -1,27 +1,27 @@
 //! What becomes of settings files that change while the program runs: what is stricter counts at once, what is wider only
-//! if it is the person's own or she has trusted it.
+//! if it is the person's own or they have trusted it.
 
 use super::args::Args;
-use super::place::Place;
+use super::project::Project;
 use crate::executor::{Live, Reloaded};
 use crate::permissions::{Rule, Rules, Source, Store};
 use crate::settings::files::{Content, Files, Layer};
 use crate::settings::trust::{Memory, Review};
 use crate::settings::{Settings, SettingsError, Trust};
 
-pub fn live(args: &Args, place: &Place) -> Live {
+pub fn live(args: &Args, project: &Project) -> Live {
     let reader = Reader {
-        workspace: place.workspace.clone(),
-        memory: Memory::new(&place.dirs.data, &place.workspace),
-        store: Store::new(&place.dirs.data, &place.workspace),
-        trusted: if args.trust || place.trusted {
+        workspace: project.workspace.clone(),
+        memory: Memory::new(&project.dirs.data, &project.workspace),
+        store: Store::new(&project.dirs.data, &project.workspace),
+        trusted: if args.trust || project.trusted {
             Trusted::WhatItWas
         } else {
             Trusted::Not
         },
     };
     let load = move |before: &Files, now: Files, rules: &Rules| reader.load(before, now, rules);
-    Live::new(place.files.clone(), Box::new(load))
+    Live::new(project.files.clone(), Box::new(load))
 }
 
 struct Reader {
@@ -33,7 +33,7 @@ struct Reader {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trusted {
-    /// What it said when the program started, and what she trusts it with since.
+    /// What it said when the program started, and what they trust it with since.
     WhatItWas,
     Not,
 }
@@ -113,7 +113,7 @@ fn with_better(before: &Files, now: Files, notices: &mut Vec<String>) -> Files {
             new.better = Some(old.content.clone());
         }
         notices.push(format!(
-            "{error}; until that is mended, what the file may forbid is asked about, and what it forbade before still is \
+            "{error}; until that is fixed, what the file may forbid is asked about, and what it forbade before still is \
              forbidden"
         ));
     }
@@ -158,7 +158,7 @@ fn tighten(rules: &mut Rules, files: &Files, trust: Trust<'_>) {
     }
 }
 
-/// What to say about files that are gone, and have forbidden something: somebody may just be about to write them anew.
+/// What to say about files that are gone, and have forbidden something: somebody may just be about to write them again.
 fn gone(before: &Files, now: &Files, rules: &Rules) -> Vec<String> {
     let pairs = before.layers.iter().zip(&now.layers);
     let gone = pairs.filter(|(old, new)| {
@@ -170,7 +170,7 @@ fn gone(before: &Files, now: &Files, rules: &Rules) -> Vec<String> {
     });
     let say = |(_, layer): (&Layer, &Layer)| {
         let path = layer.path.display();
-        format!("`{path}` is gone; what it forbade still is forbidden, until the next start")
+        format!("`{path}` is gone; what it forbade stays forbidden until the next start")
     };
     gone.map(say).collect()
 }
@@ -368,7 +368,7 @@ mod tests {
             assert_eq!(desk.load(), (rules.clone(), 1), "{trusted:?}");
             assert_eq!(desk.load(), (rules, 0), "{trusted:?}");
         }
-        // To move a broken one away mends it.
+        // To move a broken one away fixes it.
         let mut desk = Desk::new(Trusted::Not, "{");
         std::fs::remove_file(desk.path("work/.agent-tui/settings.json")).expect("removed");
         assert_eq!(desk.load(), (is("", "", "Bash(session)"), 0));
@@ -441,7 +441,7 @@ mod tests {
         }
         desk.rules = Settings::merge(&desk.files, Trust::OnlyTightens { own: &[] }).rules;
         assert_eq!(desk.rules.deny.len(), 1);
-        // A project that is not trusted cannot take this back; she can.
+        // A project that is not trusted cannot take this back; the person can.
         desk.put("named.json", "{}");
         assert_eq!(desk.load(), (is("", "", ""), 0));
     }

@@ -9,7 +9,7 @@ use super::UsageError;
 use super::args::{Args, ModeName};
 use super::doctor;
 use super::launch::{engine, setup, this_thread};
-use super::place::{Audience, Place, Said};
+use super::project::{Audience, Project, TrustAnswer};
 use crate::agent;
 use crate::app::{Opening, OpeningSession};
 use crate::config::Dirs;
@@ -23,16 +23,16 @@ pub fn run(args: &Args) -> Result<u8, UsageError> {
         UsageError::new(problem.to_string())
             .hint("give it a request with -p: `agent-tui -p \"search TODO in *.rs\"`; see `agent-tui --help`")
     })?;
-    let place = Place::look(args, Audience::Person, &Said::default())?;
-    place.check_named()?;
+    let project = Project::look(args, Audience::Person, &TrustAnswer::default())?;
+    project.check_named()?;
     let (engine, screen) = (engine()?, this_thread()?);
     let launch = Launch {
-        dirs: place.dirs.clone(),
-        workspace: place.workspace.clone(),
-        theme: theme(args, &place),
+        dirs: project.dirs.clone(),
+        workspace: project.workspace.clone(),
+        theme: theme(args, &project),
         prompt: args.prompt.clone(),
         choose_session: args.resume == Some(None),
-        launcher: launcher(args, place, engine.handle().clone()),
+        launcher: launcher(args, project, engine.handle().clone()),
         doctor: {
             let args = args.clone();
             Arc::new(move || doctor::told(&args))
@@ -48,23 +48,23 @@ pub fn run(args: &Args) -> Result<u8, UsageError> {
     }
 }
 
-fn theme(args: &Args, place: &Place) -> Option<ThemeWish> {
+fn theme(args: &Args, project: &Project) -> Option<ThemeWish> {
     if let Some(name) = args.theme.clone() {
         return Some(ThemeWish { name, file: None });
     }
-    let file = place.settings.origins.get("theme");
+    let file = project.settings.origins.get("theme");
     Some(ThemeWish {
-        name: place.settings.theme.clone()?,
+        name: project.settings.theme.clone()?,
         file: Some(file.map_or_else(|| "the settings".to_owned(), ToString::to_string)),
     })
 }
 
 /// Sets an agent up as the arguments say, but for what is to be opened instead. It lives on the engine: what it does
 /// must not hold the screen up.
-fn launcher(args: &Args, place: Place, engine: Handle) -> Launcher {
+fn launcher(args: &Args, project: Project, engine: Handle) -> Launcher {
     let args = Arc::new(args.clone());
-    let first = Mutex::new(Some(place));
-    let said = Arc::new(Mutex::new(Said::default()));
+    let first = Mutex::new(Some(project));
+    let said = Arc::new(Mutex::new(TrustAnswer::default()));
     Box::new(move |order| {
         let Order { opening, trust } = order;
         let (args, said) = (args.clone(), said.clone());
@@ -84,12 +84,12 @@ fn launcher(args: &Args, place: Place, engine: Handle) -> Launcher {
             }
             let said = said.lock().unwrap_or_else(PoisonError::into_inner).clone();
             // The settings may have changed since the program started.
-            let place = known.map_or_else(|| Place::look(&args, Audience::Person, &said), Ok);
-            let place = place.map_err(refused)?;
-            if place.must_ask(&said) {
-                return Err(Obstacle::Untrusted(Box::new(place.review)));
+            let project = known.map_or_else(|| Project::look(&args, Audience::Person, &said), Ok);
+            let project = project.map_err(refused)?;
+            if project.must_ask(&said) {
+                return Err(Obstacle::Untrusted(Box::new(project.review)));
             }
-            let mut setup = setup(&args, place, Asking::Person, fresh)
+            let mut setup = setup(&args, project, Asking::Person, fresh)
                 .await
                 .map_err(refused)?;
             setup.notices.extend(notices);
@@ -106,8 +106,8 @@ fn launcher(args: &Args, place: Place, engine: Handle) -> Launcher {
     })
 }
 
-/// Keeps what the person said about the project; returns what she should know about that.
-async fn hear_trust(said: &Mutex<Said>, review: Review, yes: bool) -> Option<String> {
+/// Keeps what the person said about the project; returns what they should know about that.
+async fn hear_trust(said: &Mutex<TrustAnswer>, review: Review, yes: bool) -> Option<String> {
     {
         let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
         let mark = Some(review.mark());

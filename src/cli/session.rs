@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::UsageError;
 use super::args::Args;
-use super::place::Place;
+use super::project::Project;
 use crate::executor::Asking;
 use crate::protocol::{AgentId, CallRef, SessionId, Told};
 use crate::session::log::Contents;
@@ -30,25 +30,25 @@ pub struct Session {
     pub notices: Vec<String>,
 }
 
-pub fn open(args: &Args, place: &Place, asking: Asking) -> Result<Session, UsageError> {
-    let store = Store::new(place.dirs.sessions());
+pub fn open(args: &Args, project: &Project, asking: Asking) -> Result<Session, UsageError> {
+    let store = Store::new(project.dirs.sessions());
     let found = match (&args.resume, args.go_on) {
         (Some(Some(id)), _) => store.find(id),
         (Some(None), _) => {
             return Err(UsageError::new("--resume needs the id of a session here")
                 .hint("or use --continue for the last one"));
         }
-        (None, true) => store.last(&place.workspace),
+        (None, true) => store.last(&project.workspace),
         (None, false) if args.fork => {
             return Err(UsageError::new(
                 "--fork goes with --continue or --resume ID",
             ));
         }
-        (None, false) => return Ok(create(&store, place)),
+        (None, false) => return Ok(create(&store, project)),
     };
     let found = found.map_err(|error| explain(&error))?;
     let opened = if args.fork {
-        store.fork(&found, &place.workspace)
+        store.fork(&found, &project.workspace)
     } else {
         let id = found.id.clone();
         store
@@ -56,12 +56,12 @@ pub fn open(args: &Args, place: &Place, asking: Asking) -> Result<Session, Usage
             .map(|(log, contents)| (id, log, contents))
     };
     let (id, log, contents) = opened.map_err(|error| explain(&error))?;
-    Ok(resumed(id, log, contents, place, asking))
+    Ok(resumed(id, log, contents, project, asking))
 }
 
 /// A new session; one that cannot be saved goes on in memory.
-fn create(store: &Store, place: &Place) -> Session {
-    let (id, log, notices) = match store.create(&place.workspace, None) {
+fn create(store: &Store, project: &Project) -> Session {
+    let (id, log, notices) = match store.create(&project.workspace, None) {
         Ok((id, log)) => (id, log, Vec::new()),
         Err(error) => {
             let notice = format!("the session cannot be saved, it goes on in memory: {error}");
@@ -83,7 +83,13 @@ fn create(store: &Store, place: &Place) -> Session {
     }
 }
 
-fn resumed(id: SessionId, log: Log, contents: Contents, place: &Place, asking: Asking) -> Session {
+fn resumed(
+    id: SessionId,
+    log: Log,
+    contents: Contents,
+    project: &Project,
+    asking: Asking,
+) -> Session {
     let mut notices = contents.remarks();
     let changes = changes(&contents.lines);
     let Recalled {
@@ -91,7 +97,7 @@ fn resumed(id: SessionId, log: Log, contents: Contents, place: &Place, asking: A
         told: past,
     } = match asking {
         Asking::Person => {
-            let checkpoints = Checkpoints::new(place.dirs.checkpoints());
+            let checkpoints = Checkpoints::new(project.dirs.checkpoints());
             recall(contents.lines, AgentId::MAIN, |name| checkpoints.text(name))
         }
         Asking::Nobody => Recalled {
@@ -112,7 +118,7 @@ fn resumed(id: SessionId, log: Log, contents: Contents, place: &Place, asking: A
         ));
     }
     let began = history.workspace();
-    let elsewhere = began.filter(|workspace| **workspace != place.workspace);
+    let elsewhere = began.filter(|workspace| **workspace != project.workspace);
     if let Some(workspace) = elsewhere {
         notices.push(format!("the session began in `{}`", workspace.display()));
     }
@@ -149,7 +155,7 @@ fn explain(error: &StoreError) -> UsageError {
             usage.hint("`agent-tui --resume` without an id shows the sessions of this directory")
         }
         StoreError::Ambiguous(_) => usage.hint("give more of the id"),
-        StoreError::NothingToContinue => usage.hint("leave --continue out to begin one"),
-        StoreError::Unusable { .. } => usage.hint("use --fork to go on with a copy"),
+        StoreError::NothingToContinue => usage.hint("leave out --continue to start one"),
+        StoreError::Unusable { .. } => usage.hint("use --fork to continue with a copy"),
     }
 }

@@ -1,12 +1,12 @@
 //! `agent-tui tools`: what the model would be offered.
 
 use super::args::Args;
-use super::place::{Audience, Place};
+use super::project::{Audience, Project};
 use super::{UsageError, print_line};
 
 pub fn run(args: &Args, json: bool) -> Result<u8, UsageError> {
-    let place = Place::find(args, Audience::Person)?;
-    let definitions = place.registry(args).definitions(&place.describe(args));
+    let project = Project::find(args, Audience::Person)?;
+    let definitions = project.registry(args).definitions(&project.describe(args));
     if json {
         let text = serde_json::to_string_pretty(&definitions).map_err(|error| {
             UsageError::new(format!("the tools cannot be written as JSON: {error}"))

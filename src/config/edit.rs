@@ -28,7 +28,7 @@ impl Change<'_> {
             return Ok(None);
         }
         let same = |edited: &String| json::read(edited).is_ok_and(|(value, _)| value == new);
-        // What the careful way did not get right, a key that stands there twice say, is written anew as a whole.
+        // What the careful way did not get right, a key that stands there twice say, is written again as a whole.
         let whole = || format!("{new:#}\n");
         Ok(Some(self.edited(text).filter(same).unwrap_or_else(whole)))
     }

@@ -1,4 +1,4 @@
-//! Changes one place in a settings file on disk: locked, read anew, replaced as a whole or not at all.
+//! Changes one place in a settings file on disk: locked, read again, replaced as a whole or not at all.
 //!
 //! Several programs may do it at the same time; none loses what another has written. A file that does not parse is never
 //! touched. All of it blocks: not for an async thread.
@@ -40,7 +40,7 @@ impl SaveError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fresh {
     Private,
-    /// Whoever the person lets read what she makes.
+    /// Whoever the person lets read what they make.
     Ordinary,
 }
 

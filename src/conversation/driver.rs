@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use super::hooking::{HookCaller, Starting};
+use super::hook_caller::{HookCaller, Starting};
 use super::journal::Journal;
 use super::limits::{Hooked, Limits};
 use super::spending::Account;
@@ -213,7 +213,7 @@ impl Conversation {
     }
 
     /// Waits until something has happened in the exchange, and does what follows from it. Returns how the exchange ended, once
-    /// it has: then [`finish`](Self::finish) is to be called. Cancel-safe; pends for ever while there is none.
+    /// it has: then [`finish`](Self::finish) is to be called. Cancel-safe; pends forever while there is none.
     pub async fn next(&mut self) -> Option<Ending> {
         let Some(exchange) = &mut self.exchange else {
             return std::future::pending().await;
@@ -277,7 +277,7 @@ impl Conversation {
     }
 
     /// What the person wants of one call. A call that has its result already is not run again here.
-    pub fn obey(&mut self, call: CallRef, command: CallCommand) {
+    pub fn handle_command(&mut self, call: CallRef, command: CallCommand) {
         let (Some(exchange), journal) = (&mut self.exchange, &mut self.journal) else {
             return;
         };
@@ -311,7 +311,7 @@ impl Conversation {
         loop {
             while let Some(next) = nexts.pop_front() {
                 // What a fact leads to comes before what was still to be done.
-                for then in self.perform(next).into_iter().rev() {
+                for then in self.carry_out(next).into_iter().rev() {
                     nexts.push_front(then);
                 }
             }
@@ -326,7 +326,7 @@ impl Conversation {
     }
 
     /// Does one thing; what follows from it at once is to be done next.
-    fn perform(&mut self, next: Next) -> Vec<Next> {
+    fn carry_out(&mut self, next: Next) -> Vec<Next> {
         let (Some(exchange), journal) = (&mut self.exchange, &mut self.journal) else {
             return Vec::new();
         };

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::trace;
 use crate::config::logged;
-use crate::executor::{Happened, Witness};
+use crate::executor::{Observed, Observer};
 use crate::hooks;
 use crate::permissions::{Decision, Verdict};
 use crate::protocol::{
@@ -42,7 +42,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// The journal of `agent`, of which the log has `history` in it.
+    /// The journal of `agent`, whose records so far make up `history`.
     pub fn new(writer: Writer, agent: AgentId, history: History) -> Self {
         Self {
             writer,
@@ -143,8 +143,8 @@ impl Journal {
     /// A call that was never handed to the executor is tracked like any other.
     pub fn settle(&mut self, call: ToolCall, result: ToolResult) {
         let name = call.call;
-        self.see(Happened::Queued(call));
-        self.see(Happened::Completed {
+        self.observe(Observed::Queued(call));
+        self.observe(Observed::Completed {
             call: name,
             result,
             ran: Duration::ZERO,
@@ -230,7 +230,7 @@ impl Journal {
                 };
                 let path = path.display();
                 let notice = format!(
-                    "the session's file {what} by another program; the whole session was saved anew: `{path}`"
+                    "the session's file {what} by another program; the whole session was saved again: `{path}`"
                 );
                 (None, notice)
             }
@@ -292,17 +292,17 @@ fn changed(change: &FileDiff, kept: Option<&Checkpoint>) -> Changed {
     }
 }
 
-impl Witness for Journal {
-    fn see(&mut self, happened: Happened) {
-        trace::call(&happened, &self.history, self.since.elapsed());
-        match happened {
-            Happened::Queued(call) => {
+impl Observer for Journal {
+    fn observe(&mut self, observed: Observed) {
+        trace::call(&observed, &self.history, self.since.elapsed());
+        match observed {
+            Observed::Queued(call) => {
                 self.append(Record::Call { call });
             }
-            Happened::Begun(call) => {
+            Observed::Begun(call) => {
                 self.append(Record::Begun { call });
             }
-            Happened::Reached(call, phase) => match phase {
+            Observed::Reached(call, phase) => match phase {
                 // These say how long it waited and how long it ran.
                 Phase::WaitingForApproval | Phase::Running => {
                     self.append(Record::Reached { call, phase });
@@ -311,14 +311,14 @@ impl Witness for Journal {
                     self.tell_call(call, CallEvent::Reached(phase));
                 }
             },
-            Happened::Progress(call, text) => self.tell_call(call, CallEvent::Progress(text)),
-            Happened::Asked(question) => self.tell_call(question.call, CallEvent::Asked(question)),
-            Happened::Decided {
+            Observed::Progress(call, text) => self.tell_call(call, CallEvent::Progress(text)),
+            Observed::Asked(question) => self.tell_call(question.call, CallEvent::Asked(question)),
+            Observed::Decided {
                 call,
                 verdict,
                 asks_person,
             } => self.decided(call, &verdict, asks_person),
-            Happened::Changing(call, change) => {
+            Observed::Changing(call, change) => {
                 self.append(Record::Change {
                     call,
                     path: change.path,
@@ -326,14 +326,14 @@ impl Witness for Journal {
                     after: change.after.to_string(),
                 });
             }
-            Happened::Notice(text) => self.notice(text),
-            Happened::Rewritten(call, input, by) => {
+            Observed::Notice(text) => self.notice(text),
+            Observed::Rewritten(call, input, by) => {
                 self.append(Record::Rewritten { call, input, by });
             }
-            Happened::Moved(cwd) => {
+            Observed::Moved(cwd) => {
                 self.append(Record::Moved { cwd });
             }
-            Happened::Completed {
+            Observed::Completed {
                 call,
                 result,
                 ran,
@@ -350,7 +350,7 @@ impl Witness for Journal {
                 self.append_showing(record, shown);
             }
             // Told when they are delivered.
-            Happened::Yielded(_) => {}
+            Observed::Yielded(_) => {}
         }
     }
 }

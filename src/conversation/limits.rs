@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::protocol::{Block, Ending, Note, Price, Spending, ToolUse};
+use crate::protocol::{Block, CallInput, Ending, Note, Price, Spending, ToolUse};
 
 /// The same call this often in a row, and the model is told.
 const TELL_AT: u32 = 3;
@@ -52,13 +52,13 @@ impl Limits {
             && cost >= most
         {
             let problem = format!("the run has cost {cost:.2}, and `maxCost` is {most:.2}");
-            let hint = Some("raise `maxCost` in the settings, or go on with --continue".into());
+            let hint = Some("raise `maxCost` in the settings, or resume with --continue".into());
             return Some(Ending::Failed { problem, hint });
         }
         let used = spending.used.worked_on();
         let most = self.max_tokens.filter(|most| used >= *most)?;
         let problem = format!("the run has used {used} tokens, and `maxTokens` is {most}");
-        let hint = Some("raise `maxTokens` in the settings, or go on with --continue".into());
+        let hint = Some("raise `maxTokens` in the settings, or resume with --continue".into());
         Some(Ending::Failed { problem, hint })
     }
 }
@@ -68,7 +68,7 @@ pub(super) fn reason_to_pause(ending: Ending) -> String {
     match ending {
         Ending::MaxTurns => "the model has answered as often as `maxTurns` allows".to_owned(),
         Ending::Failed { problem, .. } => problem,
-        Ending::Done | Ending::Interrupted => "it is over".to_owned(),
+        Ending::Done | Ending::Interrupted => "the exchange has ended".to_owned(),
     }
 }
 
@@ -88,12 +88,14 @@ impl Pauses {
     }
 
     pub fn ending(&self) -> Option<Ending> {
-        (self.0 >= MOST_PAUSES).then(|| Ending::Failed {
+        (self.0 >= MOST_PAUSES).then(|| {
+            Ending::Failed {
             problem: format!("the provider paused its answer {} times in a row", self.0),
             hint: Some(
-                "what came so far is kept; ask it to go on, or choose another model with --model"
+                "what came so far is kept; ask it to continue, or choose another model with --model"
                     .into(),
             ),
+        }
         })
     }
 }
@@ -101,7 +103,7 @@ impl Pauses {
 /// How often in a row the same call was made.
 #[derive(Debug, Default)]
 pub(super) struct Repeated {
-    last: Option<(String, Value)>,
+    last: Option<(String, CallInput)>,
     times: u32,
     /// The call of the present answer that was made most often in a row, if that was too often.
     worst: Option<(String, u32)>,
@@ -114,7 +116,7 @@ impl Repeated {
         let input = call
             .input_raw
             .clone()
-            .map_or_else(|| call.input.clone(), Value::String);
+            .map_or_else(|| call.input.clone(), |raw| Value::String(raw).into());
         let same = self
             .last
             .as_ref()
@@ -161,7 +163,7 @@ impl Repeated {
         let (name, times) = self.worst.as_ref().filter(|(_, times)| *times >= END_AT)?;
         Some(Ending::Failed {
             problem: format!("the model made the same {name} call {times} times in a row"),
-            hint: Some("say what it should do instead, and go on with --continue".into()),
+            hint: Some("say what it should do instead, and resume with --continue".into()),
         })
     }
 }

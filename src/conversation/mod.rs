@@ -6,7 +6,7 @@
 //! everything first and tells it second.
 
 pub mod driver;
-pub mod hooking;
+pub mod hook_caller;
 pub mod journal;
 pub mod limits;
 pub mod spending;

@@ -79,7 +79,7 @@ fn call(tool: &str, input: Value) -> Vec<Block> {
     vec![Block::ToolUse(ToolUse {
         id: ID.into(),
         name: tool.into(),
-        input,
+        input: input.into(),
         input_raw: None,
         input_error: None,
     })]
@@ -181,6 +181,7 @@ fn results(messages: &[Message]) -> Vec<String> {
     results.map(crate::protocol::ToolResult::as_text).collect()
 }
 
+#[expect(clippy::too_many_lines, reason = "one story, and what holds after it")]
 #[tokio::test]
 async fn five_conversations_run_side_by_side_over_one_log() {
     let (events, mut heard) = mpsc::channel(10_000);

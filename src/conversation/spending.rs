@@ -45,7 +45,7 @@ impl Account {
     }
 }
 
-/// What a response costs. What comes from the cache counts as if it had been read anew: what it really costs, less, the
+/// What a response costs. What comes from the cache counts as if it had been read without the cache: what it really costs, less, the
 /// price does not tell.
 fn cost(usage: Usage, price: Price) -> f64 {
     #[expect(

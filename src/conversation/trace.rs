@@ -5,7 +5,7 @@ use std::time::Duration;
 use tracing::Span;
 
 use crate::config::logged;
-use crate::executor::Happened;
+use crate::executor::Observed;
 use crate::protocol::{AgentId, CallRef, Ending, QuestionKind, TurnId, TurnSummary};
 use crate::session::History;
 
@@ -37,31 +37,31 @@ pub fn retrying(agent: AgentId, problem: &str, attempt: u32, wait: Duration) {
 }
 
 /// What is seen of a call. `at` is the time since its turn began.
-pub fn call(happened: &Happened, history: &History, at: Duration) {
+pub fn call(observed: &Observed, history: &History, at: Duration) {
     if !tracing::enabled!(tracing::Level::DEBUG) {
         return;
     }
     let tool = |call: &CallRef| history.call(*call).map(|call| call.name.as_str());
-    match happened {
-        Happened::Queued(call) => tracing::debug!(
+    match observed {
+        Observed::Queued(call) => tracing::debug!(
             call = %call.call,
             tool = %logged(&call.name),
             wire = %logged(&call.id),
-            input = %logged(&call.input),
+            input = %logged(&*call.input),
             ?at,
             "call queued"
         ),
-        Happened::Begun(call) => {
+        Observed::Begun(call) => {
             tracing::debug!(%call, tool = tool(call), ?at, "call begun");
         }
-        Happened::Reached(call, phase) => {
+        Observed::Reached(call, phase) => {
             tracing::debug!(%call, tool = tool(call), ?phase, ?at, "call reached a phase");
         }
-        Happened::Rewritten(call, input, by) => {
-            let (by, input) = (logged(by), logged(input));
+        Observed::Rewritten(call, input, by) => {
+            let (by, input) = (logged(by), logged(&**input));
             tracing::info!(%call, tool = tool(call), %by, %input, "call rewritten");
         }
-        Happened::Asked(question) => {
+        Observed::Asked(question) => {
             let about = match &question.kind {
                 QuestionKind::Permission(request) => &request.reason,
                 QuestionKind::Choice(request) => &request.question,
@@ -69,7 +69,7 @@ pub fn call(happened: &Happened, history: &History, at: Duration) {
             let call = question.call;
             tracing::info!(%call, tool = tool(&call), about = %logged(about), "person asked");
         }
-        Happened::Decided {
+        Observed::Decided {
             call,
             verdict,
             asks_person,
@@ -82,11 +82,11 @@ pub fn call(happened: &Happened, history: &History, at: Duration) {
             asks_person,
             "call decided"
         ),
-        Happened::Changing(call, change) => {
+        Observed::Changing(call, change) => {
             tracing::debug!(%call, path = %logged(change.path.display()), "file changes");
         }
-        Happened::Moved(cwd) => tracing::debug!(cwd = %logged(cwd.display()), "shell moved"),
-        Happened::Completed {
+        Observed::Moved(cwd) => tracing::debug!(cwd = %logged(cwd.display()), "shell moved"),
+        Observed::Completed {
             call,
             result,
             ran,
@@ -105,6 +105,6 @@ pub fn call(happened: &Happened, history: &History, at: Duration) {
             );
         }
         // Progress is on the screen, notices are logged where they are told, and results are in the next request.
-        Happened::Progress(..) | Happened::Notice(_) | Happened::Yielded(_) => {}
+        Observed::Progress(..) | Observed::Notice(_) | Observed::Yielded(_) => {}
     }
 }

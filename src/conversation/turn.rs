@@ -272,7 +272,7 @@ impl Turn {
             (Stage::Stopping, Fact::MayStop) => self.finish(Ending::Done),
             (Stage::Stopping, Fact::MustGoOn(reason)) => self.must_go_on(&reason),
             (_, Fact::Interrupted) => self.stopped(),
-            // Too early, or too late: the exchange has gone on meanwhile.
+            // Too early, or too late: the exchange has moved on.
             (
                 _,
                 Fact::Prompted(_)
@@ -351,7 +351,7 @@ impl Turn {
         nexts
     }
 
-    /// The person wants it to stop: what runs comes to its end first.
+    /// The person wants it to stop: what runs finishes first.
     fn stopped(&mut self) -> Vec<Next> {
         match &mut self.stage {
             Stage::Prompting(_) => {

@@ -1,4 +1,4 @@
-//! The rules of SPEC section 3 about what ends an exchange: limits, refusals, interrupts.
+//! The rules about what ends an exchange: limits, refusals, interrupts.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The rules of SPEC section 3 about what makes an exchange go on, one test each.
+//! The rules about what makes an exchange continue, one test each.
 
 use std::time::Duration;
 
@@ -76,7 +76,7 @@ pub(crate) fn call_with(id: &str, input: Value) -> Block {
     Block::ToolUse(ToolUse {
         id: id.into(),
         name: "Read".into(),
-        input,
+        input: input.into(),
         input_raw: None,
         input_error: None,
     })
@@ -87,7 +87,7 @@ pub(crate) fn half_call(id: &str, raw: &str) -> Block {
     Block::ToolUse(ToolUse {
         id: id.into(),
         name: "Write".into(),
-        input: Value::Null,
+        input: Value::Null.into(),
         input_raw: Some(raw.into()),
         input_error: Some("invalid_json".into()),
     })
@@ -99,7 +99,7 @@ pub(crate) fn execute(id: &str) -> Next {
         call: CallRef::main(1),
         id: id.into(),
         name: "Read".into(),
-        input: json!({"file_path": id}),
+        input: json!({"file_path": id}).into(),
     })
 }
 
@@ -469,7 +469,7 @@ fn the_same_call_is_told_at_the_third_time_and_ends_the_run_at_the_fifth() {
     assert!(last.iter().any(|next| matches!(next, Next::Settle { .. })));
     let ending = Ending::Failed {
         problem: "the model made the same Read call 5 times in a row".into(),
-        hint: Some("say what it should do instead, and go on with --continue".into()),
+        hint: Some("say what it should do instead, and resume with --continue".into()),
     };
     assert_eq!(endings(&last), [&ending]);
 }

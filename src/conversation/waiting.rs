@@ -50,7 +50,7 @@ impl Waiting {
     }
 }
 
-/// Waits until that moment; for ever if there is none.
+/// Waits until that moment; forever if there is none.
 pub(super) async fn at(time: Option<Instant>) {
     match time {
         Some(time) => sleep_until(time).await,

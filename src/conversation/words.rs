@@ -45,7 +45,7 @@ pub(super) fn stream_problem(error: &StreamError) -> String {
 
 /// What to do about such a problem.
 pub(super) const STREAM_HINT: &str =
-    "what was said so far is kept: send the message again, or go on with --continue";
+    "what was said so far is kept: send the message again, or resume with --continue";
 
 /// Words about an answer that ended before it was over.
 pub(super) fn cut_short(stop_reason: Option<&StopReason>) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::driver::Happened;
+use super::driver::Observed;
 use super::rig::{Rig, Setting, Tools, safe, secs, unsafe_};
 use super::shared::Asking;
 use crate::permissions::{Cause, Decision, RuleList, Rules, Source};
@@ -10,8 +10,8 @@ use crate::protocol::{Answer, Mode, Phase, Question, ToolResult};
 
 /// The calls that have asked so far.
 fn asked(rig: &Rig) -> Vec<&str> {
-    let asked = rig.seen.0.iter().filter_map(|happened| match happened {
-        Happened::Asked(Question { call, .. }) => Some(rig.word(*call)),
+    let asked = rig.seen.0.iter().filter_map(|observed| match observed {
+        Observed::Asked(Question { call, .. }) => Some(rig.word(*call)),
         _ => None,
     });
     asked.collect()
@@ -23,7 +23,7 @@ async fn answered(answer: Answer) -> (String, Vec<String>) {
     rig.add(unsafe_("a"));
     rig.pass(secs(3600)).await;
     assert_eq!(asked(&rig), ["a"]);
-    let waiting = Happened::Reached("a".into(), Phase::WaitingForApproval);
+    let waiting = Observed::Reached("a".into(), Phase::WaitingForApproval);
     assert!(rig.seen.0.contains(&waiting));
     assert_eq!(rig.called(), Vec::<String>::new());
     rig.answer("a", answer);
@@ -127,8 +127,8 @@ async fn with_nobody_to_ask_the_call_is_denied_and_says_so() {
     assert!(results[0].is_error);
     assert!(text.contains("nobody is there to ask"), "{text}");
     assert_eq!(asked(&rig), Vec::<&str>::new());
-    let decided = rig.seen.0.iter().find_map(|happened| match happened {
-        Happened::Decided {
+    let decided = rig.seen.0.iter().find_map(|observed| match observed {
+        Observed::Decided {
             verdict,
             asks_person,
             ..
@@ -144,8 +144,8 @@ async fn every_decision_is_seen_with_what_made_it() {
     rig.add(unsafe_("a"));
     rig.stream_ended();
     rig.deliver().await;
-    let causes = rig.seen.0.iter().filter_map(|happened| match happened {
-        Happened::Decided { verdict, .. } => Some(verdict.cause().clone()),
+    let causes = rig.seen.0.iter().filter_map(|observed| match observed {
+        Observed::Decided { verdict, .. } => Some(verdict.cause().clone()),
         _ => None,
     });
     let expected = Cause::Mode(Mode::BypassPermissions);

@@ -8,7 +8,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -16,12 +15,13 @@ use tokio_util::sync::CancellationToken;
 use super::context::Context;
 use super::machine::{Input, Machine, Policy, Step, Traits};
 use super::permission::{Authority, Permit};
-use super::pipeline::{Line, Report};
+use super::pipeline::{CallRun, Report};
 use super::questions::ReplyTo;
 use crate::config::logged;
 use crate::permissions::{Remembered, Verdict};
 use crate::protocol::{
-    CallOutcome, CallRef, Phase, Question, QuestionKind, Reply, Shown, ToolCall, ToolResult,
+    CallInput, CallOutcome, CallRef, Phase, Question, QuestionKind, Reply, Shown, ToolCall,
+    ToolResult,
 };
 use crate::text::first_line;
 use crate::tools::ContextChange;
@@ -34,16 +34,16 @@ const LONGEST_SUBJECT: usize = 80;
 /// How many reports may wait; progress beyond that is dropped.
 const REPORTS: usize = 256;
 
-/// What is seen of the calls, in order. A witness sees it *before* it takes effect.
+/// What is observed of the calls, in order. An observer is told *before* it takes effect.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Happened {
+pub enum Observed {
     Queued(ToolCall),
     /// The call starts, by being validated.
     Begun(CallRef),
     Reached(CallRef, Phase),
     Progress(CallRef, String),
     /// A hook has made another input of the call: this one, by that hook.
-    Rewritten(CallRef, Value, String),
+    Rewritten(CallRef, CallInput, String),
     Asked(Question),
     Decided {
         call: CallRef,
@@ -65,8 +65,8 @@ pub enum Happened {
     Yielded(CallRef),
 }
 
-pub trait Witness {
-    fn see(&mut self, happened: Happened);
+pub trait Observer {
+    fn observe(&mut self, observed: Observed);
 }
 
 /// The calls of one response.
@@ -133,17 +133,17 @@ impl Executor {
     }
 
     /// A call's block has ended. One that is known already changes nothing: it goes on.
-    pub fn add(&mut self, call: ToolCall, witness: &mut dyn Witness) {
-        self.add_for(Authority::Model, call, witness);
+    pub fn add(&mut self, call: ToolCall, observer: &mut dyn Observer) {
+        self.add_for(Authority::Model, call, observer);
     }
 
-    /// A call on somebody else's word than the model's.
-    pub fn add_for(&mut self, authority: Authority, call: ToolCall, witness: &mut dyn Witness) {
+    /// A call that somebody other than the model has asked for.
+    pub fn add_for(&mut self, authority: Authority, call: ToolCall, observer: &mut dyn Observer) {
         if self.calls.contains_key(&call.call) {
             return;
         }
         let traits = self.traits(&call);
-        witness.see(Happened::Queued(call.clone()));
+        observer.observe(Observed::Queued(call.clone()));
         let (id, safe) = (call.call, traits.safe);
         let cancel = self.siblings.child_token();
         self.calls.insert(
@@ -162,29 +162,29 @@ impl Executor {
                 permit: None,
             },
         );
-        self.feed(Input::Added(id, traits), witness);
+        self.feed(Input::Added(id, traits), observer);
     }
 
-    pub fn stream_ended(&mut self, witness: &mut dyn Witness) {
+    pub fn stream_ended(&mut self, observer: &mut dyn Observer) {
         self.overlap.close();
-        self.feed(Input::StreamEnded, witness);
+        self.feed(Input::StreamEnded, observer);
     }
 
-    pub fn interrupt(&mut self, witness: &mut dyn Witness) {
-        self.feed(Input::Interrupted, witness);
+    pub fn interrupt(&mut self, observer: &mut dyn Observer) {
+        self.feed(Input::Interrupted, observer);
     }
 
-    pub fn cancel(&mut self, id: CallRef, witness: &mut dyn Witness) {
-        self.feed(Input::Cancelled(id), witness);
+    pub fn cancel(&mut self, id: CallRef, observer: &mut dyn Observer) {
+        self.feed(Input::Cancelled(id), observer);
     }
 
-    pub fn answer_by_hand(&mut self, id: CallRef, text: String, witness: &mut dyn Witness) {
-        self.feed(Input::AnsweredByHand(id, text), witness);
+    pub fn answer_by_hand(&mut self, id: CallRef, text: String, observer: &mut dyn Observer) {
+        self.feed(Input::AnsweredByHand(id, text), observer);
     }
 
-    /// Stops a running call and starts it anew.
-    pub fn run_again(&mut self, id: CallRef, witness: &mut dyn Witness) {
-        self.feed(Input::RunAgain(id), witness);
+    /// Stops a running call and starts it again.
+    pub fn run_again(&mut self, id: CallRef, observer: &mut dyn Observer) {
+        self.feed(Input::RunAgain(id), observer);
     }
 
     /// A call of this response, while it has no result.
@@ -216,8 +216,8 @@ impl Executor {
         self.reporter.clone()
     }
 
-    /// Lets a running command go on without being waited for.
-    pub fn background(&mut self, id: CallRef, witness: &mut dyn Witness) {
+    /// Lets a running command continue without being waited for.
+    pub fn background(&mut self, id: CallRef, observer: &mut dyn Observer) {
         let call = self.calls.get(&id).filter(|_| self.machine.is_running(id));
         let can = |call: &&Tracked| {
             let tool = self.offered.find(&call.call.name);
@@ -225,7 +225,7 @@ impl Executor {
         };
         match call.filter(can) {
             Some(call) => call.background.cancel(),
-            None => witness.see(Happened::Notice(
+            None => observer.observe(Observed::Notice(
                 "only a command that runs can go on in the background".into(),
             )),
         }
@@ -240,8 +240,8 @@ impl Executor {
     }
 
     /// The response is thrown away: its calls stop, and none of their results counts.
-    pub fn discard(&mut self, witness: &mut dyn Witness) {
-        self.feed(Input::Discarded, witness);
+    pub fn discard(&mut self, observer: &mut dyn Observer) {
+        self.feed(Input::Discarded, observer);
     }
 
     /// The calls from now on find these tools.
@@ -259,7 +259,7 @@ impl Executor {
         self.overlap.worked
     }
 
-    /// The next report of a running call. Cancel-safe; pends for ever while nothing runs.
+    /// The next report of a running call. Cancel-safe; pends forever while nothing runs.
     pub async fn next(&mut self) -> Report {
         match self.reports.recv().await {
             Some(report) => report,
@@ -267,29 +267,29 @@ impl Executor {
         }
     }
 
-    pub fn handle(&mut self, report: Report, witness: &mut dyn Witness) {
+    pub fn handle(&mut self, report: Report, observer: &mut dyn Observer) {
         match report {
             // A call that finishes after an interrupt may look as if it went on; the person knows better.
             Report::Reached(id, Phase::WaitingForApproval | Phase::Running)
                 if self.machine.is_finishing(id) => {}
             Report::Reached(id, phase) => {
                 if phase == Phase::Running {
-                    self.feed(Input::Running(id), witness);
+                    self.feed(Input::Running(id), observer);
                     self.works(id);
                 }
                 if self.machine.is_executing(id) {
-                    witness.see(Happened::Reached(id, phase));
+                    observer.observe(Observed::Reached(id, phase));
                 }
             }
             Report::Progress(id, text) => {
                 if self.machine.is_executing(id) {
-                    witness.see(Happened::Progress(id, text));
+                    observer.observe(Observed::Progress(id, text));
                 }
             }
-            Report::Asked(question, reply_to) => self.ask(question, reply_to, witness),
+            Report::Asked(question, reply_to) => self.ask(question, reply_to, observer),
             Report::Decided(call, verdict) => {
                 let asks_person = self.context.shared.asking == super::shared::Asking::Person;
-                witness.see(Happened::Decided {
+                observer.observe(Observed::Decided {
                     call,
                     verdict,
                     asks_person,
@@ -300,37 +300,39 @@ impl Executor {
                     call.permit = Some(permit);
                 }
             }
-            Report::Notice(text) => witness.see(Happened::Notice(text)),
-            Report::Rewritten(id, input, by) => witness.see(Happened::Rewritten(id, input, by)),
+            Report::Notice(text) => observer.observe(Observed::Notice(text)),
+            Report::Rewritten(id, input, by) => {
+                observer.observe(Observed::Rewritten(id, input, by));
+            }
             Report::MustBeAlone(call, go_on) => {
                 let traits = self.traits(&call);
                 if let Some(tracked) = self.calls.get_mut(&call.call) {
                     tracked.go_on = Some(go_on);
                     tracked.safe = traits.safe;
                 }
-                self.feed(Input::Reclassified(call.call, traits), witness);
+                self.feed(Input::Reclassified(call.call, traits), observer);
             }
             // That is the turn's business.
             Report::Halted(_) => {}
             Report::Changing(id, change, written) => {
                 // A call that has its result already must not change anything any more: nobody answers it.
                 if self.machine.is_executing(id) {
-                    witness.see(Happened::Changing(id, change));
+                    observer.observe(Observed::Changing(id, change));
                     let _ = written.send(());
                 }
             }
             Report::Finished(id, done) => {
-                self.apply(id, done.changes, witness);
+                self.apply(id, done.changes, observer);
                 if let Some(call) = self.calls.get_mut(&id) {
                     call.shown = done.shown;
                 }
-                self.feed(Input::Finished(id, done.outcome), witness);
+                self.feed(Input::Finished(id, done.outcome), observer);
             }
         }
     }
 
-    /// A call that got its result meanwhile has nothing more to ask; after an interrupt, a tool has not, either.
-    fn ask(&mut self, question: Question, reply_to: ReplyTo, witness: &mut dyn Witness) {
+    /// A call that already has its result asks nothing more; nor does a tool after an interrupt.
+    fn ask(&mut self, question: Question, reply_to: ReplyTo, observer: &mut dyn Observer) {
         let is_choice = matches!(question.kind, QuestionKind::Choice(_));
         let too_late = is_choice && self.machine.is_finishing(question.call);
         if self.machine.is_executing(question.call)
@@ -338,7 +340,7 @@ impl Executor {
             && let Some(call) = self.calls.get_mut(&question.call)
         {
             call.reply_to = Some(reply_to);
-            witness.see(Happened::Asked(question));
+            observer.observe(Observed::Asked(question));
         }
     }
 
@@ -367,22 +369,22 @@ impl Executor {
         }
     }
 
-    fn feed(&mut self, input: Input, witness: &mut dyn Witness) {
+    fn feed(&mut self, input: Input, observer: &mut dyn Observer) {
         for step in self.machine.handle(input) {
-            self.perform(step, witness);
+            self.carry_out(step, observer);
         }
     }
 
-    fn perform(&mut self, step: Step, witness: &mut dyn Witness) {
+    fn carry_out(&mut self, step: Step, observer: &mut dyn Observer) {
         match step {
             Step::Begin(id) => {
-                witness.see(Happened::Begun(id));
+                observer.observe(Observed::Begun(id));
                 self.begin(id);
             }
             Step::GoOn(id) => {
                 let waiting = self.calls.get_mut(&id).and_then(|call| call.go_on.take());
                 if let Some(go_on) = waiting {
-                    // One that was stopped meanwhile does not listen any more.
+                    // One that was stopped in the meantime no longer listens.
                     let _ = go_on.send(());
                 }
             }
@@ -397,7 +399,7 @@ impl Executor {
                 if let Some(call) = self.calls.get_mut(&id) {
                     call.reply_to.take_if(|to| matches!(to, ReplyTo::Tool(_)));
                 }
-                witness.see(Happened::Reached(id, Phase::Finishing));
+                observer.observe(Observed::Reached(id, Phase::Finishing));
             }
             Step::Complete(id, result, outcome) => {
                 let call = self.calls.get_mut(&id);
@@ -408,7 +410,7 @@ impl Executor {
                     self.overlap.ended();
                 }
                 let ran = begun.map_or(Duration::ZERO, |begun| begun.elapsed());
-                witness.see(Happened::Completed {
+                observer.observe(Observed::Completed {
                     call: id,
                     result,
                     ran,
@@ -418,7 +420,7 @@ impl Executor {
             }
             Step::Deliver(results) => {
                 for call in self.machine.calls() {
-                    witness.see(Happened::Yielded(call));
+                    observer.observe(Observed::Yielded(call));
                 }
                 self.delivered = Some(results);
             }
@@ -439,7 +441,7 @@ impl Executor {
             return;
         };
         if tracked.begun.is_some() {
-            // It was stopped to start anew, with tokens that nobody has used.
+            // It was stopped to start again, with tokens that nobody has used.
             tracked.cancel = self.siblings.child_token();
             tracked.background = CancellationToken::new();
         }
@@ -448,7 +450,7 @@ impl Executor {
             Some(permit) => Authority::Permitted(Box::new(permit.clone())),
             None => tracked.authority.clone(),
         };
-        let line = Line {
+        let run = CallRun {
             context: self.context.clone(),
             offered: self.offered.clone(),
             authority,
@@ -457,11 +459,11 @@ impl Executor {
             reports: self.reporter.clone(),
             links: Remembered::default(),
         };
-        line.spawn(tracked.call.clone());
+        run.spawn(tracked.call.clone());
     }
 
     /// A tool that is not safe ran alone, so its changes come in order; a safe one may not make any.
-    fn apply(&self, id: CallRef, changes: Vec<ContextChange>, witness: &mut dyn Witness) {
+    fn apply(&self, id: CallRef, changes: Vec<ContextChange>, observer: &mut dyn Observer) {
         if self.calls.get(&id).is_none_or(|call| call.safe) || !self.machine.is_executing(id) {
             return;
         }
@@ -469,7 +471,7 @@ impl Executor {
             match change {
                 ContextChange::Cwd(cwd) => {
                     if cwd != self.context.cwd() {
-                        witness.see(Happened::Moved(cwd.clone()));
+                        observer.observe(Observed::Moved(cwd.clone()));
                         self.context.set_cwd(cwd);
                     }
                 }

@@ -1,8 +1,8 @@
-//! The rules of SPEC section 4 about order, overlap and delivery, with scripted tools in virtual time.
+//! The rules about order, overlap and delivery of calls, with scripted tools in virtual time.
 
 use std::time::Duration;
 
-use super::driver::Happened;
+use super::driver::Observed;
 use super::machine::Policy;
 use super::rig::{End, Rig, Run, Setting, drive, safe, secs, unsafe_};
 use crate::protocol::{CallRef, Phase};
@@ -76,8 +76,8 @@ async fn the_screen_has_a_result_when_it_is_complete_the_model_in_block_order() 
     rig.add_all([safe("slow").taking(secs(2)), safe("quick").taking(secs(1))]);
     rig.stream_ended();
     assert_eq!(rig.deliver().await.results, ["slow", "quick"]);
-    let completed = rig.seen.0.iter().filter_map(|happened| match happened {
-        Happened::Completed { call, ran, .. } => Some((rig.word(*call), *ran)),
+    let completed = rig.seen.0.iter().filter_map(|observed| match observed {
+        Observed::Completed { call, ran, .. } => Some((rig.word(*call), *ran)),
         _ => None,
     });
     assert_eq!(
@@ -96,14 +96,14 @@ async fn a_call_is_seen_in_every_state_and_phase() {
         .seen
         .0
         .iter()
-        .map(|happened| match happened {
-            Happened::Queued(_) => "queued",
-            Happened::Begun(_) => "begun",
-            Happened::Decided { .. } => "decided",
-            Happened::Reached(_, Phase::Running) => "running",
-            Happened::Progress(..) => "progress",
-            Happened::Completed { .. } => "completed",
-            Happened::Yielded(_) => "yielded",
+        .map(|observed| match observed {
+            Observed::Queued(_) => "queued",
+            Observed::Begun(_) => "begun",
+            Observed::Decided { .. } => "decided",
+            Observed::Reached(_, Phase::Running) => "running",
+            Observed::Progress(..) => "progress",
+            Observed::Completed { .. } => "completed",
+            Observed::Yielded(_) => "yielded",
             other => panic!("{other:?}"),
         })
         .collect();
@@ -126,7 +126,7 @@ async fn progress_is_delivered_at_once() {
     let mut rig = Rig::new();
     rig.add(unsafe_("a").taking(secs(9)));
     rig.pass(Duration::from_millis(1)).await;
-    let progress = Happened::Progress(CallRef::from("a"), "a works".into());
+    let progress = Observed::Progress(CallRef::from("a"), "a works".into());
     assert!(rig.seen.0.contains(&progress));
 }
 

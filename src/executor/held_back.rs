@@ -1,14 +1,14 @@
 //! A command that ran without a question and was kept from something by the kernel: it is offered with a question.
 
-use super::hooked::Case;
+use super::call_hooks::Case;
 use super::permission::Permit;
-use super::pipeline::{Failure, Line, Report, denied};
+use super::pipeline::{CallRun, Failure, Report, denied};
 use super::shared::Asking;
 use crate::permissions::{Cause, Decision, Verdict, conclude};
 use crate::protocol::{Mode, PermissionRequest, Phase};
 use crate::tools::ToolError;
 
-impl Line {
+impl CallRun {
     /// Asks whether the command may run freely. Nothing of what it tried has happened.
     pub(super) async fn permission_to_go_on(
         &self,

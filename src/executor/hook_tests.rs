@@ -3,7 +3,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::Asking;
-use super::driver::Happened;
+use super::driver::Observed;
 use super::rig::{Rig, Setting, Tools, safe, secs, unsafe_};
 use crate::hooks::rig::hook;
 use crate::hooks::{Event, Hook};
@@ -73,8 +73,8 @@ async fn result(rig: &mut Rig) -> String {
 }
 
 fn phases(rig: &Rig) -> Vec<Phase> {
-    let phases = rig.seen.0.iter().filter_map(|happened| match happened {
-        Happened::Reached(_, phase) => Some(*phase),
+    let phases = rig.seen.0.iter().filter_map(|observed| match observed {
+        Observed::Reached(_, phase) => Some(*phase),
         _ => None,
     });
     phases.collect()
@@ -338,14 +338,14 @@ async fn a_rewritten_call_that_starts_anew_starts_rewritten() {
     );
     let ran = rig.scratch.root.join("ran");
     rig.call("b", "Bash", json!({"command": "echo hello"}));
-    rig.until(|happened| matches!(happened, Happened::Reached(_, Phase::Running)))
+    rig.until(|observed| matches!(observed, Observed::Reached(_, Phase::Running)))
         .await;
     // The shell makes the file before it writes into it.
     while std::fs::read(&ran).map_or(0, |said| said.len()) == 0 {
         tokio::task::yield_now().await;
     }
     rig.tell(|executor, seen| executor.run_again("b".into(), seen));
-    let begun = |happened: &&Happened| matches!(happened, Happened::Begun(_));
+    let begun = |observed: &&Observed| matches!(observed, Observed::Begun(_));
     while rig.seen.0.iter().filter(begun).count() < 2 {
         rig.pass(Duration::from_millis(1)).await;
     }
@@ -480,7 +480,7 @@ async fn cancelling_a_call_cancels_its_hooks() {
         vec![hook(Event::PreToolUse, "sleep 321")],
     );
     rig.call("b", "Bash", json!({"command": "echo hello"}));
-    rig.until(|happened| matches!(happened, Happened::Reached(_, Phase::InHooks)))
+    rig.until(|observed| matches!(observed, Observed::Reached(_, Phase::InHooks)))
         .await;
     rig.interrupt();
     let said = result(&mut rig).await;
@@ -502,7 +502,7 @@ async fn a_call_that_hooks_made_unsafe_runs_alone() {
     let (ran, slow) = (rig.scratch.root.join("order"), "sleep 0.2; cat order");
     std::fs::write(&ran, "before\n").expect("written");
     rig.call("b", "Bash", json!({ "command": slow }));
-    rig.until(|happened| matches!(happened, Happened::Reached(_, Phase::Running)))
+    rig.until(|observed| matches!(observed, Observed::Reached(_, Phase::Running)))
         .await;
     rig.call("a", "Bash", json!({"command": "cat order"}));
     let said = result(&mut rig).await;

@@ -26,7 +26,7 @@ pub enum Input {
     Interrupted,
     /// The person cancelled one call.
     Cancelled(CallRef),
-    /// The person wants a running call to start anew.
+    /// The person wants a running call to start again.
     RunAgain(CallRef),
     /// The person gave the result of one call.
     AnsweredByHand(CallRef, String),
@@ -150,7 +150,7 @@ enum Stage {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Stopping {
     No,
-    /// To stop, so that it can start anew.
+    /// To stop, so that it can start again.
     ToRunAgain,
     Because(Why),
 }
@@ -257,7 +257,7 @@ impl Machine {
         })
     }
 
-    /// Whether the call comes to its end although the turn was interrupted.
+    /// Whether the call runs to its end although the turn was interrupted.
     pub fn is_finishing(&self, call: CallRef) -> bool {
         self.interrupts == Interrupts::Once
             && (self.position(call)).is_some_and(|at| self.calls[at].may_finish())
@@ -403,7 +403,7 @@ impl Machine {
         }
     }
 
-    /// Only what runs can start anew: a call that still waits has nothing behind it.
+    /// Only what runs can start again: a call that still waits has nothing behind it.
     fn run_again(&mut self, call: CallRef, steps: &mut Vec<Step>) {
         let Some(at) = self.position(call) else {
             return;
@@ -464,7 +464,7 @@ impl Machine {
                 *stopping = Stopping::Because(why);
                 steps.push(Step::Stop(call));
             }
-            // It stops already, and now it does not start anew.
+            // It stops already, and now it does not start again.
             Call::Executing { stopping, .. } if *stopping == Stopping::ToRunAgain => {
                 *stopping = Stopping::Because(why);
             }

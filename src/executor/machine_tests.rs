@@ -1,4 +1,4 @@
-//! The rules of SPEC section 4, one test each, and random histories for all of them together.
+//! The rules about when a call may start, one test each, and random histories for all of them together.
 
 use proptest::prelude::*;
 
@@ -444,7 +444,7 @@ fn play(policy: Policy, events: &[Event]) -> (Rig, usize) {
         for step in &rig.steps[seen..] {
             let at = |call: &CallRef| rig.at(*call);
             match step {
-                // A call that starts anew never stopped executing.
+                // A call that starts again never stopped executing.
                 Step::Begin(id) if executing.contains(&at(id)) => {}
                 Step::Begin(id) => {
                     executing.push(at(id));

@@ -5,12 +5,12 @@
 //!
 //! Invariant: every call gets exactly one result, whether it ran, failed, was denied, skipped, interrupted or panicked.
 
+mod call_hooks;
 pub mod context;
 pub mod driver;
 mod held_back;
 #[cfg(test)]
 mod held_back_tests;
-mod hooked;
 pub mod machine;
 pub mod permission;
 pub mod pipeline;
@@ -41,6 +41,6 @@ mod rule_tests;
 mod stopping_tests;
 
 pub use context::Context;
-pub use driver::{Executor, Happened, Witness};
+pub use driver::{Executor, Observed, Observer};
 pub use machine::{Input, Machine, Order, Policy, Step};
 pub use shared::{Asking, Live, Places, Reloaded, Shared};

@@ -1,11 +1,10 @@
 //! The permission of one call: decided by rules, mode and hooks, or by the person, whose answer may change rules for later
 //! calls.
 
-use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 
-use super::hooked::{Case, Heard, answer_of};
-use super::pipeline::{Failure, Line, Report, denied, denied_text};
+use super::call_hooks::{Case, Heard, answer_of};
+use super::pipeline::{CallRun, Failure, Report, denied, denied_text};
 use super::questions::ReplyTo;
 use super::shared::{Asking, Stance};
 use crate::hooks;
@@ -14,7 +13,8 @@ use crate::permissions::{
     decide, judge, may_tell, offer, offer_for_held, places, reach,
 };
 use crate::protocol::{
-    Answer, Mode, PartOfFile, PermissionRequest, Phase, QuestionKind, RuleOffer, ToolCall,
+    Answer, CallInput, Mode, PartOfFile, PermissionRequest, Phase, QuestionKind, RuleOffer,
+    ToolCall,
 };
 use crate::tools::any::AnyTool;
 use crate::tools::{ToolCx, ToolError, Validated};
@@ -23,18 +23,18 @@ use crate::tools::{ToolCx, ToolError, Validated};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Permit {
     pub grant: Grant,
-    /// What the call's files shall hold, where the person allowed only a part of a change.
+    /// What the call's files are to hold, where the person allowed only a part of a change.
     pub part: Option<Vec<PartOfFile>>,
     /// The call's input, where hooks have made it another one.
-    pub input: Option<Value>,
+    pub input: Option<CallInput>,
 }
 
-/// On whose word a call runs.
+/// On whose authority a call runs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Authority {
     /// The model wants it: rules, the mode and the person decide.
     Model,
-    /// It was permitted before, and starts anew.
+    /// It was permitted before, and starts again.
     Permitted(Box<Permit>),
     /// The person wants it once more: only what is denied does not run.
     Person,
@@ -52,7 +52,7 @@ impl From<Grant> for Permit {
     }
 }
 
-impl Line {
+impl CallRun {
     pub(super) async fn permission(
         &self,
         call: &ToolCall,
@@ -74,7 +74,7 @@ impl Line {
                 decide(&asked(call, tool), &rules, mode, &self.world())
             }
         };
-        // That she wants it is her answer.
+        // They asked for it themselves: that is their answer.
         let Ok(grant) = verdict.answered(&Answer::Allow) else {
             return Err(denied(call, denied_text(call, verdict.reason())));
         };
@@ -89,7 +89,7 @@ impl Line {
         said: Validated,
         heard: &Heard,
     ) -> Result<Permit, Failure> {
-        // Listened to from before the decision on: a rule that comes meanwhile is not missed.
+        // Subscribed to before the decision, so that a rule which arrives during it is not missed.
         let mut changes = Some(self.context.shared.watch());
         let mut verdict = self.decision(call, tool, heard).await;
         let case = Case {
@@ -170,7 +170,7 @@ impl Line {
         tool: &dyn AnyTool,
         heard: &Heard,
     ) -> Verdict {
-        // The person, or a command, may have changed the rules meanwhile.
+        // The person, or a command, may have changed the rules in the meantime.
         for notice in self.context.shared.refresh() {
             self.notice(notice).await;
         }
@@ -244,7 +244,7 @@ impl Line {
         })
     }
 
-    /// Waits for the person; or until a rule that she gave for another call, another mode, or a hook answers for her.
+    /// Waits for the person; or until a rule that they gave for another call, another mode, or a hook answers for them.
     pub(super) async fn ask(
         &self,
         case: &Case<'_>,
@@ -289,7 +289,7 @@ impl Line {
         }
     }
 
-    /// Takes the person's answer; and tells her, if the rule that she gave with it is not for this call.
+    /// Takes the person's answer; and tells them, if the rule that they gave with it is not for this call.
     async fn answered_by_person(
         &self,
         case: &Case<'_>,
@@ -409,7 +409,7 @@ impl Line {
     }
 }
 
-/// Whose word has come.
+/// Who has answered.
 enum Word {
     Person(Answer),
     /// Rules or the mode have changed.

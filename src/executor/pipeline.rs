@@ -1,4 +1,4 @@
-//! One call, step by step (SPEC section 5): find, parse, validate, hooks and decision, ask, call, hooks, fit.
+//! One call, step by step: find, parse, validate, hooks and decision, ask, call, hooks, fit.
 //!
 //! Whatever goes wrong becomes a result for the model; nothing here ends the turn.
 
@@ -8,13 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
+use super::call_hooks::Case;
 use super::context::Context;
-use super::hooked::Case;
 use super::machine::{End, Outcome};
 use super::permission::{Authority, Permit};
 use super::questions::ReplyTo;
@@ -22,7 +21,7 @@ use super::shared::Stance;
 use crate::config::logged;
 use crate::permissions::{Cause, Decision, Remembered, Verdict, decide_reading};
 use crate::protocol::{
-    CallId, CallRef, Phase, Question, Shown, ToolCall, ToolResult, said_by_hooks,
+    CallId, CallInput, CallRef, Phase, Question, Shown, ToolCall, ToolResult, said_by_hooks,
 };
 use crate::tools::any::AnyTool;
 use crate::tools::files::FileChange;
@@ -33,7 +32,7 @@ use crate::tools::{
     Validated, guard,
 };
 
-/// How long a cancelled call has to come to its end by itself. Longer than a shell needs to be killed.
+/// How long a cancelled call has to end by itself. Longer than a shell needs to be killed.
 const GRACE: Duration = Duration::from_secs(4);
 
 /// More than this is not said about a call that was not made.
@@ -51,7 +50,7 @@ pub enum Report {
     /// Something that the person should know.
     Notice(String),
     /// A hook has made another input of it: the call is this one now, by that hook.
-    Rewritten(CallRef, Value, String),
+    Rewritten(CallRef, CallInput, String),
     /// Hooks have made something of the call that must not run beside others; the sender waits until it is alone.
     MustBeAlone(ToolCall, oneshot::Sender<()>),
     /// A hook wants the turn to end; in words.
@@ -77,20 +76,21 @@ pub(super) struct Failure {
     pub(super) changes: Vec<ContextChange>,
 }
 
-pub struct Line {
+/// One call under way, and what it needs: its steps are methods of this, spread over the files of this module.
+pub struct CallRun {
     pub context: Arc<Context>,
     /// The tools that can be called.
     pub offered: Offered,
     pub authority: Authority,
     pub cancel: CancellationToken,
-    /// Cancelled when the call is to go on without being waited for.
+    /// Cancelled when the call is to continue without being waited for.
     pub background: CancellationToken,
     pub reports: mpsc::Sender<Report>,
     /// Where links led when the call was decided on.
     pub links: Remembered,
 }
 
-impl Line {
+impl CallRun {
     /// Runs the call in a task of its own; a panic there is a result.
     pub fn spawn(self, call: ToolCall) {
         // A panic, and the hooks of the call, are logged with its name.
@@ -121,7 +121,7 @@ impl Line {
         };
         if !told.is_empty() && done.outcome.end != End::Stopped {
             let text = said_by_hooks(&told.join("\n"));
-            let content = &mut done.outcome.result.content;
+            let content = Arc::make_mut(&mut done.outcome.result.content);
             content.push(crate::protocol::ResultBlock::text(text));
         }
         done
@@ -130,7 +130,7 @@ impl Line {
     async fn steps(&self, call: &ToolCall, told: &mut Vec<String>) -> Result<Done, Failure> {
         let tool = self.find(call)?;
         let original = call;
-        // One that starts anew starts as it was permitted.
+        // One that starts again starts as it was permitted.
         let mut call = self.as_permitted(call);
         let cx = self.tool_cx(&call);
         let mut validated = self.check(&call, tool.as_ref(), &cx).await?;
@@ -180,7 +180,7 @@ impl Line {
                 let content = guard::fit(output.for_model, limit, results_dir, call.call);
                 let result = ToolResult {
                     tool_use_id: call.id.clone(),
-                    content,
+                    content: Arc::new(content),
                     is_error: false,
                 };
                 let end = if output.backgrounded {
@@ -206,7 +206,7 @@ impl Line {
         cx: &ToolCx,
     ) -> Result<ToolOutput, ToolError> {
         let Permit { grant, part, .. } = permit;
-        let work = tool.call(call.input.clone(), part, grant, cx.clone());
+        let work = tool.call(&call.input, part, grant, cx.clone());
         tokio::select! {
             output = work => output,
             () = self.overdue() => Err(ToolError::cancelled()),
@@ -307,7 +307,7 @@ impl Line {
         let fitted = guard::fit(text, limit, &self.context.shared.env.results_dir, call.call);
         let fitted = ToolResult {
             tool_use_id: call.id.clone(),
-            content: fitted,
+            content: Arc::new(fitted),
             is_error: true,
         };
         let result = match end {

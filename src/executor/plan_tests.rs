@@ -1,4 +1,4 @@
-//! Modes and places through the whole line, with the program's own tools: what must not happen does not.
+//! Modes and places through the whole pipeline, with the program's own tools: what must not happen does not.
 
 use std::os::unix::fs::symlink;
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::driver::Happened;
+use super::driver::Observed;
 use super::rig::tools::question;
 use super::rig::{Rig, Setting, secs};
 use super::shared::Asking;
@@ -30,8 +30,8 @@ fn yes() -> Reply {
 
 /// What has been seen of the call's phases.
 fn phases(rig: &Rig) -> Vec<Phase> {
-    let seen = rig.seen.0.iter().filter_map(|happened| match happened {
-        Happened::Reached(_, phase) => Some(*phase),
+    let seen = rig.seen.0.iter().filter_map(|observed| match observed {
+        Observed::Reached(_, phase) => Some(*phase),
         _ => None,
     });
     seen.collect()
@@ -39,7 +39,7 @@ fn phases(rig: &Rig) -> Vec<Phase> {
 
 fn asked(rig: &Rig) -> usize {
     let seen = rig.seen.0.iter();
-    seen.filter(|it| matches!(it, Happened::Asked(_))).count()
+    seen.filter(|it| matches!(it, Observed::Asked(_))).count()
 }
 
 #[tokio::test(start_paused = true)]
@@ -150,8 +150,8 @@ async fn an_interrupt_ends_the_question() {
     rig.stream_ended();
     let run = rig.deliver().await;
     assert_eq!(run.took, secs(0));
-    let outcome = rig.seen.0.iter().find_map(|happened| match happened {
-        Happened::Completed { outcome, .. } => Some(outcome.clone()),
+    let outcome = rig.seen.0.iter().find_map(|observed| match observed {
+        Observed::Completed { outcome, .. } => Some(outcome.clone()),
         _ => None,
     });
     assert_eq!(outcome, Some(CallOutcome::Cancelled));

@@ -6,7 +6,7 @@ use futures_util::FutureExt;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use super::context::Context;
-use super::pipeline::{Line, Report};
+use super::pipeline::{CallRun, Report};
 use super::shared::Asking;
 use crate::protocol::{Answer, CallRef, Phase, Question, QuestionKind, Reply};
 use crate::tools::ask::Asker;
@@ -24,7 +24,7 @@ impl ReplyTo {
     /// Sends the reply on. One that is no reply to this question crossed with the end of an earlier one: this one stays open.
     pub fn send(self, reply: Reply) -> Option<Self> {
         match (self, reply) {
-            // A call that was stopped meanwhile does not listen any more.
+            // A call that was stopped in the meantime no longer listens.
             (ReplyTo::Permission(to), Reply::Permission(answer)) => drop(to.send(answer)),
             (ReplyTo::Tool(to), reply @ (Reply::Chosen(_) | Reply::Dismissed)) => {
                 drop(to.send(reply));
@@ -47,7 +47,7 @@ impl Context {
     }
 }
 
-impl Line {
+impl CallRun {
     /// What the tool of a call asks the person with.
     pub(super) fn asker(&self, call: CallRef) -> Asker {
         match self.context.shared.asking {

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::tools::{Asks, Several};
 use super::context::Context;
-use super::driver::{Executor, Happened, Witness};
+use super::driver::{Executor, Observed, Observer};
 use super::machine::Policy;
 use super::shared::{Asking, Places, Shared};
 use crate::hooks::{Hook, Runner};
@@ -77,7 +77,7 @@ pub fn unsafe_(name: &str) -> Work {
 
 impl Work {
     pub fn taking(self, time: Duration) -> Self {
-        let millis = u64::try_from(time.as_millis()).expect("not for ever");
+        let millis = u64::try_from(time.as_millis()).expect("not forever");
         Self { millis, ..self }
     }
 
@@ -183,11 +183,11 @@ impl<const BLOCKS: bool> Tool for Scripted<BLOCKS> {
 
 /// Everything that was seen, in order.
 #[derive(Default)]
-pub struct Seen(pub Vec<Happened>);
+pub struct Seen(pub Vec<Observed>);
 
-impl Witness for Seen {
-    fn see(&mut self, happened: Happened) {
-        self.0.push(happened);
+impl Observer for Seen {
+    fn observe(&mut self, observed: Observed) {
+        self.0.push(observed);
     }
 }
 
@@ -357,7 +357,7 @@ impl Rig {
             call: word.into(),
             id: wire,
             name: tool.into(),
-            input,
+            input: input.into(),
         };
         self.tell(|executor, seen| executor.add(call, seen));
     }
@@ -370,7 +370,7 @@ impl Rig {
     }
 
     /// Waits until something like this has happened.
-    pub async fn until(&mut self, wanted: impl Fn(&Happened) -> bool) {
+    pub async fn until(&mut self, wanted: impl Fn(&Observed) -> bool) {
         let executor = self.executor.as_mut().expect("not dropped");
         while !self.seen.0.iter().any(&wanted) {
             let report = executor.next().await;
@@ -381,11 +381,11 @@ impl Rig {
     /// Waits until this call asks, and returns what it asks.
     pub async fn question(&mut self, id: &str) -> Question {
         let call = CallRef::from(id);
-        let is_it = |happened: &Happened| matches!(happened, Happened::Asked(question) if question.call == call);
+        let is_it = |observed: &Observed| matches!(observed, Observed::Asked(question) if question.call == call);
         self.until(is_it).await;
         let mut seen = self.seen.0.iter().rev();
-        let question = seen.find_map(|happened| match happened {
-            Happened::Asked(question) if question.call == call => Some(question.clone()),
+        let question = seen.find_map(|observed| match observed {
+            Observed::Asked(question) if question.call == call => Some(question.clone()),
             _ => None,
         });
         question.expect("it has asked")
@@ -410,16 +410,16 @@ impl Rig {
     /// Who decided about a call, in words.
     pub fn decided(&self, id: &str) -> Vec<String> {
         let wanted = CallRef::from(id);
-        let decided = self.seen.0.iter().filter_map(|happened| match happened {
-            Happened::Decided { call, verdict, .. } if *call == wanted => Some(verdict.in_short()),
+        let decided = self.seen.0.iter().filter_map(|observed| match observed {
+            Observed::Decided { call, verdict, .. } if *call == wanted => Some(verdict.in_short()),
             _ => None,
         });
         decided.collect()
     }
 
     pub fn notices(&self) -> Vec<&str> {
-        let notices = self.seen.0.iter().filter_map(|happened| match happened {
-            Happened::Notice(text) => Some(text.as_str()),
+        let notices = self.seen.0.iter().filter_map(|observed| match observed {
+            Observed::Notice(text) => Some(text.as_str()),
             _ => None,
         });
         notices.collect()

@@ -1,8 +1,8 @@
-//! Answers that say more than yes or no: rules for the session and for ever, changes allowed in part.
+//! Answers that say more than yes or no: rules for the session and forever, changes allowed in part.
 
 use serde_json::json;
 
-use super::driver::Happened;
+use super::driver::Observed;
 use super::rig::{Rig, Setting, safe, secs, unsafe_};
 use crate::permissions::{RuleList, Rules, Source};
 use crate::protocol::{Answer, CallOutcome, FileDiff, Mode, PartOfFile, RuleOffer};
@@ -55,7 +55,7 @@ async fn a_rule_that_is_wrong_allows_the_call_once_and_says_so() {
         ["the rule `Cancels(` has a `(` without a `)` at its end; the call is allowed once"]
     );
     assert!(!rig.context.shared.rules_file().exists());
-    let asked = Happened::Asked(rig.question("b").await);
+    let asked = Observed::Asked(rig.question("b").await);
     assert!(rig.seen.0.contains(&asked));
 }
 
@@ -135,7 +135,7 @@ async fn a_command_that_runs_can_go_on_in_the_background_and_others_cannot() {
     let notice = "only a command that runs can go on in the background";
     assert_eq!(rig.notices(), [notice]);
     rig.answer("1", Answer::Allow);
-    rig.until(|happened| matches!(happened, Happened::Progress(..)))
+    rig.until(|observed| matches!(observed, Observed::Progress(..)))
         .await;
     rig.tell(|executor, seen| executor.background("1".into(), seen));
     rig.stream_ended();
@@ -145,8 +145,8 @@ async fn a_command_that_runs_can_go_on_in_the_background_and_others_cannot() {
         "{result}"
     );
     assert!(result.ends_with("Its output so far:\nearly"), "{result}");
-    let outcome = rig.seen.0.iter().find_map(|happened| match happened {
-        Happened::Completed { outcome, .. } => Some(outcome.clone()),
+    let outcome = rig.seen.0.iter().find_map(|observed| match observed {
+        Observed::Completed { outcome, .. } => Some(outcome.clone()),
         _ => None,
     });
     assert_eq!(outcome, Some(CallOutcome::Backgrounded));
@@ -226,8 +226,8 @@ async fn several_files_are_shown_before_they_change_and_can_be_allowed_in_part()
     assert_eq!(rig.scratch.bytes("a"), b"one\n");
     assert_eq!(rig.scratch.bytes("b"), b"new\n");
     assert!(!rig.scratch.path("c").exists());
-    let shown = rig.seen.0.iter().find_map(|happened| match happened {
-        Happened::Completed { shown, .. } => Some(shown.changes().len()),
+    let shown = rig.seen.0.iter().find_map(|observed| match observed {
+        Observed::Completed { shown, .. } => Some(shown.changes().len()),
         _ => None,
     });
     assert_eq!(shown, Some(2));

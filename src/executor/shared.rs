@@ -44,7 +44,7 @@ pub struct Live {
     load: Load,
 }
 
-/// Takes the files before and now, and the rules in force.
+/// Takes the files before and now, and the active rules.
 pub type Load = Box<dyn Fn(&Files, Files, &Rules) -> Reloaded + Send + Sync>;
 
 /// What changed files mean.
@@ -62,7 +62,7 @@ impl Live {
     }
 }
 
-/// Who answers when a call needs a person's word.
+/// Who answers when a call needs a person's decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asking {
     Person,
@@ -162,7 +162,7 @@ impl Shared {
         })
     }
 
-    /// The rules in force, as people know them.
+    /// The active rules, as people know them.
     pub fn known_rules(&self) -> Vec<KnownRule> {
         let rules = self.stance().rules;
         let known = |list: RuleList| {
@@ -184,7 +184,7 @@ impl Shared {
         }
     }
 
-    /// The file that rules of the person go to, as it is called in the workspace.
+    /// The file that the person's rules go to, as it is called in the workspace.
     pub fn rules_source(&self) -> Source {
         let file = self.rules_file();
         let name = file.strip_prefix(&self.places.workspace).unwrap_or(&file);
@@ -212,7 +212,7 @@ impl Shared {
             } = (live.load)(&files, now.clone(), &before);
             let (mut late, rules) = (false, Arc::new(rules));
             self.stance.send_if_modified(|stance| {
-                // The person may have given another rule meanwhile, which must not be lost.
+                // The person may have given another rule in the meantime, which must not be lost.
                 late = !Arc::ptr_eq(&stance.rules, &before);
                 let changed = !late && stance.rules != rules;
                 if changed {
@@ -229,7 +229,7 @@ impl Shared {
         }
     }
 
-    /// The file that rules of the person go to.
+    /// The file that the person's rules go to.
     pub fn rules_file(&self) -> PathBuf {
         match &self.store {
             Some(store) => store.file(),

@@ -1,6 +1,6 @@
-//! The rules of SPEC section 4 about what stops a call, and what does not.
+//! The rules about what stops a call, and what does not.
 
-use super::driver::Happened;
+use super::driver::Observed;
 use super::machine::Policy;
 use super::rig::{End, Rig, Run, Setting, drive, safe, secs, unsafe_};
 use crate::protocol::OnBashError;
@@ -129,7 +129,7 @@ async fn an_interrupt_lets_a_blocking_call_finish_and_shows_it() {
     ]);
     rig.pass(secs(1)).await;
     rig.interrupt();
-    let finishing = Happened::Reached("write".into(), Phase::Finishing);
+    let finishing = Observed::Reached("write".into(), Phase::Finishing);
     assert!(rig.seen.0.contains(&finishing));
     rig.stream_ended();
     let expected = Run {
@@ -260,7 +260,7 @@ async fn a_call_answered_by_hand_is_stopped_and_changes_nothing_any_more() {
     assert_eq!(rig.deliver().await, expected);
     rig.pass(secs(20)).await;
     let completed = rig.seen.0.iter().filter(
-        |happened| matches!(happened, Happened::Completed { call, .. } if *call == "cd".into()),
+        |observed| matches!(observed, Observed::Completed { call, .. } if *call == "cd".into()),
     );
     assert_eq!(completed.count(), 1, "its own end is not heard");
     let cwd = rig.context.cwd();

@@ -1,4 +1,4 @@
-//! The lines of `--output-format stream-json` (SPEC section 12). Pure: an event in, a JSON value out.
+//! The lines of `--output-format stream-json`. Pure: an event in, a JSON value out.
 
 use std::path::Path;
 use std::time::Duration;
@@ -146,7 +146,7 @@ pub fn call(call: &Named, at: Duration, event: &CallEvent, session: &str) -> Opt
     match event {
         CallEvent::Queued { input, .. } => {
             line["state"] = json!("queued");
-            line["input"] = input.clone();
+            line["input"] = json!(input);
         }
         // A call is `executing` once; how far it has come after that is progress.
         CallEvent::Reached(Phase::Validating) => line["state"] = json!("executing"),

@@ -75,9 +75,9 @@ pub async fn run(mut agent: AgentHandle, run: Run, output: Output, mut signals: 
             }
             () = patience.over() => break patience.exit(Exit::Failed),
             came = next_event(&mut printer.output, &mut agent.events) => match came {
-                Came::NobodyReads => break Exit::Deserted,
-                Came::AgentEnded => break internal_error(),
-                Came::Event(event) => if let Some(exit) = printer.print(*event) {
+                Arrival::NobodyReads => break Exit::Deserted,
+                Arrival::AgentEnded => break internal_error(),
+                Arrival::Event(event) => if let Some(exit) = printer.print(*event) {
                     break patience.exit(exit);
                 },
             },
@@ -95,8 +95,8 @@ pub async fn run(mut agent: AgentHandle, run: Run, output: Output, mut signals: 
     }
 }
 
-/// What there is to do next.
-enum Came {
+/// What the run waited for.
+enum Arrival {
     Event(Box<AgentEvent>),
     AgentEnded,
     /// The reader has gone, or the writer has failed and says why at the end.
@@ -104,21 +104,23 @@ enum Came {
 }
 
 /// The next event, once there is room to print it. Cancel-safe.
-async fn next_event(output: &mut Output, events: &mut mpsc::Receiver<Told>) -> Came {
+async fn next_event(output: &mut Output, events: &mut mpsc::Receiver<Told>) -> Arrival {
     let Output {
         lines, deserted, ..
     } = output;
     let event = async {
         if !output::has_room(lines.as_ref()).await {
-            return Came::NobodyReads;
+            return Arrival::NobodyReads;
         }
         let told = events.recv().await;
-        told.map_or(Came::AgentEnded, |told| Came::Event(Box::new(told.event)))
+        told.map_or(Arrival::AgentEnded, |told| {
+            Arrival::Event(Box::new(told.event))
+        })
     };
     tokio::select! {
         biased;
-        Ok(()) = deserted => Came::NobodyReads,
-        came = event => came,
+        Ok(()) = deserted => Arrival::NobodyReads,
+        arrival = event => arrival,
     }
 }
 
@@ -304,7 +306,7 @@ fn write_failed(error: &io::Error) -> Exit {
 
 fn internal_error() -> Exit {
     say("error: internal error; the conversation so far is in the session's log");
-    say("hint: go on with --continue; `logs/panic.log` in the data directory may say more");
+    say("hint: resume with --continue; `logs/panic.log` in the data directory may say more");
     Exit::Failed
 }
 
@@ -313,7 +315,7 @@ fn explain(ending: &Ending) {
         Ending::Done => {}
         Ending::MaxTurns => {
             say("error: the run reached --max-turns before the model was done");
-            say("hint: go on with `agent-tui -p --continue \"go on\"`, or give it more turns");
+            say("hint: resume with `agent-tui -p --continue \"go on\"`, or give it more turns");
         }
         Ending::Interrupted => say("interrupted"),
         Ending::Failed { problem, hint } => {

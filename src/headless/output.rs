@@ -75,7 +75,7 @@ fn write(mut queue: mpsc::Receiver<String>) -> io::Result<()> {
     Ok(())
 }
 
-/// Sleeps until nobody reads the output any more: for ever, when it is a file.
+/// Sleeps until nobody reads the output any more: forever, when it is a file.
 fn wait_for_the_end_of_the_reader() {
     let stdout = io::stdout();
     let mut watched = [PollFd::new(&stdout, PollFlags::empty())];

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::config::Hook;
 use super::event::Event;
-use super::said::{LONGEST_TEXT, Said, rank, shortened};
+use super::output::{HookOutput, LONGEST_TEXT, rank, shortened};
 use crate::permissions::{Decision, HookWord};
 use crate::text::first_line;
 
@@ -47,7 +47,7 @@ impl fmt::Display for Halt {
 }
 
 impl Answer {
-    pub fn of<'h>(event: Event, said: impl IntoIterator<Item = (&'h Hook, Said)>) -> Self {
+    pub fn of<'h>(event: Event, said: impl IntoIterator<Item = (&'h Hook, HookOutput)>) -> Self {
         let mut answer = Self::default();
         for (hook, said) in said {
             answer.add(event, hook, said);
@@ -62,7 +62,7 @@ impl Answer {
             .filter(|word| word.decision == Decision::Deny)
     }
 
-    fn add(&mut self, event: Event, hook: &Hook, said: Said) {
+    fn add(&mut self, event: Event, hook: &Hook, said: HookOutput) {
         let name = name_of(hook);
         if let Some((decision, reason)) = said.decision {
             let stricter = self

@@ -1,4 +1,4 @@
-//! The `hooks` of a settings file, in Claude Code's schema, and the hooks in force.
+//! The `hooks` of a settings file, in Claude Code's schema, and the active hooks.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ const LONGEST_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
 /// What Claude Code shows while a hook runs. It changes nothing, so nothing is said about it.
 const HARMLESS: &str = "statusMessage";
 
-/// One hook in force.
+/// One active hook.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hook {
     pub event: Event,

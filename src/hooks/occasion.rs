@@ -178,7 +178,7 @@ impl Occasion {
     fn of_call(event: Event, call: &ToolCall) -> Self {
         Self::of(event)
             .with("tool_name", json!(call.name))
-            .with("tool_input", call.input.clone())
+            .with("tool_input", json!(call.input))
             .with("tool_use_id", json!(call.id))
     }
 
@@ -212,7 +212,7 @@ impl SampleCall {
             call: CallRef::main(1),
             id: "toolu_sample".into(),
             name: self.tool.clone(),
-            input: self.input.clone(),
+            input: self.input.clone().into(),
         }
     }
 }

@@ -147,7 +147,7 @@ impl Process {
         let status = loop {
             tokio::select! {
                 biased;
-                // Before the outputs: what a hook leaves behind may go on printing for ever.
+                // Before the outputs: what a hook leaves behind may keep printing forever.
                 status = child.wait() => break status,
                 () = &mut feeding, if !fed => fed = true,
                 more = stdout.read(out), if stdout.open => if more.is_flood() { return Ended::Flooded },

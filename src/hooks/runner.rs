@@ -12,13 +12,13 @@ use super::answer::Answer;
 use super::config::{Hook, matching};
 use super::event::Event;
 use super::occasion::Occasion;
+use super::output::HookOutput;
 use super::process::{self, Ran};
-use super::said::Said;
 use super::trace;
 use crate::process::Programs;
 use crate::protocol::{Mode, SessionId};
 
-/// How long nothing happens before the person is told that she is waited for.
+/// How long nothing happens before the person is told that something waits for them.
 pub const IDLE_AFTER: Duration = Duration::from_secs(60);
 /// All the time that the hooks of a session's end have: nobody waits longer for a program that is told to end.
 const LAST_WORDS: Duration = Duration::from_millis(700);
@@ -48,7 +48,7 @@ pub struct Scene {
 pub struct Told<'h> {
     pub hook: &'h Hook,
     pub ran: Ran,
-    pub said: Said,
+    pub said: HookOutput,
 }
 
 impl Runner {
@@ -132,7 +132,7 @@ impl Runner {
             };
             let place = (self.programs.as_ref(), self.project.as_path());
             let ran = process::run(&hook.command, limit, place, input, cancel).await;
-            let said = Said::by(occasion.event, &ran);
+            let said = HookOutput::by(occasion.event, &ran);
             trace::ran(occasion, hook, &ran, &said);
             Told { hook, ran, said }
         });

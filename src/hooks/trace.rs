@@ -3,11 +3,11 @@
 use super::answer::Answer;
 use super::config::Hook;
 use super::occasion::Occasion;
+use super::output::HookOutput;
 use super::process::Ran;
-use super::said::Said;
 use crate::config::logged;
 
-pub fn ran(occasion: &Occasion, hook: &Hook, ran: &Ran, said: &Said) {
+pub fn ran(occasion: &Occasion, hook: &Hook, ran: &Ran, said: &HookOutput) {
     let (event, subject) = (occasion.event.name(), logged(occasion.subject()));
     let (command, origin) = (logged(&hook.command), logged(&hook.origin));
     let (ended, took) = (&ran.ended, ran.took);

@@ -130,7 +130,7 @@ pub fn conclude(judged: Verdict, word: Option<&HookWord>, mode: Mode) -> Verdict
 }
 
 /// Hooks may tighten whatever else decides. Their allow only stands in for the person where no more than the tool's own
-/// default would ask her: no rule, built-in list, protected path or mode gives way to it.
+/// default would ask them: no rule, built-in list, protected path or mode gives way to it.
 pub fn tempered(verdict: Verdict, word: &HookWord) -> Verdict {
     let counts = match (word.decision, verdict.decision) {
         (Decision::Deny, Decision::Allow | Decision::Ask) | (Decision::Ask, Decision::Allow) => {

@@ -102,7 +102,7 @@ pub(super) fn reading_rules_deny_writing(tool: &str) -> bool {
     tool != "NotebookEdit"
 }
 
-/// The tools that a rule was about which is not understood; all of them, in doubt.
+/// The tools that a rule which cannot be parsed may have been about: in doubt, all of them.
 pub fn meant(rule: &str) -> &str {
     let tool = rule.trim().split('(').next().unwrap_or_default();
     // A rule about paths is about every tool that reads or writes.

@@ -75,7 +75,7 @@ const FILES: &[&str] = &[
     ".profile",
     ".envrc",
     ".inputrc",
-    // What begins with a session of the person.
+    // What runs when a session of the person starts.
     ".pam_environment",
     ".xinitrc",
     ".xprofile",

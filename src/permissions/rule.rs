@@ -52,7 +52,7 @@ impl Rule {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning(pub String);
 
-/// All rules in force.
+/// All active rules.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rules {
     pub deny: Vec<Rule>,

@@ -1,7 +1,7 @@
-//! Rules that the person keeps: written into the project's own settings, and remembered as hers.
+//! Rules that the person keeps: written into the project's own settings, and remembered as theirs.
 //!
 //! What lies in a project could be anyone's, so its allow rules count only once the project is trusted. A rule that the
-//! person saved herself counts at once, because it is also in a file of hers, outside of the project.
+//! person saved themselves counts at once, because it is also in a file of their own, outside of the project.
 
 use std::fs::{DirBuilder, File};
 use std::io;
@@ -24,7 +24,7 @@ const FILE: &str = "settings.local.json";
 #[derive(Debug, Clone)]
 pub struct Store {
     workspace: PathBuf,
-    /// The person's own record: what she saved in this workspace.
+    /// The person's own record: what they saved in this workspace.
     record: PathBuf,
 }
 

@@ -36,9 +36,9 @@ pub struct Verdict {
 /// Why a person's word does not let a call run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Denied {
-    /// It was denied already, for this reason, and is not hers to allow.
+    /// It was denied already, for this reason, and is not theirs to allow.
     Before(String),
-    /// She said no, with a reason or without.
+    /// They said no, with a reason or without.
     ByPerson(Option<String>),
 }
 
@@ -140,7 +140,7 @@ impl Verdict {
         (self.decision == Decision::Allow).then(|| Grant::new(self.cause.clone()))
     }
 
-    /// The grant of a call that the person allows. What was denied before, she is not asked about.
+    /// The grant of a call that the person allows. They are not asked about what was denied before.
     pub fn answered(&self, answer: &Answer) -> Result<Grant, Denied> {
         match (self.decision, answer) {
             (Decision::Deny, _) => Err(Denied::Before(self.reason.clone())),

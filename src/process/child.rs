@@ -59,6 +59,7 @@ pub fn spawn(
     }
     let mark = stragglers::new_mark();
     process.env(stragglers::VARIABLE, &mark);
+    running::need_guard();
     let starting = running::starting();
     let child = CommandWrap::from(process)
         .wrap(ProcessSession)

@@ -19,7 +19,6 @@ impl Group {
     pub fn new(leader: Option<Pid>, mark: String) -> Self {
         if let Some(leader) = leader {
             running::add(leader);
-            running::need_guard();
         }
         Self {
             leader,

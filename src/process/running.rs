@@ -33,7 +33,7 @@ pub fn guard_with(start: fn()) {
     *GUARD.lock().unwrap_or_else(PoisonError::into_inner) = Some(start);
 }
 
-/// A command runs, which must not outlive the program.
+/// A command is about to be started, which must not outlive the program.
 pub fn need_guard() {
     let start = GUARD.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(start) = start {

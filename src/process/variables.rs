@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::config::KEY_VARIABLES;
 
-/// The environment of the commands that tools run: the program's own, but for the keys of providers, which are no business
-/// of theirs.
+/// The environment of the commands that tools run: the program's own, without the keys of providers,
+/// which they have no need of.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Variables {
     /// `env` of the settings.

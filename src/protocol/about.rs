@@ -14,7 +14,7 @@ pub struct ToolInfo {
     pub preview: PreviewFields,
     /// The field of the input that permission rules look at, if they look at one.
     pub ruled: Option<Arc<str>>,
-    /// A running call of it can go on without being waited for.
+    /// A running call of it can continue without being waited for.
     pub can_background: bool,
 }
 

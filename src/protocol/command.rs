@@ -50,10 +50,10 @@ pub enum CallCommand {
     Cancel,
     /// This is its result, instead of waiting for it.
     AnswerByHand(String),
-    /// Stop it and start it anew; a call that has its result already runs once more, on the person's behalf: asked about,
+    /// Stop it and start it again; a call that has its result already runs once more, on the person's behalf: asked about,
     /// unless it was permitted whole.
     RunAgain,
-    /// Let a running command go on in the background; the model goes on with what it is told about it.
+    /// Let a running command go on in the background; the model continues with what it is told about it.
     Background,
 }
 
@@ -62,7 +62,7 @@ pub enum CallCommand {
 pub enum Leaving {
     /// A new one is begun instead.
     ForNew,
-    /// Another one is gone on with, or the same in another way.
+    /// Another one is resumed, or the same in another way.
     ForOther,
     /// The person leaves the program.
     Quit,
@@ -71,7 +71,7 @@ pub enum Leaving {
 /// What the person wants to know of the permission rules, or changes in them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RulesCommand {
-    /// Tell those in force, with [`SessionEvent::Rules`](super::SessionEvent::Rules).
+    /// Tell the active ones, with [`SessionEvent::Rules`](super::SessionEvent::Rules).
     List,
     /// Add one for this project, and keep it.
     Add { list: RuleList, rule: String },

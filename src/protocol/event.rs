@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::about::ToolInfo;
 use super::id::{CallId, CallRef, Seq, SessionId, TurnId};
+use super::input::CallInput;
 use super::message::{Block, Message, StopReason, ToolResult, Usage};
 use super::question::Question;
 use super::shown::Shown;
@@ -51,14 +51,14 @@ pub enum AgentEvent {
 pub enum SessionEvent {
     /// The session's log is open; nothing else comes before it.
     Opened(SessionOpened),
-    /// A run of the program began in which the session was gone on with; told of runs that are past. What the one before it
+    /// A run of the program began in which the session was resumed; told of runs that are past. What the one before it
     /// had under way ended with it.
     RunBegan { provider: String, model: String },
     /// Something a person should know, in one line.
     Notice(String),
     /// Whether the session is being saved from now on; if not, why.
     Saving(Result<(), String>),
-    /// The mode in force from now on: the answer to every [`SetMode`](super::SessionCommand::SetMode).
+    /// The active mode from now on: the answer to every [`SetMode`](super::SessionCommand::SetMode).
     ModeIs(Mode),
     /// The messages that waited are the person's again.
     TakenBack(Vec<Vec<Block>>),
@@ -66,7 +66,7 @@ pub enum SessionEvent {
     Reply(String),
     /// What the model is offered from the next request on.
     Tools(Vec<ToolInfo>),
-    /// The permission rules in force.
+    /// The active permission rules.
     Rules(Vec<KnownRule>),
 }
 
@@ -84,9 +84,9 @@ pub struct SessionOpened {
     pub context_window: Option<u64>,
     /// What the conversation has used so far, when a session is resumed.
     pub spending: Spending,
-    /// The hooks in force.
+    /// The active hooks.
     pub hooks: Vec<HookInfo>,
-    /// All that was told so far, when a session is gone on with: the oldest first.
+    /// All that was told so far, when a session is resumed: the oldest first.
     pub past: Vec<Told>,
 }
 
@@ -155,13 +155,13 @@ pub enum CallEvent {
         tool: String,
         /// What the model calls it; `None` for a call of the person.
         wire: Option<CallId>,
-        input: Value,
+        input: CallInput,
     },
     Reached(Phase),
     Progress(String),
     /// A hook has made another input of it: it is this one now.
     Rewritten {
-        input: Value,
+        input: CallInput,
         by: String,
     },
     /// It waits for the person.
@@ -279,7 +279,7 @@ pub struct Denial {
     /// What the model calls it.
     pub call: CallId,
     pub tool: String,
-    pub input: Value,
+    pub input: CallInput,
     pub reason: String,
 }
 

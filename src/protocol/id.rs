@@ -29,7 +29,7 @@ pub struct AgentId(pub u32);
 impl AgentId {
     /// The person, who runs commands beside the turns.
     pub const PERSON: Self = Self(0);
-    /// The conversation of the person with the model.
+    /// The person's conversation with the model.
     pub const MAIN: Self = Self(1);
 
     pub const fn main() -> Self {
@@ -84,7 +84,7 @@ impl CallNumbers {
 }
 
 impl CallRef {
-    /// A call of the conversation of the person with the model.
+    /// A call of the person's conversation with the model.
     pub const fn main(number: u32) -> Self {
         Self {
             agent: AgentId::MAIN,
@@ -100,7 +100,7 @@ impl fmt::Display for CallRef {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` does not name a call: wanted are two numbers with a dot between them")]
+#[error("`{0}` does not name a call: a call is two numbers with a dot between them")]
 pub struct NoCallRef(String);
 
 impl FromStr for CallRef {

@@ -4,11 +4,13 @@
 //! it came. `Message::origin` says who made an assistant message, because such material is useless to anyone else.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::id::CallId;
+use super::input::CallInput;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -98,7 +100,7 @@ pub struct ToolUse {
     pub id: CallId,
     pub name: String,
     /// Always an object, or `null` when what came was no JSON object: then `input_raw` has all that came.
-    pub input: Value,
+    pub input: CallInput,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_raw: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -108,8 +110,9 @@ pub struct ToolUse {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolResult {
     pub tool_use_id: CallId,
+    /// The history, the log and the screen hold it at the same time, and it may be images: a clone is the same allocation.
     #[serde(with = "result_content")]
-    pub content: Vec<ResultBlock>,
+    pub content: Arc<Vec<ResultBlock>>,
     #[serde(default)]
     pub is_error: bool,
 }
@@ -150,7 +153,7 @@ pub enum StopReason {
 /// exactly one of the three counts of input, and every token of the output in `output_tokens`, thinking included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// What was read anew, and has not gone into the cache.
+    /// What was read without the cache, and has not gone into it.
     pub input_tokens: Option<u64>,
     pub output_tokens: Option<u64>,
     pub cache_read_input_tokens: Option<u64>,
@@ -278,7 +281,7 @@ impl ToolResult {
     pub fn text(id: CallId, text: impl Into<String>) -> Self {
         Self {
             tool_use_id: id,
-            content: vec![ResultBlock::text(text)],
+            content: Arc::new(vec![ResultBlock::text(text)]),
             is_error: false,
         }
     }
@@ -286,7 +289,7 @@ impl ToolResult {
     pub fn error(id: CallId, text: impl Into<String>) -> Self {
         Self {
             tool_use_id: id,
-            content: vec![ResultBlock::text(text)],
+            content: Arc::new(vec![ResultBlock::text(text)]),
             is_error: true,
         }
     }
@@ -302,7 +305,8 @@ impl ToolResult {
             return Cow::Borrowed(self);
         }
         let mut sent = self.clone();
-        sent.content[0] = ResultBlock::text(format!("<tool_use_error>{text}</tool_use_error>"));
+        let text = format!("<tool_use_error>{text}</tool_use_error>");
+        Arc::make_mut(&mut sent.content)[0] = ResultBlock::text(text);
         Cow::Owned(sent)
     }
 
@@ -339,7 +343,7 @@ impl Image {
 }
 
 impl Usage {
-    /// What was read anew: all of the input but what came from the cache.
+    /// What was read without the cache: all of the input but what came from the cache.
     pub fn input(&self) -> u64 {
         sum_of([self.input_tokens, self.cache_creation_input_tokens])
     }
@@ -353,7 +357,7 @@ impl Usage {
         self.output_tokens.unwrap_or(0)
     }
 
-    /// What the provider had to work on: what was read anew, and what was written.
+    /// What the provider had to work on: what was read without the cache, and what was written.
     pub fn worked_on(&self) -> u64 {
         self.input().saturating_add(self.output())
     }
@@ -433,6 +437,8 @@ impl From<StopReason> for String {
 
 /// A result of one text is written as a plain string, the form that people and scripts expect.
 mod result_content {
+    use std::sync::Arc;
+
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     use super::ResultBlock;
@@ -449,16 +455,17 @@ mod result_content {
 
     pub fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
-    ) -> Result<Vec<ResultBlock>, D::Error> {
+    ) -> Result<Arc<Vec<ResultBlock>>, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
         enum Either {
             Text(String),
             Blocks(Vec<ResultBlock>),
         }
-        Ok(match Either::deserialize(deserializer)? {
+        let blocks = match Either::deserialize(deserializer)? {
             Either::Text(text) => vec![ResultBlock::text(text)],
             Either::Blocks(blocks) => blocks,
-        })
+        };
+        Ok(Arc::new(blocks))
     }
 }

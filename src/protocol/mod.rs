@@ -7,6 +7,7 @@ pub mod about;
 pub mod command;
 pub mod event;
 pub mod id;
+pub mod input;
 pub mod message;
 pub mod question;
 pub mod shown;
@@ -22,6 +23,7 @@ pub use event::{
     SessionEvent, SessionOpened, Told, TurnEvent, TurnSummary,
 };
 pub use id::{AgentId, CallId, CallNumbers, CallRef, Seq, SessionId, TurnId};
+pub use input::CallInput;
 pub use message::{
     Block, Image, Message, Note, Origin, ResultBlock, Role, StopReason, ToolResult, ToolUse, Usage,
     said_by_hooks,

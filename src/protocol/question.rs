@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use serde_json::Value;
-
 use super::id::CallRef;
+use super::input::CallInput;
 use super::shown::FileDiff;
 
 /// A call asks one question at a time, so a reply needs no more than the call to find it.
@@ -38,7 +37,7 @@ pub enum Reply {
 #[derive(Debug, Clone, PartialEq)]
 pub struct PermissionRequest {
     pub tool: String,
-    pub input: Value,
+    pub input: CallInput,
     pub reason: String,
     /// What the call would change, as far as that can be told beforehand.
     pub changes: Vec<FileDiff>,
@@ -64,7 +63,7 @@ pub enum Answer {
     AllowAlways {
         rule: String,
     },
-    /// Allow a change of files in part: these are the files that it may change, and what they shall hold. The others stay as
+    /// Allow a change of files in part: these are the files that it may change, and what they are to hold. The others stay as
     /// they are.
     AllowPart {
         files: Vec<PartOfFile>,
@@ -74,7 +73,7 @@ pub enum Answer {
     },
 }
 
-/// What one file shall hold of which a change was allowed, whole or in part.
+/// What one file is to hold when a change of it was allowed, whole or in part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartOfFile {
     /// As the change that was shown calls it.

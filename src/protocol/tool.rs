@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::id::{CallId, CallRef};
+use super::input::CallInput;
 
 /// A call whose block has ended, and whose input is a JSON object.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -13,7 +14,7 @@ pub struct ToolCall {
     /// What the model calls it.
     pub id: CallId,
     pub name: String,
-    pub input: Value,
+    pub input: CallInput,
 }
 
 /// A tool as the model is told about it.
@@ -62,7 +63,7 @@ pub enum OnBashError {
     Continue,
 }
 
-/// How far an executing call has come (SPEC section 4).
+/// How far an executing call has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
@@ -73,7 +74,7 @@ pub enum Phase {
     Finishing,
 }
 
-/// The permission mode of a session (SPEC section 6).
+/// The permission mode of a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Mode {

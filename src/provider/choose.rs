@@ -1,4 +1,4 @@
-//! Which provider and model a run talks to (SPEC section 2).
+//! Which provider and model a run talks to.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,15 +6,12 @@ use std::time::Duration;
 
 use super::Provider;
 use super::builtin::Builtin;
-use super::http::{Http, Key, Wire};
+use super::http::{Http, Key};
 use super::script::Script;
+use super::wires::Wire;
 use crate::config::logged;
 
-const ANTHROPIC_URL: &str = "https://api.anthropic.com";
-const OPENAI_URL: &str = "https://api.openai.com/v1";
 const OLLAMA_URL: &str = "http://127.0.0.1:11434";
-const ANTHROPIC_MODEL: &str = "claude-sonnet-5-5";
-const OPENAI_MODEL: &str = "gpt-5.5";
 /// A local server that is there answers at once.
 const OLLAMA_PATIENCE: Duration = Duration::from_millis(150);
 
@@ -57,8 +54,8 @@ pub enum KeyFound {
     NotNeeded,
     /// In this variable.
     In(&'static str),
-    /// It could be in one of these.
-    Missing(&'static str),
+    /// It could be in one of the variables of this wire.
+    Missing(Wire),
 }
 
 #[derive(Debug)]
@@ -97,26 +94,21 @@ async fn pick(wanted: &Wanted, name: Option<&str>) -> Result<Choice, ChoiceError
         })
     };
     match name {
-        Some("anthropic") => over_http(wanted, Wire::Anthropic),
-        Some("openai") => over_http(wanted, Wire::OpenAi),
-        Some("responses") => over_http(wanted, Wire::Responses),
         Some("builtin") => Ok(builtin(wanted.builtin)),
-        Some(name) => match name.strip_prefix("script:") {
-            Some(path) => script(path),
-            None => Err(ChoiceError {
+        Some(name) => match (Wire::named(name), name.strip_prefix("script:")) {
+            (Some(wire), _) => over_http(wanted, wire),
+            (None, Some(path)) => script(path),
+            (None, None) => Err(ChoiceError {
                 problem: format!("there is no provider `{name}`"),
                 hint: Some("choose anthropic, openai, responses, builtin or script:FILE".into()),
             }),
         },
-        None if variable("ANTHROPIC_API_KEY")
-            .or(variable("ANTHROPIC_AUTH_TOKEN"))
-            .is_some() =>
-        {
+        None if key_of(Wire::Anthropic).is_some() => {
             because("its key is set", over_http(wanted, Wire::Anthropic))
         }
         // An address without a word about its language: most servers speak this one.
-        None if variable("OPENAI_API_KEY").is_some() || wanted.has_address() => {
-            let why = if variable("OPENAI_API_KEY").is_some() {
+        None if key_of(Wire::OpenAi).is_some() || wanted.has_address() => {
+            let why = if key_of(Wire::OpenAi).is_some() {
                 "its key is set"
             } else {
                 "an address is given"
@@ -143,37 +135,24 @@ impl Wanted {
 }
 
 fn over_http(wanted: &Wanted, wire: Wire) -> Result<Choice, ChoiceError> {
-    let (url_variable, standard_url, standard_model) = match wire {
-        Wire::Anthropic => ("ANTHROPIC_BASE_URL", ANTHROPIC_URL, ANTHROPIC_MODEL),
-        Wire::OpenAi | Wire::Responses => ("OPENAI_BASE_URL", OPENAI_URL, OPENAI_MODEL),
-    };
+    let facts = wire.facts();
     let flag = wanted.flags.base_url.clone();
     let said = flag.map(|url| (url, "--base-url"));
     let said = said
-        .or_else(|| variable(url_variable).map(|url| (url, url_variable)))
+        .or_else(|| variable(facts.url_variable).map(|url| (url, facts.url_variable)))
         .or_else(|| Some((wanted.settings.base_url.clone()?, "the settings")));
-    let (base_url, said_by) = said.unwrap_or_else(|| (standard_url.to_owned(), "by default"));
-    let key = match wire {
-        Wire::Anthropic => {
-            let key = variable("ANTHROPIC_API_KEY").map(Key::ApiKey);
-            key.or_else(|| variable("ANTHROPIC_AUTH_TOKEN").map(Key::Bearer))
-        }
-        Wire::OpenAi | Wire::Responses => variable("OPENAI_API_KEY").map(Key::Bearer),
-    };
-    let key_found = match (&key, wire) {
-        (Some(Key::ApiKey(_)), _) => KeyFound::In("ANTHROPIC_API_KEY"),
-        (Some(Key::Bearer(_)), Wire::Anthropic) => KeyFound::In("ANTHROPIC_AUTH_TOKEN"),
-        (Some(Key::Bearer(_)), Wire::OpenAi | Wire::Responses) => KeyFound::In("OPENAI_API_KEY"),
-        (None, Wire::Anthropic) => KeyFound::Missing("ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN"),
+    let (base_url, said_by) = said.unwrap_or_else(|| (facts.url.to_owned(), "by default"));
+    let (key, key_found) = match key_of(wire) {
+        Some((variable, key)) => (Some(key), KeyFound::In(variable)),
         // Servers of one's own want none.
-        (None, Wire::OpenAi | Wire::Responses) if base_url != OPENAI_URL => KeyFound::NotNeeded,
-        (None, Wire::OpenAi | Wire::Responses) => KeyFound::Missing("OPENAI_API_KEY"),
+        None if facts.key_only_at_home && base_url != facts.url => (None, KeyFound::NotNeeded),
+        None => (None, KeyFound::Missing(wire)),
     };
     let provider = Http::new(wire, &base_url, key, wanted.stall).map_err(|error| ChoiceError {
         problem: error.message,
         hint: error.hint,
     })?;
-    let model = wanted.model().unwrap_or_else(|| standard_model.to_owned());
+    let model = wanted.model().unwrap_or_else(|| facts.model.to_owned());
     let address = (provider.address().to_owned(), said_by.to_owned());
     Ok(Choice {
         provider: Arc::new(provider),
@@ -184,6 +163,12 @@ fn over_http(wanted: &Wanted, wire: Wire) -> Result<Choice, ChoiceError> {
             key: key_found,
         },
     })
+}
+
+/// The key for a wire, and the variable that it is in.
+fn key_of(wire: Wire) -> Option<(&'static str, Key)> {
+    let mut places = wire.facts().keys.iter();
+    places.find_map(|(name, header)| Some((*name, Key::new(*header, variable(name)?))))
 }
 
 fn builtin(builtin: Builtin) -> Choice {

@@ -198,7 +198,7 @@ fn check_events(events: &[StreamEvent], response: &Response, context: &str) {
                         streamed
                     };
                     let input: Value = serde_json::from_str(raw).expect("an input");
-                    assert_eq!(input, call.input, "{context}");
+                    assert_eq!(call.input, input, "{context}");
                 } else {
                     assert_eq!(Some(streamed), call.input_raw.as_ref(), "{context}");
                     assert!(
@@ -344,7 +344,7 @@ fn paths(value: &Value) -> Vec<String> {
 fn a_value_of_the_wrong_type_makes_no_call_another_one() {
     let runnable = |blocks: &[Block]| -> Vec<Value> {
         let inputs = blocks.iter().filter_map(|block| match block {
-            Block::ToolUse(call) if call.input.is_object() => Some(call.input.clone()),
+            Block::ToolUse(call) if call.input.is_object() => Some(Value::clone(&call.input)),
             _ => None,
         });
         inputs.collect()
@@ -366,7 +366,7 @@ fn a_value_of_the_wrong_type_makes_no_call_another_one() {
             let mut ids = std::collections::HashSet::new();
             for event in &events {
                 if let StreamEvent::BlockEnded(Block::ToolUse(call)) = event {
-                    assert!(known.contains(&call.input), "{context}: {}", call.input);
+                    assert!(known.contains(&call.input), "{context}: {}", *call.input);
                     assert!(ids.insert(call.id.clone()), "{context}: twice");
                 }
             }

@@ -4,14 +4,14 @@ use std::time::{Duration, SystemTime};
 
 use futures_util::future::{BoxFuture, FutureExt};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use serde_json::Value;
 use tokio::time::Instant;
 
 use super::pace::Pace;
 use super::trace::{ResponseTrace, causes};
+use super::wires::{Header, Wire};
 use super::{
     Batch, Decoder, Provider, ProviderError, ProviderErrorKind, Request, ResponseStream,
-    StreamError, StreamErrorKind, StreamEvent, anthropic, errors, openai, responses, sse,
+    StreamError, StreamErrorKind, StreamEvent, errors, sse,
 };
 use crate::config::logged;
 
@@ -26,14 +26,6 @@ const HEAD_SHARE: u32 = 5;
 const LONGEST_ANSWER: usize = 256 << 20;
 /// An error's body is read up to here.
 const LONGEST_ERROR: usize = 64 * 1024;
-const ANTHROPIC_VERSION: &str = "2023-06-01";
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wire {
-    Anthropic,
-    OpenAi,
-    Responses,
-}
 
 /// A key and the header that carries it.
 #[derive(Clone, PartialEq, Eq)]
@@ -52,51 +44,14 @@ pub struct Http {
     client: reqwest::Client,
 }
 
-impl Wire {
-    pub fn name(self) -> &'static str {
-        match self {
-            Wire::Anthropic => "anthropic",
-            Wire::OpenAi => "openai",
-            Wire::Responses => "responses",
-        }
-    }
-
-    /// What the official clients append to the base URL.
-    fn path(self) -> &'static str {
-        match self {
-            Wire::Anthropic => "/v1/messages",
-            Wire::OpenAi => "/chat/completions",
-            Wire::Responses => "/responses",
-        }
-    }
-
-    fn body(self, request: &Request, base_url: &str) -> Value {
-        match self {
-            Wire::Anthropic => anthropic::body(request, &anthropic::Options::default()),
-            Wire::OpenAi => {
-                let server = openai::Server::at(base_url);
-                openai::body(
-                    request,
-                    &openai::Options {
-                        server,
-                        ..openai::Options::default()
-                    },
-                )
-            }
-            Wire::Responses => responses::body(request, &responses::Options::default()),
-        }
-    }
-
-    fn decoder(self) -> Box<dyn Decoder> {
-        match self {
-            Wire::Anthropic => Box::new(anthropic::Decoder::default()),
-            Wire::OpenAi => Box::new(openai::Decoder::default()),
-            Wire::Responses => Box::new(responses::Decoder::default()),
-        }
-    }
-}
-
 impl Key {
+    pub fn new(header: Header, secret: String) -> Self {
+        match header {
+            Header::ApiKey => Key::ApiKey(secret),
+            Header::Bearer => Key::Bearer(secret),
+        }
+    }
+
     fn secret(&self) -> &str {
         match self {
             Key::ApiKey(secret) | Key::Bearer(secret) => secret,
@@ -165,14 +120,11 @@ impl Http {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
-        if self.wire == Wire::Anthropic {
-            headers.insert(
-                "anthropic-version",
-                HeaderValue::from_static(ANTHROPIC_VERSION),
-            );
+        if let Some((name, version)) = self.wire.facts().version {
+            headers.insert(name, HeaderValue::from_static(version));
         }
         headers.extend(self.key.as_ref().and_then(Key::header));
-        let url = format!("{}{}", self.base_url, self.wire.path());
+        let url = format!("{}{}", self.base_url, self.wire.facts().path);
         self.trace_sending(request, body.len());
         let trace = ResponseTrace::begin();
         let sent = self.client.post(url).headers(headers).body(body).send();
@@ -199,9 +151,9 @@ impl Http {
         // What stands behind a question mark may be a key.
         let base = self.shown_url.split('?').next().unwrap_or_default();
         tracing::info!(
-            provider = self.wire.name(),
+            provider = self.wire.facts().name,
             model = request.model,
-            url = %logged(format_args!("{base}{}", self.wire.path())),
+            url = %logged(format_args!("{base}{}", self.wire.facts().path)),
             bytes,
             messages = request.messages.len(),
             tools = request.tools.len(),
@@ -269,7 +221,7 @@ impl Http {
                 .map(str::to_owned)
         };
         let context = errors::Context {
-            provider: self.wire.name(),
+            provider: self.wire.facts().name,
             model: &request.model,
             base_url: &self.shown_url,
             key: self.key.as_ref().map(Key::secret),
@@ -315,7 +267,7 @@ impl Http {
 
 impl Provider for Http {
     fn name(&self) -> &'static str {
-        self.wire.name()
+        self.wire.facts().name
     }
 
     fn open<'a>(

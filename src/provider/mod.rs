@@ -20,6 +20,7 @@ pub mod sse;
 mod trace;
 mod turns;
 mod wire;
+pub mod wires;
 
 #[cfg(test)]
 mod fixtures_test;

@@ -262,7 +262,7 @@ mod tests {
         ToolUse {
             id: "1".into(),
             name: "Bash".into(),
-            input,
+            input: input.into(),
             input_raw: None,
             input_error: None,
         }

@@ -85,7 +85,7 @@ pub(super) fn everything(provider: &str, model: &str, thoughts: Vec<Block>) -> R
                 Block::ToolResult(ToolResult::error("call_2".into(), "no JSON")),
                 Block::ToolResult(ToolResult {
                     tool_use_id: CallId::from("call_3"),
-                    content: vec![ResultBlock::text("A cat:"), ResultBlock::Image(cat())],
+                    content: vec![ResultBlock::text("A cat:"), ResultBlock::Image(cat())].into(),
                     is_error: false,
                 }),
             ]),
@@ -101,7 +101,7 @@ pub(super) fn call(id: &str, name: &str, input: Value) -> Block {
     Block::ToolUse(ToolUse {
         id: id.into(),
         name: name.into(),
-        input,
+        input: input.into(),
         input_raw: None,
         input_error: None,
     })
@@ -111,7 +111,7 @@ fn broken_call(id: &str, name: &str, raw: &str) -> Block {
     Block::ToolUse(ToolUse {
         id: id.into(),
         name: name.into(),
-        input: Value::Null,
+        input: Value::Null.into(),
         input_raw: Some(raw.into()),
         input_error: Some("invalid_json".into()),
     })

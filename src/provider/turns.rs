@@ -99,7 +99,7 @@ pub(super) fn drop_trailing_thinking(blocks: &mut Vec<Cow<'_, Block>>) {
 
 /// The input of a call as an object, which it must be on the wire even if what the model wrote was none.
 pub(super) fn call_input(call: &ToolUse) -> Cow<'_, Value> {
-    match (&call.input, &call.input_raw) {
+    match (&*call.input, &call.input_raw) {
         (Value::Object(_), _) => Cow::Borrowed(&call.input),
         (_, Some(raw)) => Cow::Owned(json!({ "INVALID_JSON": raw })),
         (_, None) => Cow::Owned(json!({})),
@@ -311,7 +311,7 @@ mod tests {
             let call = ToolUse {
                 id: "1".into(),
                 name: "n".into(),
-                input,
+                input: input.into(),
                 input_raw: raw.map(Into::into),
                 input_error: None,
             };
@@ -341,9 +341,9 @@ mod tests {
         let tagged = "<tool_use_error>no such file</tool_use_error>";
         assert_eq!(result_text(&result), tagged);
         // What hooks have to say to it is not of the error.
-        result.content.push(ResultBlock::text("<hook>"));
+        Arc::make_mut(&mut result.content).push(ResultBlock::text("<hook>"));
         assert_eq!(result_text(&result), format!("{tagged}\n<hook>"));
-        result.content.clear();
+        result.content = Arc::default();
         assert_eq!(
             result_text(&result),
             "Error: the tool failed without a message"

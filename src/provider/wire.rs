@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::sse::{Frame, LineTooLong};
 use super::{Response, StreamError, StreamErrorKind, StreamEvent, made_up_call_id};
-use crate::protocol::{Block, CallId, StopReason, ToolUse, Usage};
+use crate::protocol::{Block, CallId, CallInput, StopReason, ToolUse, Usage};
 
 /// The JSON of a frame; `None` if the frame is blank, or if the end of the stream cut it in two.
 pub(super) fn parse<'a, T: Deserialize<'a>>(frame: &Frame<'a>) -> Option<Result<T, StreamError>> {
@@ -176,7 +176,7 @@ pub(super) fn whole_tool_use(id: CallId, name: String, input: Map<String, Value>
     ToolUse {
         id,
         name,
-        input: Value::Object(input),
+        input: Value::Object(input).into(),
         input_raw: None,
         input_error: None,
     }
@@ -186,7 +186,7 @@ fn broken_tool_use(id: CallId, name: String, raw: String, error: &str) -> ToolUs
     ToolUse {
         id,
         name,
-        input: Value::Null,
+        input: CallInput::default(),
         input_raw: Some(raw),
         input_error: Some(error.into()),
     }

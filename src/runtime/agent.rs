@@ -38,7 +38,7 @@ pub struct Order {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Obstacle {
     Refused(Refusal),
-    /// The person must say first whether she trusts the project.
+    /// The person must say first whether they trust the project.
     Untrusted(Box<Review>),
 }
 
@@ -68,7 +68,7 @@ pub struct Agent {
 
 enum Link {
     Starting(JoinHandle<Result<AgentHandle, Obstacle>>),
-    /// For the person's word about the project.
+    /// For the person's answer about the project.
     Waiting(Box<Review>),
     Running(AgentHandle),
     Ended,
@@ -103,7 +103,7 @@ impl Agent {
         self.link = Link::Starting(tokio::spawn(launch));
     }
 
-    /// The person has said whether she trusts the project: what waits for that goes on.
+    /// The person has said whether they trust the project: what waits for that continues.
     pub fn trust(&mut self, yes: bool) {
         let Link::Waiting(review) = &self.link else {
             return;
@@ -229,7 +229,7 @@ impl Agent {
         let link = std::mem::replace(&mut self.link, Link::Ended);
         let mut said = Vec::new();
         link.end(Leaving::Quit, &mut said).await;
-        // What it never got is the person's again, too.
+        // What never reached it goes back to the person, too.
         let waiting = self.commands.drain(..);
         let unsent: Vec<Vec<Block>> = waiting
             .filter_map(|command| match command {

@@ -1,7 +1,7 @@
 //! Frames as bytes: cells that have changed, in as few bytes as a terminal needs.
 //!
 //! Nothing is written here; the bytes of a frame leave the program in one piece. Terminals do not agree on how wide some
-//! characters are, so after one of these the cursor is placed anew: a wrong guess smears one cell, not the row.
+//! characters are, so after one of these the cursor is placed again: a wrong guess smears one cell, not the row.
 
 use std::io::Write;
 
@@ -164,14 +164,14 @@ impl Encoder {
         }
         let before = self.look.unwrap_or_default();
         // There is no telling how a terminal was before the first frame; and what goes off takes others along.
-        let anew = self.look.is_none() || !look.modifier.contains(before.modifier);
-        let before = if anew { Look::default() } else { before };
+        let reset = self.look.is_none() || !look.modifier.contains(before.modifier);
+        let before = if reset { Look::default() } else { before };
         self.bytes.extend_from_slice(b"\x1b[");
         let mut codes = Codes {
             bytes: &mut self.bytes,
             first: true,
         };
-        if anew {
+        if reset {
             codes.push(format_args!("0"));
         }
         for (modifier, code) in MODIFIERS {

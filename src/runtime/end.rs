@@ -35,7 +35,7 @@ impl Shell {
             Exit::Lost => {
                 say("error: internal error; the conversation so far is in the session's log");
                 say(
-                    "hint: go on with --continue; `logs/panic.log` in the data directory may say more",
+                    "hint: resume with --continue; `logs/panic.log` in the data directory may say more",
                 );
             }
             Exit::Asked | Exit::Ended(_) | Exit::Gone | Exit::Refused(_) | Exit::Panicked => {}
@@ -53,7 +53,7 @@ impl Shell {
         self.jobs.finish();
     }
 
-    /// The end of the conversation and how to go on with it; nothing, if nothing was said.
+    /// The end of the conversation and how to resume it; nothing, if nothing was said.
     fn last_words(&self) -> String {
         let entries = self.state.transcript.entries();
         let said = entries
@@ -64,7 +64,7 @@ impl Shell {
         };
         let last = plain::last_lines(&self.state, self.state.width, LAST_LINES);
         match &self.state.session.unsaved {
-            None => format!("{last}\n\ngo on with: agent-tui --resume {session}\n"),
+            None => format!("{last}\n\nresume with: agent-tui --resume {session}\n"),
             Some(problem) => {
                 let problem = clean(problem);
                 format!("{last}\n\nthe conversation could not be saved: {problem}\n")

@@ -85,19 +85,22 @@ pub fn session_is(id: &str) {
     tell(|told| id.clone_into(&mut told.session));
 }
 
-/// Starts the guard of the terminal and of the commands.
+/// Starts the guard of the terminal and of the commands, without waiting for it.
 pub fn start() {
-    start_with(|command| {
-        let terminal = io::stdout().as_fd().try_clone_to_owned()?;
-        // For the modes: they belong to the terminal that is read from.
-        let modes = io::stdin().as_fd().try_clone_to_owned()?;
-        command.stdout(terminal).stderr(modes);
-        Ok(())
+    let builder = std::thread::Builder::new().name("guard".into());
+    let _ = builder.spawn(|| {
+        start_with(|command| {
+            let terminal = io::stdout().as_fd().try_clone_to_owned()?;
+            // For the modes: they belong to the terminal that is read from.
+            let modes = io::stdin().as_fd().try_clone_to_owned()?;
+            command.stdout(terminal).stderr(modes);
+            Ok(())
+        });
     });
 }
 
-/// Has the guard started with the first command. It holds no stream of the program's: whoever reads from that must not
-/// wait for the guard.
+/// Has the guard started right before the first command: one that came later would not know of a command whose program is
+/// killed at once. It holds no stream of the program's: whoever reads from that must not wait for the guard.
 pub fn guard_commands() {
     running::guard_with(|| {
         start_with(|command| {
@@ -107,25 +110,22 @@ pub fn guard_commands() {
     });
 }
 
-/// Does not wait for it. Where it cannot be started all else works.
+/// Where it cannot be started all else works.
 fn start_with(streams: fn(&mut Command) -> io::Result<()>) {
-    let builder = std::thread::Builder::new().name("guard".into());
-    let _ = builder.spawn(move || {
-        let starting = running::starting();
-        let spawned = spawn(streams);
-        drop(starting);
-        let Ok((mut pipe, mut child)) = spawned else {
-            return;
-        };
-        let mut guard = lock();
-        guard.told.mark = stragglers::mark_of_program();
-        if let Link::None = guard.link {
-            let _ = pipe.write_all(guard.told.line().as_bytes());
-            guard.link = Link::Running(pipe, child);
-        } else {
-            end_child(&mut child);
-        }
-    });
+    let starting = running::starting();
+    let spawned = spawn(streams);
+    drop(starting);
+    let Ok((mut pipe, mut child)) = spawned else {
+        return;
+    };
+    let mut guard = lock();
+    guard.told.mark = stragglers::mark_of_program();
+    if let Link::None = guard.link {
+        let _ = pipe.write_all(guard.told.line().as_bytes());
+        guard.link = Link::Running(pipe, child);
+    } else {
+        end_child(&mut child);
+    }
 }
 
 /// Ends the guard: the program has cleaned up by itself.
@@ -261,7 +261,7 @@ impl Told {
         match self.session.as_str() {
             "" => format!("{what}\r\n"),
             id => format!(
-                "{what}\r\nhint: the conversation is saved; go on with `agent-tui --resume {id}`\r\n"
+                "{what}\r\nhint: the conversation is saved; resume with `agent-tui --resume {id}`\r\n"
             ),
         }
     }

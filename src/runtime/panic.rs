@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use super::{guard, terminal};
 use crate::process::stderr::say;
 
-/// The session to go on with.
+/// The session to resume.
 static SESSION: Mutex<Option<String>> = Mutex::new(None);
 
 pub fn session_is(id: &str) {
@@ -75,7 +75,7 @@ fn report(info: &PanicHookInfo, log: &Path) -> String {
     {
         let _ = write!(
             report,
-            "\nhint: the conversation is saved; go on with `agent-tui --resume {id}`"
+            "\nhint: the conversation is saved; resume with `agent-tui --resume {id}`"
         );
     }
     if log.exists() {

@@ -47,7 +47,7 @@ impl Clicks {
             let soon = now.saturating_duration_since(last.at) <= SUCCESSION;
             soon && last.place == place
         });
-        // After the third one it starts anew.
+        // After the third one it starts over.
         let times = before.map_or(1, |last| last.times % 3 + 1);
         self.last = Some(Click {
             at: now,

@@ -130,7 +130,7 @@ impl Shell {
 
     async fn take_in(&mut self, heard: Heard) {
         match heard {
-            Heard::Signal(signal) => self.obey(signal).await,
+            Heard::Signal(signal) => self.handle_signal(signal).await,
             Heard::Input(events) => {
                 for event in events {
                     self.hear_input(event).await;
@@ -154,7 +154,7 @@ impl Shell {
         }
     }
 
-    async fn obey(&mut self, signal: Signal) {
+    async fn handle_signal(&mut self, signal: Signal) {
         match signal {
             Signal::Resized => {
                 self.pacer.want(Urgency::Soon);
@@ -253,8 +253,8 @@ impl Shell {
         }
     }
 
-    /// Of text that trickles in, the next piece is not heard before the next frame: it would only wake the program up.
-    /// A flood is: it would stand in the way of what writes it.
+    /// After a little text, the next piece is read only when the next frame is due: reading it sooner would wake the
+    /// program up for nothing. A flood is read at once: left unread, it would block whoever writes it.
     fn rest(&mut self) {
         let trickles = (1..FLOOD).contains(&std::mem::take(&mut self.unseen));
         self.deaf_until = self.pacer.next_output().filter(|_| trickles);

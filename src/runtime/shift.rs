@@ -1,5 +1,5 @@
 //! Rows that have moved up or down as a whole: a conversation that goes on is mostly that. Telling the terminal to move
-//! them takes a few bytes, painting them anew a whole screen.
+//! them takes a few bytes, painting them again a whole screen.
 
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
@@ -18,7 +18,7 @@ pub struct Shift {
 }
 
 impl Shift {
-    /// The move that saves most, of rows in a part of the screen. What is beside that part moves along, and is painted anew
+    /// The move that saves most, of rows in a part of the screen. What is beside that part moves along, and is painted again
     /// where it has to be. `changed` tells which rows of the screen do not look as before.
     pub fn find(before: &Buffer, after: &Buffer, part: Rect, changed: &[bool]) -> Option<Self> {
         let part = part.intersection(before.area).intersection(after.area);

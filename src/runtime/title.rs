@@ -33,7 +33,7 @@ impl Title {
 enum Mark {
     Rests,
     Works,
-    /// For an answer of the person.
+    /// For the person's answer.
     Waits,
 }
 

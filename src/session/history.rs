@@ -1,6 +1,6 @@
 //! What a conversation is, as the sum of its records. Pure: records in, messages out.
 //!
-//! A conversation that runs and one that is gone on with are made by the same function: the live one takes every record as it
+//! A conversation that runs and one that is resumed are made by the same function: the live one takes every record as it
 //! is written. Whatever moment the log ends at, the conversation is valid: a call without a result gets one that says what
 //! is known of it. Nothing is ever run again.
 

@@ -2,7 +2,7 @@
 //!
 //! A record is in the file (the kernel has it) when [`Log::write`] returns. The disk has it once [`Log::file_to_sync`] was synced.
 //! The file is locked while it is open, so that two programs never write into one session. Should somebody remove it,
-//! move it or cut it short meanwhile, the next write sees that and saves the whole session anew, where it was.
+//! move it or cut it short meanwhile, the next write sees that and saves the whole session again, where it was.
 
 use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -85,19 +85,19 @@ impl Contents {
         self.lines.iter().map(|line| &line.record)
     }
 
-    /// What a person should know who goes on with the session.
+    /// What a person should know who resumes the session.
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         let first = self.records().next();
         match first {
-            None => remarks.push("nothing of the session's log could be read; it begins anew".into()),
+            None => remarks.push("nothing of the session's log could be read; it starts empty".into()),
             Some(Record::Session { version, .. }) if *version > VERSION => remarks.push(format!(
                 "the session was written by a newer version of agent-tui (format {version}, this one knows {VERSION}); \
                  what it does not know is left out"
             )),
             Some(Record::Session { .. }) => {}
             Some(_) => remarks.push(
-                "the beginning of the session's log is missing; it goes on with what is there".into(),
+                "the beginning of the session's log is missing; it continues with what is left".into(),
             ),
         }
         if self.passed_over > 0 {
@@ -368,7 +368,7 @@ fn end_last_line(mut file: &File, contents: &Contents, read: &lines::Read) -> io
     Ok(read.whole)
 }
 
-/// A log that others can read or write becomes private; one that belongs to somebody else is not ours to go on with.
+/// A log that others can read or write becomes private; one that belongs to somebody else is not ours to continue.
 fn make_private(file: &File) -> io::Result<()> {
     let data = file.metadata()?;
     if data.uid() != rustix::process::getuid().as_raw() {

@@ -3,17 +3,16 @@
 //! A promise to old files: kinds and fields may be added, never renamed. A reader passes over a kind it does not know. What
 //! version 1 wrote in another way is read by `version1`.
 //!
-//! Records are as rich as the events that are told of them: the screen of a session that is gone on with is made of nothing
+//! Records are as rich as the events that are told of them: the screen of a session that is resumed is made of nothing
 //! else. What a call changed is named by the checkpoints of the files, not copied.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::protocol::{
-    AgentId, Block, CallOutcome, CallRef, Message, Mode, Phase, Seq, SessionId, Spending,
-    StopReason, ToolCall, ToolResult, Usage,
+    AgentId, Block, CallInput, CallOutcome, CallRef, Message, Mode, Phase, Seq, SessionId,
+    Spending, StopReason, ToolCall, ToolResult, Usage,
 };
 
 /// The version of the format that this program writes.
@@ -43,7 +42,7 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         forked_from: Option<SessionId>,
     },
-    /// A run of the program begins, the first one or one that goes on with the session. What follows is of this version.
+    /// A run of the program begins, the first one or one that resumes the session. What follows is of this version.
     Run {
         #[serde(default = "first_version")]
         version: u32,
@@ -135,7 +134,7 @@ pub enum Record {
     /// A hook has made another input of a call, before it was decided about.
     Rewritten {
         call: CallRef,
-        input: Value,
+        input: CallInput,
         by: String,
     },
     /// What was decided about a call, and what made the decision.

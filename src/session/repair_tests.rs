@@ -10,7 +10,7 @@ fn call(id: &str) -> Block {
     Block::ToolUse(ToolUse {
         id: id.into(),
         name: "Read".into(),
-        input: json!({"file_path": "a"}),
+        input: json!({"file_path": "a"}).into(),
         input_raw: None,
         input_error: None,
     })
@@ -295,19 +295,19 @@ fn words(messages: &[Message]) -> Vec<&str> {
 proptest! {
     #[test]
     fn any_history_can_be_repaired_and_none_twice(messages in prop::collection::vec(message(), 0..12)) {
-        let mut mended = messages.clone();
-        let said = repair(&mut mended);
-        prop_assert!(is_sound(&mended), "{:#?}", mended);
-        prop_assert_eq!(words(&mended), words(&messages));
+        let mut repaired = messages.clone();
+        let said = repair(&mut repaired);
+        prop_assert!(is_sound(&repaired), "{:#?}", repaired);
+        prop_assert_eq!(words(&repaired), words(&messages));
         let joined_only = said.is_empty();
-        let mut again = mended.clone();
+        let mut again = repaired.clone();
         prop_assert_eq!(repair(&mut again), Vec::<String>::new());
-        prop_assert_eq!(&again, &mended);
+        prop_assert_eq!(&again, &repaired);
         if joined_only {
             let blocks = |messages: &[Message]| -> Vec<Block> {
                 messages.iter().flat_map(|message| message.content.clone()).collect()
             };
-            prop_assert_eq!(blocks(&mended), blocks(&messages), "what changes is told");
+            prop_assert_eq!(blocks(&repaired), blocks(&messages), "what changes is told");
         }
     }
 
@@ -321,13 +321,13 @@ proptest! {
 
     #[test]
     fn no_result_that_follows_its_call_is_lost(messages in sound_history(), cut in any::<prop::sample::Index>()) {
-        let mut mended = messages.clone();
-        mended.insert(cut.index(mended.len()), user([text("in between")]));
-        repair(&mut mended);
+        let mut repaired = messages.clone();
+        repaired.insert(cut.index(repaired.len()), user([text("in between")]));
+        repair(&mut repaired);
         let results = |messages: &[Message]| -> Vec<(CallId, String)> {
             let results = messages.iter().flat_map(Message::tool_results);
             results.map(|result| (result.tool_use_id.clone(), result.as_text())).collect()
         };
-        prop_assert_eq!(results(&mended), results(&messages));
+        prop_assert_eq!(results(&repaired), results(&messages));
     }
 }

@@ -45,7 +45,7 @@ fn tool_call(call: CallRef, id: &str) -> ToolCall {
         call,
         id: id.into(),
         name: "Read".into(),
-        input: json!({"file_path": id}),
+        input: json!({"file_path": id}).into(),
     }
 }
 
@@ -89,7 +89,7 @@ fn call(id: &str) -> Block {
     Block::ToolUse(ToolUse {
         id: id.into(),
         name: "Read".into(),
-        input: json!({"file_path": id}),
+        input: json!({"file_path": id}).into(),
         input_raw: None,
         input_error: None,
     })

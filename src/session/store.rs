@@ -33,7 +33,7 @@ pub enum StoreError {
     NoSuchSession(String),
     #[error("`{0}` is the beginning of several session ids")]
     Ambiguous(String),
-    #[error("there is no session of this directory to go on with")]
+    #[error("there is no session of this directory to resume")]
     NothingToContinue,
     #[error("`{path}`: {problem}")]
     Unusable { path: PathBuf, problem: OpenError },

@@ -2,10 +2,11 @@
 //! who tells the model something, and that a result is an error.
 //!
 //! Lines are read one after the other, because what a name means depends on those before it. A log that was begun in
-//! version 1 and gone on with by this program has lines of both: each run says which ones it writes.
+//! version 1 and resumed by this program has lines of both: each run says which ones it writes.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -174,9 +175,11 @@ impl Converter {
                 call: self.calls.admit(call),
             }),
             Old::Begun { call } => known(&call).map(|call| Record::Begun { call }),
-            Old::Rewritten { call, input, by } => {
-                known(&call).map(|call| Record::Rewritten { call, input, by })
-            }
+            Old::Rewritten { call, input, by } => known(&call).map(|call| Record::Rewritten {
+                call,
+                input: input.into(),
+                by,
+            }),
             Old::Decision {
                 call,
                 decision,
@@ -245,7 +248,7 @@ impl Names {
             call,
             id,
             name,
-            input,
+            input: input.into(),
         }
     }
 
@@ -301,7 +304,10 @@ fn mark_notes(blocks: &mut [Block]) {
 
 /// Errors had the tag with which they go to the model in their text.
 fn untag(result: &mut ToolResult) {
-    let first = result.content.first_mut().filter(|_| result.is_error);
+    if !result.is_error {
+        return;
+    }
+    let first = Arc::make_mut(&mut result.content).first_mut();
     if let Some(ResultBlock::Text { text }) = first {
         let inside = text.strip_prefix("<tool_use_error>");
         let inside = inside.and_then(|text| text.strip_suffix("</tool_use_error>"));

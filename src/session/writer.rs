@@ -115,7 +115,7 @@ mod tests {
     use std::path::Path;
 
     use super::{News, Writer};
-    use crate::protocol::{AgentId, Message};
+    use crate::protocol::AgentId;
     use crate::session::log::{Log, Loss, read_file};
     use crate::session::{History, Record};
 
@@ -124,7 +124,7 @@ mod tests {
     }
 
     fn said(text: impl Into<String>) -> Record {
-        let message = Message::user(text);
+        let message = crate::protocol::Message::user(text);
         Record::User { message }
     }
 
@@ -152,8 +152,11 @@ mod tests {
         assert!(contents.lines.is_sorted_by_key(|line| line.seq));
         for agent in 1..=5 {
             let history = History::of(&contents.lines, AgentId(agent));
-            let texts = history.messages().iter().map(Message::text);
-            let texts: Vec<String> = texts.collect();
+            let texts: Vec<String> = history
+                .messages()
+                .iter()
+                .map(crate::protocol::Message::text)
+                .collect();
             let expected: Vec<String> = (0..100).map(|it| format!("{agent}/{it}")).collect();
             assert_eq!(texts, expected);
         }

@@ -40,7 +40,7 @@ pub enum Owner {
     Claude,
     /// A project's.
     Project,
-    /// A project's, for one person only; her rules go there. It can come with the project all the same.
+    /// A project's, for one person only; their rules go there. It can come with the project all the same.
     Local,
     /// Named by `--settings`.
     Named,

@@ -125,7 +125,7 @@ impl Settings {
             if about_rules || about_hooks {
                 self.doubt(layer, "*");
             }
-            // What Claude Code understands otherwise is no mistake of the person's.
+            // What Claude Code understands otherwise is not the person's mistake.
             if layer.owner == Owner::Claude && !about_rules && !about_hooks {
                 self.warn_at(layer, &fault.wrong);
             } else {

@@ -32,7 +32,7 @@ pub enum Standing {
     Unknown,
 }
 
-/// What the memory files come to.
+/// What the memory files add up to.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Memory {
     /// A text for the person's own file, and one for those of the project, if there are any.
@@ -77,7 +77,7 @@ pub fn memory(config_dir: &Path, workspace: &Path, standing: Standing) -> Memory
 fn framed(file: &Path, within: &[PathBuf], left_out: &mut Vec<String>) -> Option<String> {
     let content = content(file, Some(within), left_out)?;
     let inside = content.replace(&format!("</{FRAME}"), &format!("<\\/{FRAME}"));
-    // The names of directories are the repository's words, too.
+    // The names of directories are text from the repository, too.
     let name = file.display().to_string();
     let name = name.replace(
         |letter: char| letter.is_control() || "\"<>".contains(letter),

@@ -1,11 +1,11 @@
-//! What the files of a person and of a project say: settings, whom they are from, how far they are believed, and memory.
+//! What the files of a person and of a project say: settings, who they come from, how far they are trusted, and memory.
 //!
 //! Settings are merged in layers: user, project, project-local, `--settings`, each over the one before. Lists of rules
 //! concatenate, scalars override, and of everything it is known which file said it. Until the person has
 //! trusted a workspace, its own files can only tighten: their deny and ask rules count, nothing else of them does.
 //!
 //! What is broken widens nothing. A file that cannot be read may have held rules that forbid something, so without it
-//! everything is asked about; [`Settings::errors`] says what to mend.
+//! everything is asked about; [`Settings::errors`] says what to fix.
 
 mod file;
 pub mod files;
@@ -28,7 +28,7 @@ use crate::protocol::{InterruptBehavior, Mode, OnBashError, Price};
 
 pub use file::{keys, schema};
 
-/// The settings in force.
+/// The active settings.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Settings {
     pub provider: Option<String>,
@@ -69,7 +69,7 @@ pub struct Settings {
     pub unasked: Option<Unasked>,
     /// What a person should know about the files: unknown keys, rules that are not used.
     pub warnings: Vec<String>,
-    /// What a person must mend. It is not used, and where it may have forbidden something, everything is asked about.
+    /// What a person must fix. It is not used, and where it may have forbidden something, everything is asked about.
     pub errors: Vec<SettingsError>,
 }
 
@@ -109,7 +109,7 @@ impl SettingsError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust<'r> {
     Full,
-    /// It can only tighten; but an allow rule that the person wrote there herself, one of these, counts.
+    /// It can only tighten; but an allow rule that the person wrote there themselves, one of these, counts.
     OnlyTightens {
         own: &'r [String],
     },

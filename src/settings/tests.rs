@@ -357,7 +357,7 @@ fn what_cannot_be_a_variable_is_not_made_one() {
     assert_eq!(settings.warnings.len(), 3);
 }
 
-/// `UPDATE_SCHEMA=1 cargo test --lib the_schema` writes the file anew.
+/// `UPDATE_SCHEMA=1 cargo test --lib the_schema` writes the file again.
 #[test]
 fn the_schema_in_the_assets_is_that_of_the_types() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/settings.schema.json");

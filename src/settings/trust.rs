@@ -1,7 +1,7 @@
 //! Whether a workspace is trusted: by what its files want, not by its name.
 //!
 //! A [`Review`] lists everything in a project that runs code or grants rights. The person's yes is remembered as the marks
-//! of these things, in a private file of hers, under the real path of the workspace; nothing that the project says about
+//! of these things, in a private file of their own, under the real path of the workspace; nothing that the project says about
 //! itself counts. What is new or has changed since has another mark, and is asked about again. What is gone is not.
 
 mod found;
@@ -26,7 +26,7 @@ pub struct Item {
     pub file: String,
     /// In the file's own words.
     pub what: String,
-    /// Whether the person has never said yes to it, although she has to others of this workspace.
+    /// Whether the person has never said yes to it, although they have to others of this workspace.
     pub is_new: bool,
     /// Stands for all of it, also for what is not shown.
     mark: String,
@@ -63,11 +63,11 @@ pub enum State {
     Trusted,
     /// The person was never asked, or said no.
     Unknown,
-    /// She said yes, and then it changed.
+    /// They said yes, and then it changed.
     Changed,
 }
 
-/// The person's own record of what she has said yes to in a workspace.
+/// The person's own record of what they have said yes to in a workspace.
 #[derive(Debug, Clone)]
 pub struct Memory {
     workspace: PathBuf,
@@ -99,7 +99,7 @@ impl Kind {
 }
 
 impl Review {
-    /// Looks at the project. `own` are the allow rules that the person saved there herself.
+    /// Looks at the project. `own` are the allow rules that the person saved there themselves.
     pub fn look(workspace: &Path, files: &Files, own: &[String], memory: &Memory) -> Self {
         let mut items = found::items(workspace, files, own);
         let known = memory.marks();
@@ -167,7 +167,7 @@ impl Memory {
         save::replace(&self.file, &text, Fresh::Private)
     }
 
-    /// What she has said yes to; `None` if to nothing yet. What cannot be read was not said.
+    /// What they have said yes to; `None` if to nothing yet. What cannot be read was not said.
     fn marks(&self) -> Option<Vec<String>> {
         let bytes = read_regular(&self.file, LONGEST_FILE).ok()?;
         let record: Record = serde_json::from_slice(&bytes).ok()?;

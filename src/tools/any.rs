@@ -41,13 +41,13 @@ pub trait AnyTool: Send + Sync {
     ) -> BoxFuture<'a, Result<Validated, ToolError>>;
     fn preview<'a>(&'a self, input: &'a Value, cx: &'a ToolCx) -> BoxFuture<'a, Vec<FileDiff>>;
     /// Makes the call, or the part of it that leaves these files with these texts.
-    fn call(
-        &self,
-        input: Value,
+    fn call<'a>(
+        &'a self,
+        input: &'a Value,
         part: Option<Vec<PartOfFile>>,
         grant: Grant,
         cx: ToolCx,
-    ) -> BoxFuture<'_, Result<ToolOutput, ToolError>>;
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
 }
 
 /// Makes an [`AnyTool`] of a [`Tool`]; holds its schema, compiled on first use.
@@ -174,15 +174,15 @@ impl<T: Tool> AnyTool for Erased<T> {
         .boxed()
     }
 
-    fn call(
-        &self,
-        input: Value,
+    fn call<'a>(
+        &'a self,
+        input: &'a Value,
         part: Option<Vec<PartOfFile>>,
         grant: Grant,
         cx: ToolCx,
-    ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         async move {
-            let input = self.parse(&input)?;
+            let input = self.parse(input)?;
             match part {
                 None => self.tool.call(input, grant, cx).await,
                 Some(files) => self.tool.call_in_part(input, files, grant, cx).await,

@@ -60,7 +60,7 @@ pub struct ToolSpec {
     pub preview: PreviewFields,
     /// The field that permission rules look at, if they look at one.
     pub ruled: Option<Arc<str>>,
-    /// Whether a running call can go on without being waited for; it looks at [`ToolCx::background`] then.
+    /// Whether a running call can continue without being waited for; it looks at [`ToolCx::background`] then.
     pub can_background: bool,
     /// One of the few tools of `--simple`.
     pub is_essential: bool,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::cells::{self, Brush};
+use super::cells::{self, CellContext};
 use super::conversation::narrow;
 use super::highlight::{CodeColours, Highlights};
 use super::layout::Heights;
@@ -149,7 +149,7 @@ impl CellCache {
             laid.before = Some((frame, laid.height()));
         }
         laid.key = key;
-        let mut brush = Brush {
+        let mut cx = CellContext {
             width: width.saturating_sub(key.margin),
             theme: &state.settings.theme,
             code: &mut *code,
@@ -157,9 +157,9 @@ impl CellCache {
         laid.body = match &entry.cell {
             Cell::Answer(answer) if answer.progress != Progress::Cut => {
                 let body = std::mem::replace(&mut laid.body, Body::Rows(Vec::new()));
-                answer_body(answer, body, &mut brush)
+                answer_body(answer, body, &mut cx)
             }
-            _ => Body::Rows(cells::rows(entry, state, &mut brush)),
+            _ => Body::Rows(cells::rows(entry, state, &mut cx)),
         };
         laid.uncoloured = code.take_missed().then_some(colours);
     }
@@ -180,18 +180,18 @@ impl Laid {
 }
 
 /// An answer that grows: only what came since is read. What was laid out while it was written is good afterwards, too.
-fn answer_body(answer: &Answer, before: Body, brush: &mut Brush) -> Body {
+fn answer_body(answer: &Answer, before: Body, cx: &mut CellContext) -> Body {
     let mut streaming = match (before, answer.progress) {
         (Body::Writing(streaming), _) => streaming,
         (Body::Rows(_), Progress::Writing) => Box::default(),
         (Body::Rows(_), Progress::Whole | Progress::Cut) => {
-            let rows = markdown::render(&answer.text, brush.width, brush.theme, brush.code);
+            let rows = markdown::render(&answer.text, cx.width, cx.theme, cx.code);
             return Body::Rows(rows);
         }
     };
     let known = streaming.source().len().min(answer.text.len());
     streaming.push(&answer.text[known..]);
-    streaming.rows(brush.width, brush.theme, brush.code);
+    streaming.rows(cx.width, cx.theme, cx.code);
     Body::Writing(streaming)
 }
 

@@ -30,7 +30,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
 use self::caches::{CellCache, Measured};
-use self::cells::Brush;
+use self::cells::CellContext;
 use self::conversation::Pane;
 use self::highlight::{CodeColours, Highlights};
 use self::layout::Heights;
@@ -144,12 +144,12 @@ impl Caches {
             time,
         );
         if self.detail.as_ref().is_none_or(|(known, _)| *known != key) {
-            let mut brush = Brush {
+            let mut cx = CellContext {
                 width: area.width,
                 theme: &state.settings.theme,
                 code: &mut self.highlights,
             };
-            let rows = panel::detail_rows(call, state, &mut brush);
+            let rows = panel::detail_rows(call, state, &mut cx);
             self.detail = Some((key, rows));
         }
         let rows = self.detail.as_ref().map_or(0, |(_, rows)| rows.len());

@@ -1,6 +1,6 @@
 //! The conversation as plain text, for the normal screen and for whoever comes after.
 
-use super::cells::{self, Brush};
+use super::cells::{self, CellContext};
 use super::highlight::Highlights;
 use crate::app::AppState;
 use crate::app::transcript::Entry;
@@ -51,7 +51,7 @@ impl<'a> Plain<'a> {
 
     fn entry(&mut self, entry: &Entry) -> String {
         let margin = cells::margin(&entry.cell);
-        let mut brush = Brush {
+        let mut cx = CellContext {
             width: self.width.saturating_sub(margin),
             theme: &self.theme,
             code: &mut self.code,
@@ -60,7 +60,7 @@ impl<'a> Plain<'a> {
         if !cells::hugs(entry, self.state) {
             text.push('\n');
         }
-        for row in cells::rows(entry, self.state, &mut brush) {
+        for row in cells::rows(entry, self.state, &mut cx) {
             let line = format!("{:1$}{2}", "", usize::from(margin), row.line);
             text.push_str(line.trim_end());
             text.push('\n');

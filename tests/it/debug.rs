@@ -172,7 +172,7 @@ fn a_connection_that_cannot_be_made_is_told_with_its_causes() {
     let program = Program::new();
     let settings = program.put("s.json", r#"{"retries": 0}"#);
     let settings = settings.display().to_string();
-    let refused = "http://user:a-password-of-hers@127.0.0.1:1/v1";
+    let refused = "http://user:a-password-of-theirs@127.0.0.1:1/v1";
     for url in [refused, "http://no-such-host.invalid/v1"] {
         let output = program.run(&[
             "--debug",
@@ -202,7 +202,7 @@ fn a_connection_that_cannot_be_made_is_told_with_its_causes() {
             &["request failed", "causes=", "dns error"],
         ],
     );
-    assert!(!log.contains("a-password-of-hers"), "{log}");
+    assert!(!log.contains("a-password-of-theirs"), "{log}");
 }
 
 #[test]

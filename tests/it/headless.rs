@@ -287,7 +287,7 @@ fn keys_do_not_reach_commands_logs_or_sessions() {
     assert_eq!(key.as_deref(), Some("sk-secret-a"), "the provider has it");
 }
 
-/// What was decided about a command is what bash does: no variable of the person's makes it another one.
+/// What was decided about a command is what bash does: none of the person's variables makes it another one.
 #[test]
 fn nothing_in_the_environment_steers_a_command_elsewhere() {
     let program = Program::new();

@@ -218,7 +218,7 @@ fn kill_and_resume(after: Duration) {
     child.kill().expect("killed, or over already");
     child.wait().expect("it ends");
     let shown = std::fs::read_to_string(&shown_path).expect("text");
-    // Before anything was said there is nothing to go on with.
+    // Before anything was said there is nothing to resume.
     if shown.lines().count() <= 1 {
         return;
     }

@@ -1,4 +1,4 @@
-//! Requests that fail and streams that break (SPEC section 2): retried while nothing has run, never run twice.
+//! Requests that fail and streams that break: retried while nothing has run, never run twice.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! A session that is gone on with is on the screen what it was when it was left, cell by cell.
+//! A session that is resumed shows on the screen what it did when it was left, cell by cell.
 
 use std::time::Duration;
 

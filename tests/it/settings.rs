@@ -91,7 +91,7 @@ fn the_screen_starts_with_broken_settings_says_so_and_asks_about_everything() {
     ];
     let mut tui = Pty::spawn_in(program, &arguments, 120, 40);
     tui.wait_for("line 2, column")
-        .wait_for("mend or move the file")
+        .wait_for("fix or move the file")
         .send("go\r");
     // The rule that is broken would have denied it; what may be read unasked otherwise is asked about.
     armed(&mut tui, "n no")

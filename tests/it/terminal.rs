@@ -45,7 +45,7 @@ fn what_was_said_last_and_the_way_back_stay_on_the_screen() {
         left.contains("how is it?") && left.contains("All is well."),
         "{left}"
     );
-    assert!(left.contains("go on with: agent-tui --resume 2"), "{left}");
+    assert!(left.contains("resume with: agent-tui --resume 2"), "{left}");
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn a_panic_of_the_screen_gives_the_terminal_back_and_says_what_happened() {
         said.contains("error: internal error: a rehearsal"),
         "{said}"
     );
-    assert!(said.contains("go on with `agent-tui --resume 2"), "{said}");
+    assert!(said.contains("resume with `agent-tui --resume 2"), "{said}");
     assert!(said.contains("panic.log"), "{said}");
     let log = std::fs::read_to_string(tui.program().data().join("logs/panic.log"));
     assert!(log.expect("a log").contains("a rehearsal"));

@@ -150,7 +150,7 @@ const PURE: &[&str] = &[
     "permissions/decide.rs",
     "hooks/answer.rs",
     "hooks/occasion.rs",
-    "hooks/said.rs",
+    "hooks/output.rs",
 ];
 
 #[test]
@@ -249,7 +249,7 @@ fn nobody_else_knows_a_tool_by_its_name() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The names that rules know; among them are those of all tools, by a test of theirs.
+/// The names that rules know; among them are those of all tools, as one of their tests checks.
 fn tool_names() -> Vec<String> {
     let file = root().join("src/permissions/names.rs");
     let is_name = |literal: &&str| {
@@ -368,6 +368,22 @@ fn every_module_says_what_it_is() {
             "{} has no module documentation",
             file.display()
         );
+    }
+}
+
+#[test]
+fn the_floor_plan_has_every_room_and_no_other() {
+    let plan = std::fs::read_to_string(root().join("src/ARCHITECTURE.md")).expect("readable");
+    for (part, _) in KNOWS {
+        assert!(plan.contains(&format!("[`{part}`]")), "{part} is missing");
+    }
+    for word in plan.split('`').skip(1).step_by(2) {
+        let is_path = word.contains('/') && !word.contains([' ', ':', '…']);
+        let example = word.replace("x.rs", "mod.rs");
+        let is_there = ["", "src"]
+            .iter()
+            .any(|base| root().join(base).join(&example).exists());
+        assert!(!is_path || is_there, "`{word}` is not there");
     }
 }
 

@@ -61,7 +61,7 @@ fn whoever_reads_a_file_asks_first_whether_it_is_one() {
         }
         let source = std::fs::read_to_string(&file).expect("readable");
         let source = source.split("#[cfg(test)]\nmod tests {").next();
-        // Options say nothing about what is opened; a file that is made anew is one.
+        // Options say nothing about what is opened; a file that is created is one.
         let checks = ["open_regular(", ".create_new(true)", "NONBLOCK"];
         let whole = source.unwrap_or_default();
         if whole.contains("OpenOptions::new()") && !checks.iter().any(|check| whole.contains(check))

@@ -123,7 +123,7 @@ impl Completion {
         Some(match self.word.kind {
             Kind::Slash if item.arguments.is_empty() => format!("/{name}"),
             Kind::Slash => format!("/{name} "),
-            // A directory is gone on with.
+            // After a directory, completion continues inside it.
             Kind::Path if name.ends_with('/') && needs_quotes(name) => format!("@\"{name}"),
             Kind::Path if name.ends_with('/') => format!("@{name}"),
             Kind::Path if needs_quotes(name) => format!("@\"{name}\" "),

@@ -367,7 +367,7 @@ struct Undo {
 #[derive(Debug)]
 struct Group {
     steps: usize,
-    /// Where typing can go on with it.
+    /// Where typing can continue it.
     open_at: Option<Place>,
 }
 

@@ -34,7 +34,7 @@ impl Composer {
         }
         let caret = self.editor.caret();
         if self.is_folded_before(caret, &text) && text.len() <= LONGEST_UNFOLDED {
-            // The same once more: it shall be seen.
+            // The same once more: it must be seen.
             self.editor.replace(self.editor.left(caret)..caret, &text);
         } else {
             let text = if paste::is_long(&text) {

@@ -68,7 +68,7 @@ impl Tokens {
         self.all.get(usize::try_from(index).ok()?)
     }
 
-    /// The next draft counts its tokens anew.
+    /// The next draft counts its tokens from the start.
     pub fn start_draft(&mut self) {
         self.numbered = 0;
     }

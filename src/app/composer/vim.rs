@@ -1,4 +1,4 @@
-//! Editing with the keys of vim: the modes, motions and operators that a short text needs.
+//! Editing with vim keys: the modes, motions and operators that a short text needs.
 //!
 //! Takes keys and moves or changes the [`Editor`]. Rows as they are wrapped, and the history behind the first and the
 //! last of them, are the composer's: `j` and `k` are handed back to it.

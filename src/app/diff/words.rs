@@ -7,7 +7,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 /// A longer line is data rather than text, and shown as changed as a whole.
 const LONGEST_LINE: usize = 2_000;
-/// More lines replaced at once are written anew rather than changed.
+/// More lines replaced at once are rewritten rather than changed.
 pub const MOST_LINES: usize = 200;
 /// How many added lines a removed one is compared with.
 const REACH: usize = 8;

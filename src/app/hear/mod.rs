@@ -289,8 +289,11 @@ impl AppState {
                 self.transcript.push(cell);
             }
             Ending::MaxTurns => {
-                self.notice(NoticeKind::Error, "the run reached its most turns");
-                self.notice(NoticeKind::Hint, "say `go on` to let it work on");
+                self.notice(
+                    NoticeKind::Error,
+                    "the run reached its limit of turns (maxTurns)",
+                );
+                self.notice(NoticeKind::Hint, "say `go on` to let it continue");
             }
             Ending::Failed { problem, hint } => self.explain(problem.clone(), hint.clone()),
         }
@@ -305,7 +308,7 @@ impl AppState {
         effects
     }
 
-    /// Calls the person, if she looks elsewhere.
+    /// Calls the person, if they look elsewhere.
     pub(in crate::app) fn call_person(&self, why: &str) -> Vec<Effect> {
         if self.focused {
             return Vec::new();

@@ -13,7 +13,7 @@ impl AppState {
         if past.is_empty() {
             return;
         }
-        // What was said while the agent still started stands behind the conversation that it goes on with.
+        // What was said while the agent still started stands behind the conversation that it resumes.
         let since = self.transcript.take_after_welcome();
         self.recall(past);
         if !since.is_empty() {

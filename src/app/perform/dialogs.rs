@@ -50,7 +50,7 @@ impl AppState {
         match dialog {
             Dialog::Question(questions) => {
                 let verdict = questions.perform(action, now);
-                self.obey_verdict(verdict)
+                self.follow_verdict(verdict)
             }
             Dialog::Trust(trust) => match trust.perform(action, now) {
                 Some(yes) => self.answer_trust(yes),
@@ -139,7 +139,7 @@ impl AppState {
         self.dialogs.push(Dialog::Question(Box::new(dialog)));
     }
 
-    /// The agent waits until this is answered; what it asked before is asked anew.
+    /// The agent waits until this is answered; what it asked before is asked again.
     pub(in crate::app) fn ask_trust(&mut self, review: Review) -> Vec<Effect> {
         self.dialogs
             .retain(|dialog| !matches!(dialog, Dialog::Trust(_)));
@@ -190,7 +190,7 @@ impl AppState {
         });
     }
 
-    pub(super) fn obey_verdict(&mut self, verdict: Option<Verdict>) -> Vec<Effect> {
+    pub(super) fn follow_verdict(&mut self, verdict: Option<Verdict>) -> Vec<Effect> {
         let (effects, over) = match verdict {
             None | Some(Verdict::Stays) => return Vec::new(),
             Some(Verdict::Replied(call, reply)) => {
@@ -224,7 +224,7 @@ impl AppState {
         match self.dialogs.last_mut() {
             Some(Dialog::Question(questions)) => {
                 let verdict = questions.perform(questions.way_out(), now);
-                self.obey_verdict(verdict)
+                self.follow_verdict(verdict)
             }
             Some(Dialog::Trust(trust)) => {
                 if trust.press(now) {
@@ -255,7 +255,7 @@ impl AppState {
         self.dialogs.pop();
         let known = self.calls.find(call).map(|key| self.calls.get(key));
         if known.is_none_or(Call::is_over) {
-            self.flash("the call has come to its own result meanwhile");
+            self.flash("the call has finished in the meantime");
             return Vec::new();
         }
         vec![Effect::Send(Command::Call(

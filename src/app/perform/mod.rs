@@ -243,7 +243,7 @@ impl AppState {
     /// One key must not cut off what runs.
     fn quit(&mut self) -> Vec<Effect> {
         if self.turn_rung().is_some() {
-            self.flash("something runs; interrupt it first, or /quit");
+            self.flash("something is running; interrupt it first, or /quit");
             return Vec::new();
         }
         self.quit_after_asking()

@@ -106,7 +106,7 @@ impl AppState {
     pub(super) fn cancel_call(&mut self) -> Vec<Effect> {
         match self.panel.target().map(|key| self.calls.get(key)) {
             Some(call) if call.is_over() && !call.is_in_background() => {
-                self.flash("this call is over already");
+                self.flash("this call has already ended");
                 Vec::new()
             }
             Some(call) if is_arriving(call) => {
@@ -145,7 +145,7 @@ impl AppState {
             return;
         };
         if call.is_over() {
-            self.flash("this call has its result already");
+            self.flash("this call already has its result");
             return;
         }
         if call.by == Author::Person {

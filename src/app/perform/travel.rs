@@ -39,7 +39,7 @@ impl AppState {
         self.scroll.go(motion);
     }
 
-    /// The next message of the person below what is on top, or the one before.
+    /// The person's next message below what is on top, or the one before.
     fn message_from_top(&self, direction: isize) -> Option<CellId> {
         let top = self.scroll.rest?.top;
         let mut messages = self

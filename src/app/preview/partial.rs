@@ -181,7 +181,7 @@ impl Partial {
         }
     }
 
-    /// Begins the value of a field. A name that comes again counts anew, as everywhere else.
+    /// Begins the value of a field. A name that comes again starts over, as everywhere else.
     fn begin(&mut self, name: String, first: char) -> State {
         self.fields.remove(&name);
         match first {

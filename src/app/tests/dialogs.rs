@@ -43,7 +43,7 @@ fn typing_ahead_never_answers() {
     shown(&mut app);
     app.after(millis(299));
     assert_eq!(app.press("y"), []);
-    // The pause begins anew with each key that came too early.
+    // The pause begins again with each key that came too early.
     app.after(millis(299));
     assert_eq!(app.press("y"), []);
     app.after(millis(300));

@@ -221,7 +221,7 @@ fn reading(number: u32, id: &str, file: &str) -> Record {
             call: CallRef::main(number),
             id: id.into(),
             name: "Read".to_owned(),
-            input: json!({ "file_path": file }),
+            input: json!({ "file_path": file }).into(),
         },
     }
 }

@@ -104,9 +104,9 @@ fn what_is_over_cannot_be_cancelled_but_can_run_again() {
     let mut app = three_calls();
     app.press("ctrl+t g");
     assert_eq!(app.press("x"), []);
-    assert_eq!(flash(&app), Some("this call is over already"));
+    assert_eq!(flash(&app), Some("this call has already ended"));
     assert_eq!(app.press("i"), []);
-    assert_eq!(flash(&app), Some("this call has its result already"));
+    assert_eq!(flash(&app), Some("this call already has its result"));
     assert_eq!(
         app.press("r"),
         [Effect::Send(Command::Call(
@@ -156,7 +156,7 @@ fn a_result_typed_too_late_is_not_sent() {
     app.types("all green");
     app.tool("b", "Bash").completes("12 passed");
     assert_eq!(app.press("enter"), []);
-    let why = "the call has come to its own result meanwhile";
+    let why = "the call has finished in the meantime";
     assert_eq!(flash(&app), Some(why));
 }
 
@@ -357,7 +357,7 @@ fn a_command_in_the_background_can_be_cancelled_until_it_has_ended() {
     };
     assert_eq!(told, "in the background, killed: npm run dev");
     assert_eq!(app.commands("x"), []);
-    assert_eq!(flash(&app), Some("this call is over already"));
+    assert_eq!(flash(&app), Some("this call has already ended"));
 }
 
 #[test]

@@ -154,7 +154,13 @@ fn a_call_that_a_hook_rewrites_is_shown_as_it_runs() {
     app.tool("a", "Bash")
         .queued(json!({"command": "mkdir one"}));
     let (input, by) = (json!({"command": "mkdir two"}), "guard.sh".to_owned());
-    app.hear_call("a", CallEvent::Rewritten { input, by });
+    app.hear_call(
+        "a",
+        CallEvent::Rewritten {
+            input: input.into(),
+            by,
+        },
+    );
     app.decided("a", "you, once", true);
     run(&mut app, "/why");
     assert_eq!(

@@ -61,7 +61,7 @@ fn of_calls() -> impl Strategy<Value = Record> {
                 call,
                 id: "call_1".into(),
                 name: "Read".to_owned(),
-                input: json!({ "file_path": file }),
+                input: json!({ "file_path": file }).into(),
             }
         }),
         calls().prop_map(|call| Record::Begun { call }),
@@ -69,7 +69,7 @@ fn of_calls() -> impl Strategy<Value = Record> {
             .prop_map(|(call, phase)| Record::Reached { call, phase }),
         (calls(), texts()).prop_map(|(call, by)| Record::Rewritten {
             call,
-            input: json!({ "file_path": "other" }),
+            input: json!({ "file_path": "other" }).into(),
             by
         }),
         (calls(), texts(), any::<bool>()).prop_map(|(call, by, settled)| Record::Decision {

@@ -63,7 +63,7 @@ fn an_unknown_command_is_not_sent_but_named() {
 fn clear_begins_a_new_conversation_but_not_in_the_middle_of_a_turn() {
     let mut app = App::working();
     assert_eq!(run(&mut app, "/clear"), []);
-    assert_eq!(flash(&app), Some("a turn runs; interrupt it first"));
+    assert_eq!(flash(&app), Some("a turn is running; interrupt it first"));
     app.ends(Ending::Done);
     let opening = Opening {
         session: OpeningSession::New,
@@ -221,7 +221,10 @@ fn another_conversation_does_not_cut_off_a_command_of_the_person() {
     app.aside("person_1", "sleep 5");
     for command in ["/clear", "/model other", "/resume abc"] {
         assert_eq!(run(&mut app, command), [], "{command}");
-        assert_eq!(flash(&app), Some("a command runs; interrupt it first"));
+        assert_eq!(
+            flash(&app),
+            Some("a command is running; interrupt it first")
+        );
     }
 }
 
@@ -300,7 +303,7 @@ fn hooks_lists_those_in_force_by_event_with_their_file() {
     run(&mut app, "/hooks");
     assert_eq!(
         flash(&app),
-        Some("no hooks are in force; `hooks` in the settings has them")
+        Some("no hooks are configured; add them under `hooks` in the settings")
     );
     let mut with_hooks = opened(Vec::new());
     with_hooks.hooks = vec![HookInfo {

@@ -38,7 +38,7 @@ fn directory(area: &'static str, what: &str, path: &Path, private: bool) -> Find
     if data.uid() != rustix::process::getuid().as_raw() {
         let text = format!("{text} belongs to somebody else");
         return Finding::new(area, Level::Warning, text)
-            .hint("set AGENT_TUI_CONFIG_DIR and AGENT_TUI_DATA_DIR to directories of yours");
+            .hint("set AGENT_TUI_CONFIG_DIR and AGENT_TUI_DATA_DIR to directories of your own");
     }
     if private && mode & 0o077 != 0 {
         let text = format!("{text} could be read by others");

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::args::Args;
-use super::super::place::Place;
+use super::super::project::Project;
 use super::{Finding, Level};
 use crate::config::{LONGEST_FILE, read_regular};
 use crate::keymap::Keymap;
@@ -14,11 +14,11 @@ use crate::settings::trust::State;
 /// More rules of one file are counted, not listed.
 const MOST_RULES: usize = 20;
 
-pub fn settings(place: &Place) -> Vec<Finding> {
+pub fn settings(project: &Project) -> Vec<Finding> {
     const AREA: &str = "settings";
     let mut findings = Vec::new();
-    for layer in &place.files.layers {
-        let errors: Vec<String> = place
+    for layer in &project.files.layers {
+        let errors: Vec<String> = project
             .settings
             .errors
             .iter()
@@ -45,16 +45,16 @@ pub fn settings(place: &Place) -> Vec<Finding> {
         }
         findings.extend(errors.into_iter().map(|error| {
             Finding::new(AREA, Level::Error, error)
-                .hint("mend or move the file; until then the screen asks about everything that it may forbid")
+                .hint("fix or move the file; until then the screen asks about everything that it may forbid")
         }));
     }
-    let warnings = place.settings.warnings.iter();
+    let warnings = project.settings.warnings.iter();
     findings.extend(warnings.map(|warning| Finding::new(AREA, Level::Warning, warning)));
-    for (key, source) in &place.settings.origins {
+    for (key, source) in &project.settings.origins {
         let text = format!("{key}: from {source}");
         findings.push(Finding::new(AREA, Level::Fine, text));
     }
-    for directory in &place.settings.additional_directories {
+    for directory in &project.settings.additional_directories {
         let (path, source) = (directory.value.display(), &directory.source);
         let text = format!("additional directory {path}: from {source}");
         findings.push(Finding::new(AREA, Level::Fine, text));
@@ -63,9 +63,9 @@ pub fn settings(place: &Place) -> Vec<Finding> {
 }
 
 /// The person's own keys.
-pub fn keymap(place: &Place) -> Vec<Finding> {
+pub fn keymap(project: &Project) -> Vec<Finding> {
     const AREA: &str = "keys";
-    let file = place.dirs.config.join("keymap.toml");
+    let file = project.dirs.config.join("keymap.toml");
     let Ok(bytes) = read_regular(&file, LONGEST_FILE) else {
         return Vec::new();
     };
@@ -86,9 +86,9 @@ pub fn keymap(place: &Place) -> Vec<Finding> {
     told.collect()
 }
 
-pub fn rules(place: &Place) -> Vec<Finding> {
+pub fn rules(project: &Project) -> Vec<Finding> {
     const AREA: &str = "rules";
-    let rules = &place.settings.rules;
+    let rules = &project.settings.rules;
     let mut sources: Vec<&Source> = Vec::new();
     let all = rules.deny.iter().chain(&rules.ask).chain(&rules.allow);
     for rule in all {
@@ -120,19 +120,19 @@ pub fn rules(place: &Place) -> Vec<Finding> {
     findings
 }
 
-/// The hooks in force, with the files that they stand in.
-pub fn hooks(place: &Place) -> Vec<Finding> {
+/// The active hooks, with the files that they stand in.
+pub fn hooks(project: &Project) -> Vec<Finding> {
     const AREA: &str = "hooks";
-    if place.settings.disable_all_hooks == Some(true) {
+    if project.settings.disable_all_hooks == Some(true) {
         let text = "none runs, because `disableAllHooks` is set";
         return vec![Finding::new(AREA, Level::Note, text)];
     }
-    let told = place.settings.hooks.iter().map(|hook| {
+    let told = project.settings.hooks.iter().map(|hook| {
         let text = format!("{}: {}\n{}", hook.event.name(), hook.command, hook.origin);
         Finding::new(AREA, Level::Fine, text)
     });
     let mut findings: Vec<Finding> = told.take(MOST_RULES).collect();
-    match place.settings.hooks.len() {
+    match project.settings.hooks.len() {
         0 => findings.push(Finding::new(AREA, Level::Note, "none")),
         all if all > MOST_RULES => {
             let text = format!("… and {} more", all - MOST_RULES);
@@ -143,10 +143,10 @@ pub fn hooks(place: &Place) -> Vec<Finding> {
     findings
 }
 
-pub fn trust(args: &Args, place: &Place) -> Vec<Finding> {
+pub fn trust(args: &Args, project: &Project) -> Vec<Finding> {
     const AREA: &str = "trust";
-    let wants = place.review.summary();
-    let finding = match place.review.state {
+    let wants = project.review.summary();
+    let finding = match project.review.state {
         _ if args.trust => Finding::new(
             AREA,
             Level::Note,
@@ -159,7 +159,7 @@ pub fn trust(args: &Args, place: &Place) -> Vec<Finding> {
         ),
         State::Trusted => {
             let text = format!("you have trusted the project to {wants}");
-            Finding::new(AREA, Level::Fine, text).hint("headless runs need --trust all the same")
+            Finding::new(AREA, Level::Fine, text).hint("headless runs still need --trust")
         }
         State::Unknown => {
             let text = format!("the project is not trusted, so it does not {wants}");
@@ -167,7 +167,12 @@ pub fn trust(args: &Args, place: &Place) -> Vec<Finding> {
                 .hint("start `agent-tui` here to look at it and decide; headless: --trust")
         }
         State::Changed => {
-            let new = place.review.items.iter().filter(|item| item.is_new).count();
+            let new = project
+                .review
+                .items
+                .iter()
+                .filter(|item| item.is_new)
+                .count();
             let text = format!(
                 "you trusted the project, and {new} of the things that it wants are new: it wants to {wants}"
             );
@@ -176,13 +181,13 @@ pub fn trust(args: &Args, place: &Place) -> Vec<Finding> {
         }
     };
     let mut findings = vec![finding];
-    if let Ok(bytes) = read_regular(&place.workspace.join(".mcp.json"), LONGEST_FILE) {
+    if let Ok(bytes) = read_regular(&project.workspace.join(".mcp.json"), LONGEST_FILE) {
         let servers = servers(&bytes);
         let text = match servers {
             Some(servers) => format!(".mcp.json: {servers} MCP servers"),
             None => ".mcp.json is not JSON, and not used".to_owned(),
         };
-        let level = match (servers, place.trusted) {
+        let level = match (servers, project.trusted) {
             (None, _) => Level::Warning,
             (Some(_), true) => Level::Fine,
             (Some(_), false) => Level::Note,

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use crate::hooks::occasion::SampleCall;
+use crate::hooks::output::HookOutput;
 use crate::hooks::process::{Ended, Ran};
-use crate::hooks::said::Said;
 use crate::hooks::{Answer, Event, Hook, Occasion};
 use crate::permissions::{Cause, Decision, HookWord, Verdict, tempered};
 use crate::protocol::{CallRef, Mode, ResultBlock, ToolCall, Touches};
@@ -19,14 +19,14 @@ fn ran(code: i32, stdout: &str, stderr: &str) -> Ran {
     }
 }
 
-fn printed(event: Event, stdout: &str) -> Said {
-    Said::by(event, &ran(0, stdout, ""))
+fn printed(event: Event, stdout: &str) -> HookOutput {
+    HookOutput::by(event, &ran(0, stdout, ""))
 }
 
-fn decides(decision: Decision, reason: &str) -> Said {
-    Said {
+fn decides(decision: Decision, reason: &str) -> HookOutput {
+    HookOutput {
         decision: Some((decision, reason.into())),
-        ..Said::default()
+        ..HookOutput::default()
     }
 }
 
@@ -37,9 +37,9 @@ fn hook(command: &str) -> Hook {
 #[test]
 fn silence_says_nothing() {
     for event in Event::ALL {
-        assert_eq!(printed(event, ""), Said::default());
-        assert_eq!(printed(event, " \n"), Said::default());
-        assert_eq!(printed(event, "{}"), Said::default());
+        assert_eq!(printed(event, ""), HookOutput::default());
+        assert_eq!(printed(event, " \n"), HookOutput::default());
+        assert_eq!(printed(event, "{}"), HookOutput::default());
     }
 }
 
@@ -50,7 +50,7 @@ fn every_field_of_the_output_is_understood() {
         "hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "ask",
             "permissionDecisionReason": "why not", "updatedInput": {"command": "ls"}, "additionalContext": "know this"},
     });
-    let expected = Said {
+    let expected = HookOutput {
         decision: Some((Decision::Ask, "why not".into())),
         halt: Some("enough".into()),
         updated_input: Some(json!({"command": "ls"})),
@@ -82,7 +82,7 @@ fn the_old_form_still_counts() {
         printed(Event::PreToolUse, approve),
         decides(Decision::Allow, "yes")
     );
-    assert_eq!(printed(Event::PostToolUse, approve), Said::default());
+    assert_eq!(printed(Event::PostToolUse, approve), HookOutput::default());
 }
 
 #[test]
@@ -93,14 +93,14 @@ fn a_permission_request_is_answered_in_its_own_form() {
     };
     assert_eq!(
         answer(json!({"behavior": "allow", "updatedInput": {"a": 1}})),
-        Said {
+        HookOutput {
             updated_input: Some(json!({"a": 1})),
             ..decides(Decision::Allow, "it gave no reason")
         }
     );
     assert_eq!(
         answer(json!({"behavior": "deny", "message": "no", "interrupt": true})),
-        Said {
+        HookOutput {
             halt: Some("no".into()),
             ..decides(Decision::Deny, "no")
         }
@@ -113,9 +113,9 @@ fn plain_text_is_context_where_the_event_takes_it() {
         let context = event
             .takes_plain_context()
             .then(|| "the branch is main".to_owned());
-        let expected = Said {
+        let expected = HookOutput {
             context,
-            ..Said::default()
+            ..HookOutput::default()
         };
         assert_eq!(
             printed(event, "the branch is main\n"),
@@ -133,7 +133,7 @@ fn plain_text_is_context_where_the_event_takes_it() {
 fn exit_2_blocks_with_stderr_whatever_stdout_says() {
     let allow = r#"{"hookSpecificOutput": {"permissionDecision": "allow"}}"#;
     for event in Event::ALL {
-        let said = Said::by(event, &ran(2, allow, "not here\n"));
+        let said = HookOutput::by(event, &ran(2, allow, "not here\n"));
         if event.blocks().is_some() {
             assert_eq!(said, decides(Decision::Deny, "not here"), "{event:?}");
         } else {
@@ -164,11 +164,11 @@ fn other_codes_and_signals_are_for_the_person_and_block_nothing() {
             ended,
             ..ran(0, "{\"decision\":\"block\"}", "oh")
         };
-        let expected = Said {
+        let expected = HookOutput {
             problem: Some(problem.into()),
-            ..Said::default()
+            ..HookOutput::default()
         };
-        assert_eq!(Said::by(Event::PreToolUse, &ran), expected);
+        assert_eq!(HookOutput::by(Event::PreToolUse, &ran), expected);
     }
 }
 
@@ -183,13 +183,13 @@ fn a_guard_that_was_cut_off_means_ask() {
             ended,
             ..ran(0, "", "")
         };
-        let said = Said::by(Event::PreToolUse, &ran);
+        let said = HookOutput::by(Event::PreToolUse, &ran);
         assert_eq!(
             said.decision.map(|(decision, _)| decision),
             Some(Decision::Ask)
         );
         assert!(said.problem.is_some());
-        let said = Said::by(Event::PostToolUse, &ran);
+        let said = HookOutput::by(Event::PostToolUse, &ran);
         assert_eq!(said.decision, None);
         assert!(said.problem.is_some());
     }
@@ -204,7 +204,7 @@ fn output_that_is_not_json_is_complained_about_and_decides_nothing() {
             .expect("a problem")
             .starts_with("its output is not JSON")
     );
-    assert_eq!(printed(Event::PreToolUse, "[1, 2]"), Said::default());
+    assert_eq!(printed(Event::PreToolUse, "[1, 2]"), HookOutput::default());
 }
 
 #[test]
@@ -228,13 +228,13 @@ fn a_decision_that_means_nothing_is_asked_about() {
 
 #[test]
 fn long_texts_are_cut() {
-    let said = Said::by(Event::PreToolUse, &ran(2, "", &"x".repeat(20_000)));
+    let said = HookOutput::by(Event::PreToolUse, &ran(2, "", &"x".repeat(20_000)));
     let (_, reason) = said.decision.expect("denied");
     assert_eq!(
         reason.chars().filter(|letter| *letter == 'x').count(),
         10_000
     );
-    let said = Said::by(Event::PreToolUse, &ran(1, "", &"line\n".repeat(5_000)));
+    let said = HookOutput::by(Event::PreToolUse, &ran(1, "", &"line\n".repeat(5_000)));
     assert!(said.problem.expect("a problem").lines().count() <= 12);
 }
 
@@ -266,12 +266,12 @@ fn deny_beats_ask_beats_allow_in_any_order() {
 #[test]
 fn what_hooks_say_to_person_and_model_is_put_together_in_order() {
     let hooks = [hook("one"), hook("two\nlines")];
-    let say = |context: &str, message: &str| Said {
+    let say = |context: &str, message: &str| HookOutput {
         context: Some(context.into()),
         message: Some(message.into()),
-        ..Said::default()
+        ..HookOutput::default()
     };
-    let rewrites = |to: i32, said: Said| Said {
+    let rewrites = |to: i32, said: HookOutput| HookOutput {
         updated_input: Some(json!({"a": to})),
         ..said
     };
@@ -366,7 +366,7 @@ fn the_input_has_the_fields_of_its_event() {
         call: CallRef::main(1),
         id: "c1".into(),
         name: "Bash".into(),
-        input: json!({"command": "ls"}),
+        input: json!({"command": "ls"}).into(),
     };
     let touches = Touches::Command("ls".to_owned());
     assert_eq!(
@@ -377,7 +377,7 @@ fn the_input_has_the_fields_of_its_event() {
     );
     let sample = SampleCall {
         tool: call.name,
-        input: call.input,
+        input: serde_json::Value::clone(&call.input),
         touches,
     };
     let fields = |event| {
@@ -478,7 +478,7 @@ proptest! {
         };
         let hook = hook("x");
         for event in Event::ALL {
-            let said = Said::by(event, &ran);
+            let said = HookOutput::by(event, &ran);
             let texts = [&said.halt, &said.context, &said.message, &said.problem];
             for text in texts.into_iter().flatten() {
                 prop_assert!(text.chars().count() < 11_000);

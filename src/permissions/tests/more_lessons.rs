@@ -76,7 +76,7 @@ fn cve_2026_22217_the_shell_of_a_variable_is_not_trusted() {
 
 #[test]
 fn cve_2026_53822_what_is_decided_on_is_the_text_that_runs() {
-    // The reader keeps the words as they were written; nothing is put together anew from them.
+    // The reader keeps the words as they were written; nothing is put together again from them.
     let reading = crate::permissions::bash::read("git  commit -m 'a  b' \"c $x\"");
     let raw: Vec<&str> = reading.script.parts[0]
         .words

@@ -56,7 +56,7 @@ pub struct Policy {
     attributes: bool,
 }
 
-/// Who a held command works for.
+/// What a held command may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hold {
     /// It only reads.

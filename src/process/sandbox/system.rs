@@ -107,7 +107,7 @@ fn add_without(directory: &Path, working: &[PathBuf], found: &mut Vec<PathBuf>) 
     }
 }
 
-/// git's own configuration of the person.
+/// The person's own git configuration.
 pub fn git_configuration(home: &Path) -> [PathBuf; 2] {
     let configuration = std::env::var_os("XDG_CONFIG_HOME")
         .map(PathBuf::from)

@@ -2,7 +2,7 @@
 //!
 //! A deterministic reader of plain requests (`search TODO in *.rs then run make`) that plans real tool calls; they go
 //! through the same pipeline as any model's. It is no language model and says so. It keeps no state: [`answer`]
-//! reads the conversation anew for each response, so a session can be resumed, rewound or handed over at any point.
+//! reads the whole conversation for each response, so a session can be resumed, rewound or handed over at any point.
 //!
 //! `words` and `grammar` make a plan of a request, `progress` sees from the calls so far how far it has come, `calls`
 //! knows the tools' inputs, `report` words the answer.

@@ -41,7 +41,7 @@ pub fn answer(messages: &[Message], tools: &[ToolDefinition], form: Form) -> Vec
         Block::ToolUse(ToolUse {
             id,
             name: call.tool.to_owned(),
-            input: Value::Object(call.input),
+            input: Value::Object(call.input).into(),
             input_raw: None,
             input_error: None,
         })

@@ -53,7 +53,7 @@ async fn a_response_is_like_that_of_any_model() {
     let call = Block::ToolUse(ToolUse {
         id: "builtin_1_0".into(),
         name: "Bash".into(),
-        input: json!({"command": "ls", "description": "Run ls"}),
+        input: json!({"command": "ls", "description": "Run ls"}).into(),
         input_raw: None,
         input_error: None,
     });

@@ -13,6 +13,7 @@ use serde_json::Value;
 pub(super) use body::Body;
 pub use redact::redact;
 
+use super::wires::Wire;
 use super::{ProviderError, ProviderErrorKind};
 use crate::text::shortened;
 
@@ -168,7 +169,7 @@ impl Problem {
                 "check the model `{model}` (`--model`) and the base URL `{base_url}` (`--base-url`)"
             ),
             Self::ProxyLogin => "put the proxy's user and password into HTTPS_PROXY".into(),
-            Self::ContextFull => "start anew, with a shorter prompt or smaller results".into(),
+            Self::ContextFull => "start again, with a shorter prompt or smaller results".into(),
             Self::RateLimited => "wait a little, or choose another model".into(),
             Self::TimedOut | Self::Overloaded | Self::ServerTrouble => {
                 "try again later, or choose another model".into()
@@ -204,10 +205,9 @@ fn is_context_full(status: u16, body: &Body) -> bool {
 }
 
 fn key_variable(provider: &str) -> &'static str {
-    match provider {
-        "anthropic" => "ANTHROPIC_API_KEY",
-        _ => "OPENAI_API_KEY",
-    }
+    let wire = Wire::named(provider).unwrap_or(Wire::OpenAi);
+    let first = wire.facts().keys.first();
+    first.map_or("its key", |(variable, _)| *variable)
 }
 
 /// How long the server asks to wait. Garbage counts as nothing said.

@@ -155,7 +155,7 @@ fn a_full_window_is_recognised_in_every_dialect() {
     for (status, body) in cases {
         let error = explain(status, &[], body);
         assert_eq!(error.kind, ProviderErrorKind::ContextFull, "{body}");
-        assert!(error.hint.is_some_and(|hint| hint.contains("start anew")));
+        assert!(error.hint.is_some_and(|hint| hint.contains("start again")));
     }
 }
 

@@ -120,7 +120,7 @@ impl Calls {
         calls.any(|call| matches!(call.state, State::Complete(..)))
     }
 
-    /// Ends the calls that are complete, but for the one that a delta goes on with.
+    /// Ends the calls that are complete, but for the one that a delta continues.
     pub(super) fn settle(&mut self, but: Option<usize>, events: &mut Vec<StreamEvent>) {
         for (at, call) in self.list.iter_mut().enumerate() {
             if Some(at) != but {
@@ -156,7 +156,7 @@ impl Calls {
         })
     }
 
-    /// The call that a delta goes on with; `None` if it opens a new one.
+    /// The call that a delta continues; `None` if it opens a new one.
     fn find(&self, index: Option<u64>, id: &str, name: &str) -> Option<usize> {
         if index.is_some() {
             // Older servers give all calls the same index: there the id tells them apart.

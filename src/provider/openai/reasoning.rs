@@ -5,7 +5,7 @@ use serde_json::Value;
 /// The fields that grow from delta to delta; all others are whole when they come.
 const GROWING: [&str; 3] = ["text", "summary", "data"];
 
-/// Joins a delta with the entry that it goes on with: same kind, same index, and the last of its kind.
+/// Joins a delta with the entry that it continues: same kind, same index, and the last of its kind.
 pub(super) fn merge(details: &mut Vec<Value>, delta: Value) {
     let same = |known: &Value| {
         delta.get("index").is_some_and(|index| !index.is_null())

@@ -198,7 +198,7 @@ impl ScriptedCall {
         ToolUse {
             id,
             name: self.tool.clone(),
-            input,
+            input: input.into(),
             input_error: input_raw.as_ref().map(|_| "invalid_json".to_owned()),
             input_raw,
         }

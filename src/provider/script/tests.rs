@@ -95,7 +95,7 @@ fn call(id: &str, name: &str, input: Value) -> ToolUse {
     ToolUse {
         id: id.into(),
         name: name.into(),
-        input,
+        input: input.into(),
         input_raw: None,
         input_error: None,
     }

@@ -1,7 +1,7 @@
 //! Finds files of the workspace for `@`: an index that is filled in the background, and a thread that searches it.
 //!
 //! Nothing runs before the first question, and nothing while none is asked: the thread sleeps on its channel. It answers
-//! at once from what it has, and again as the walk finds more. An index that has become old is walked anew at the next
+//! at once from what it has, and again as the walk finds more. An index that has become old is walked again at the next
 //! `@`, while the old one still answers.
 
 mod index;

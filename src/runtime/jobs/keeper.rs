@@ -29,7 +29,7 @@ impl Keeper {
         let (orders, inbox) = channel();
         let builder = std::thread::Builder::new().name("keeper".into());
         // Without a thread nothing is kept, and all else works.
-        let thread = builder.spawn(move || obey(keep, &inbox, &done)).ok();
+        let thread = builder.spawn(move || carry_out(keep, &inbox, &done)).ok();
         Self {
             orders: Some(orders),
             thread,
@@ -55,16 +55,16 @@ impl Keeper {
     }
 }
 
-fn obey(mut keep: Keep, orders: &Receiver<Order>, done: &UnboundedSender<JobResult>) {
+fn carry_out(mut keep: Keep, orders: &Receiver<Order>, done: &UnboundedSender<JobResult>) {
     let mut told = false;
     for order in orders {
-        let obeyed = match order {
+        let result = match order {
             Order::Load => load(&mut keep, done),
             Order::Sent(text) => keep.add_to_history(&text),
             Order::Draft(text) => keep.keep_draft(&text),
         };
         // A disk that is full is so at every key; once is enough.
-        if let Err(error) = obeyed
+        if let Err(error) = result
             && !std::mem::replace(&mut told, true)
         {
             let problem = format!("what you type cannot be kept: {error}");

@@ -1,4 +1,4 @@
-//! The conversations of a workspace that can be gone on with, the newest first.
+//! The conversations of a workspace that can be resumed, the newest first.
 
 use std::fs::OpenOptions;
 use std::io::Read;

@@ -307,7 +307,7 @@ fn x6_a_log_that_can_be_saved_nowhere_says_so_and_is_saved_once_it_can() {
     assert_eq!(folder.lines(), (0..).zip(expected).collect::<Vec<_>>());
 }
 
-/// After each of these the file is cut short, and made anew of what was kept.
+/// After each of these the file is cut short, and made again from what was kept.
 fn kept(records: &[Record]) -> Vec<Record> {
     let folder = Folder::new();
     let mut log = folder.create();

@@ -173,7 +173,7 @@ fn a_project_that_wants_nothing_is_not_asked_about() {
         r#"{"permissions": {"deny": ["Bash"], "defaultMode": "plan", "allow": ["Bash(mine)"]}, "theme": "dark"}"#,
     );
     assert_eq!(desk.look(&["Bash(mine)"]).state, State::Nothing);
-    assert_eq!(desk.look(&[]).state, State::Unknown, "it was not hers");
+    assert_eq!(desk.look(&[]).state, State::Unknown, "it was not theirs");
     desk.put(".agent-tui/settings.json", "{ broken");
     assert!(desk.look(&["Bash(mine)"]).is_trusted());
 }
@@ -205,7 +205,7 @@ fn what_was_trusted_stays_so_until_something_is_new() {
     assert_eq!(
         desk.look(&[]).state,
         State::Changed,
-        "what was gone is asked for anew"
+        "what was gone is asked for again"
     );
 }
 

@@ -86,7 +86,7 @@ impl Groups {
             let status = tokio::select! {
                 () = &mut reading => child.wait().await,
                 status = child.wait() => {
-                    // Its last words come before the news of its end; but a child may hold the output open for ever.
+                    // Its last words come before the news of its end; but a child may hold the output open forever.
                     let _ = timeout(DRAIN, &mut reading).await;
                     status
                 }

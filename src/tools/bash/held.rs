@@ -52,7 +52,7 @@ pub struct Held {
     policy: Option<Policy>,
 }
 
-/// On what ground a command runs that no person and no rule of theirs stands behind.
+/// How tightly a command is held that neither a person nor one of their rules allowed; `None` if they did.
 pub fn hold_for(grant: &Grant) -> Option<Hold> {
     match grant.cause() {
         Cause::Classifier => Some(Hold::Reading),

@@ -155,7 +155,7 @@ impl Shell {
                 () = sleep_until(deadline) => break Some(Ended::TimedOut(limit)),
                 // Before the output, which may never pause.
                 () = reporter.due() => reporter.flush(),
-                // Before the output, too: what a command leaves behind may go on printing for ever.
+                // Before the output, too: what a command leaves behind may keep printing forever.
                 status = self.child.wait() => break self.after_exit(status, capture, &mut reporter).await,
                 read = read_some(&self.output), if self.output_open => {
                     self.take(read, capture, &mut reporter);

@@ -62,7 +62,7 @@ pub enum FileError {
         "{path} has changed since it was read, by the person, a command or a formatter. Read it again before writing to it"
     )]
     Changed { path: String },
-    #[error("{path} has come into being since the call began. Read it before writing to it")]
+    #[error("{path} was created after the call began. Read it before writing to it")]
     Appeared { path: String },
     #[error(
         "{path} leads somewhere else than when the call was decided on: a link or directory changed while it was being \

@@ -26,7 +26,7 @@ struct Entry {
     parts: Vec<Part>,
     /// What was asked for and shown. A Read that would show the same again need not.
     shown: Vec<(View, Part)>,
-    /// Somebody was told to read the file again, so the next Read begins anew: parts that no longer fit would make
+    /// Somebody was told to read the file again, so the next Read starts over: parts that no longer fit would make
     /// every further change fail.
     refused: bool,
 }

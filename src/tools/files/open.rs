@@ -49,7 +49,7 @@ pub fn open(path: &Path, workspace: &Path, places: &Places) -> Result<Source, Fi
 
 /// Refuses everything that is no regular file, and says what it is.
 pub fn check_type(path: &Path, file_type: FileType) -> Result<(), FileError> {
-    const NO_END: &str = "Reading it could wait for ever or never end: use Bash with a timeout";
+    const NO_END: &str = "Reading it could wait forever or never end: use Bash with a timeout";
     let (kind, advice) = if file_type.is_file() {
         return Ok(());
     } else if file_type.is_dir() {
@@ -112,7 +112,7 @@ mod tests {
     use super::open;
     use crate::permissions::Places;
 
-    /// What is said about a path that is no regular file. An open that waited would wait here for ever.
+    /// What is said about a path that is no regular file. An open that waited would wait here forever.
     fn refused(path: &Path) -> String {
         let error =
             open(path, Path::new("/nowhere"), &Places::default()).expect_err("not a regular file");

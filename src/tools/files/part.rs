@@ -1,4 +1,4 @@
-//! Changes that a person allowed only in part: from the text that there is to the one that there shall be. Pure.
+//! Changes that a person allowed only in part: from the text that there is to the one that there is to be. Pure.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const LONGEST_DIFF: usize = 4_000;
 const CONTEXT: usize = 2;
 
-/// What the file of a call that changes only one shall hold.
+/// What the file of a call that changes only one is to hold.
 pub fn only(files: Vec<PartOfFile>) -> Result<String, ToolError> {
     match <[PartOfFile; 1]>::try_from(files) {
         Ok([PartOfFile { after, .. }]) => Ok(after),

@@ -183,7 +183,7 @@ fn is_hidden(entry: &DirEntry) -> bool {
 }
 
 /// How many threads a walk may start; 0 leaves it to the walker. If it got only some of those that it wants it would wait
-/// for the others for ever, so where they are scarce it gets one.
+/// for the others forever, so where they are scarce it gets one.
 fn threads() -> usize {
     let scarce = rustix::process::getrlimit(rustix::process::Resource::Nproc);
     usize::from(scarce.current.is_some_and(|limit| limit < MANY_THREADS))

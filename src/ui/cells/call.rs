@@ -2,7 +2,7 @@
 
 use ratatui::text::{Line, Span};
 
-use super::{Brush, MARGIN, diff_style, indented, seconds};
+use super::{CellContext, MARGIN, diff_style, indented, seconds};
 use crate::app::AppState;
 use crate::app::call::{Author, Call, Completed, State};
 use crate::app::diff::{CONTEXT, Diff};
@@ -23,37 +23,37 @@ const FAILED_LINES: usize = 5;
 /// How many lines of output an opened call shows in place; the detail view has all.
 const OPENED_LINES: usize = 200;
 
-pub fn rows(call: &Call, open: bool, state: &AppState, brush: &mut Brush) -> Vec<Row> {
-    let mut rows = vec![head(call, state, brush)];
+pub fn rows(call: &Call, open: bool, state: &AppState, cx: &mut CellContext) -> Vec<Row> {
+    let mut rows = vec![head(call, state, cx)];
     match &call.state {
         State::Arriving(partial) => {
             let preview = Preview::of(&call.tool.preview, partial);
             if matches!(preview, Preview::Edit { .. } | Preview::Write { .. }) {
-                let inner = brush.width.saturating_sub(MARGIN);
+                let inner = cx.width.saturating_sub(MARGIN);
                 let options = Options {
                     style: diff::Style::Unified,
                     width: inner,
                     fold: Some(GROWING_DIFF),
                 };
-                let growing = diff::live(&preview, &options, brush.theme);
+                let growing = diff::live(&preview, &options, cx.theme);
                 rows.extend(growing.into_iter().map(indented));
             }
         }
         State::Queued | State::Executing(_) => {
             if open {
-                rows.extend(output(&call.output, OPENED_LINES, brush));
+                rows.extend(output(&call.output, OPENED_LINES, cx));
             }
         }
         State::Completed(completed) | State::Yielded(completed) => {
-            rows.extend(result(completed, open, state, brush));
+            rows.extend(result(completed, open, state, cx));
         }
     }
     rows
 }
 
 /// The one line that is always there.
-fn head(call: &Call, state: &AppState, brush: &Brush) -> Row {
-    let theme = brush.theme;
+fn head(call: &Call, state: &AppState, cx: &CellContext) -> Row {
+    let theme = cx.theme;
     let mark = Span::styled(format!("{} ", glyph(call)), theme.style(state_role(call)));
     let name = if is_own_command(call) {
         Span::styled("!", theme.style(Role::Accent))
@@ -62,8 +62,7 @@ fn head(call: &Call, state: &AppState, brush: &Brush) -> Row {
     };
     let subject = shown_subject(call, state);
     let first = subject.lines().next().unwrap_or_default();
-    let room =
-        usize::from(brush.width).saturating_sub(usize::from(MARGIN) + width(&name.content) + 1);
+    let room = usize::from(cx.width).saturating_sub(usize::from(MARGIN) + width(&name.content) + 1);
     // What it is about comes first; how it went is told by the mark, too.
     let tail = words(call);
     let enough = width(&tail) + width(first).min(SHORTEST_SUBJECT);
@@ -86,7 +85,7 @@ fn head(call: &Call, state: &AppState, brush: &Brush) -> Row {
     }
 }
 
-/// A command that the person ran with `!`; other calls that she makes once more keep their names.
+/// A command that the person ran with `!`; other calls that they make once more keep their names.
 pub fn is_own_command(call: &Call) -> bool {
     call.by == Author::Person && call.tool.is_shell()
 }
@@ -215,25 +214,20 @@ pub fn outcome_words(call: &Call, completed: &Completed) -> String {
     }
 }
 
-fn result(completed: &Completed, open: bool, state: &AppState, brush: &mut Brush) -> Vec<Row> {
+fn result(completed: &Completed, open: bool, state: &AppState, cx: &mut CellContext) -> Vec<Row> {
     if !completed.told.is_empty() {
-        return output(&completed.told.join("\n"), completed.told.len(), brush);
+        return output(&completed.told.join("\n"), completed.told.len(), cx);
     }
-    let shown = shown_rows(
-        &completed.shown,
-        (!open).then_some(FOLDED_DIFF),
-        state,
-        brush,
-    );
+    let shown = shown_rows(&completed.shown, (!open).then_some(FOLDED_DIFF), state, cx);
     if !shown.is_empty() {
         return shown;
     }
     if open {
-        return output(&completed.text, OPENED_LINES, brush);
+        return output(&completed.text, OPENED_LINES, cx);
     }
     match completed.outcome {
-        CallOutcome::Failed => tail(&completed.text, FAILED_LINES, brush),
-        CallOutcome::Denied => tail(&completed.text, 2, brush),
+        CallOutcome::Failed => tail(&completed.text, FAILED_LINES, cx),
+        CallOutcome::Denied => tail(&completed.text, 2, cx),
         CallOutcome::Succeeded
         | CallOutcome::Skipped { .. }
         | CallOutcome::Cancelled
@@ -247,13 +241,13 @@ pub fn shown_rows(
     shown: &Shown,
     fold: Option<usize>,
     state: &AppState,
-    brush: &mut Brush,
+    cx: &mut CellContext,
 ) -> Vec<Row> {
     match shown {
         Shown::Nothing => Vec::new(),
         Shown::Changes(changes) => changes
             .iter()
-            .flat_map(|change| change_rows(change, fold, state, brush))
+            .flat_map(|change| change_rows(change, fold, state, cx))
             .collect(),
     }
 }
@@ -262,9 +256,9 @@ fn change_rows(
     change: &FileDiff,
     fold: Option<usize>,
     state: &AppState,
-    brush: &mut Brush,
+    cx: &mut CellContext,
 ) -> Vec<Row> {
-    let inner = brush.width.saturating_sub(MARGIN);
+    let inner = cx.width.saturating_sub(MARGIN);
     let options = Options {
         style: diff_style(state.settings.diff_style, inner),
         width: inner,
@@ -272,39 +266,39 @@ fn change_rows(
     };
     let change = Diff::new(change);
     let hunks = change.hunks(CONTEXT);
-    let header = diff::header(&change, inner, brush.theme);
-    let rows = diff::render(&change, &hunks, &options, brush.theme, brush.code);
+    let header = diff::header(&change, inner, cx.theme);
+    let rows = diff::render(&change, &hunks, &options, cx.theme, cx.code);
     std::iter::once(header).chain(rows).map(indented).collect()
 }
 
 /// The beginning of an output, set off by a bar.
-pub fn output(text: &str, most: usize, brush: &Brush) -> Vec<Row> {
-    let indent = Indent::all(bar(brush.theme));
-    let style = brush.theme.style(Role::Muted);
+pub fn output(text: &str, most: usize, cx: &CellContext) -> Vec<Row> {
+    let indent = Indent::all(bar(cx.theme));
+    let style = cx.theme.style(Role::Muted);
     let text = strip_ansi(text);
     let mut rows = Vec::new();
     for line in text.lines().take(most) {
         let line = clean(overwritten(line)).into_owned();
         let line = Line::from(Span::styled(line, style));
-        rows.extend(chop(line, brush.width, &indent));
+        rows.extend(chop(line, cx.width, &indent));
     }
     let more = text.lines().count().saturating_sub(most);
     if more > 0 {
         let line = Line::from(Span::styled(format!("… {more} more lines"), style));
-        rows.extend(wrap(line, brush.width, &indent));
+        rows.extend(wrap(line, cx.width, &indent));
     }
     rows
 }
 
 /// The end of an output, which says best why something failed.
-fn tail(text: &str, most: usize, brush: &Brush) -> Vec<Row> {
+fn tail(text: &str, most: usize, cx: &CellContext) -> Vec<Row> {
     let text = strip_ansi(text);
     let lines: Vec<&str> = text
         .lines()
         .filter(|line| !line.trim().is_empty())
         .collect();
     let from = lines.len().saturating_sub(most);
-    output(&lines[from..].join("\n"), most, brush)
+    output(&lines[from..].join("\n"), most, cx)
 }
 
 fn bar(theme: &Theme) -> Vec<Span<'static>> {

@@ -23,8 +23,8 @@ use crate::app::transcript::{Cell, Entry, Progress};
 use crate::app::{AppState, DiffStyle};
 use crate::theme::{Role, Theme};
 
-/// What cells are painted with.
-pub struct Brush<'a> {
+/// What it takes to draw cells: `cx` in their functions.
+pub struct CellContext<'a> {
     pub width: u16,
     pub theme: &'a Theme,
     pub code: &'a mut dyn CodeColours,
@@ -34,18 +34,18 @@ pub struct Brush<'a> {
 pub const MARGIN: u16 = 2;
 
 /// The rows of a cell, without the empty one that may stand above it.
-pub fn rows(entry: &Entry, state: &AppState, brush: &mut Brush) -> Vec<Row> {
+pub fn rows(entry: &Entry, state: &AppState, cx: &mut CellContext) -> Vec<Row> {
     match &entry.cell {
-        Cell::Welcome => welcome::rows(state, brush),
-        Cell::User { text, images } => user::rows(text, *images, brush),
+        Cell::Welcome => welcome::rows(state, cx),
+        Cell::User { text, images } => user::rows(text, *images, cx),
         Cell::Answer(answer) => {
-            let rows = markdown::render(&answer.text, brush.width, brush.theme, brush.code);
-            finish_answer(rows, answer.progress, brush)
+            let rows = markdown::render(&answer.text, cx.width, cx.theme, cx.code);
+            finish_answer(rows, answer.progress, cx)
         }
-        Cell::Thinking { text, took, .. } => thinking::rows(text, *took, entry.open, brush),
-        Cell::Call(key) => call::rows(state.calls.get(*key), entry.open, state, brush),
-        Cell::Notice { kind, text } => notice::rows(*kind, text, brush),
-        Cell::Summary(summary) => summary::rows(summary, brush),
+        Cell::Thinking { text, took, .. } => thinking::rows(text, *took, entry.open, cx),
+        Cell::Call(key) => call::rows(state.calls.get(*key), entry.open, state, cx),
+        Cell::Notice { kind, text } => notice::rows(*kind, text, cx),
+        Cell::Summary(summary) => summary::rows(summary, cx),
     }
 }
 
@@ -63,9 +63,9 @@ pub fn margin(cell: &Cell) -> u16 {
 }
 
 /// An answer that is not whole says so.
-fn finish_answer(mut rows: Vec<Row>, progress: Progress, brush: &Brush) -> Vec<Row> {
+fn finish_answer(mut rows: Vec<Row>, progress: Progress, cx: &CellContext) -> Vec<Row> {
     if progress == Progress::Cut {
-        let mark = Span::styled("… cut off here", brush.theme.style(Role::Muted));
+        let mark = Span::styled("… cut off here", cx.theme.style(Role::Muted));
         rows.push(Row::decoration(Line::from(mark)));
     }
     rows
@@ -102,13 +102,13 @@ pub fn hugs(entry: &Entry, state: &AppState) -> bool {
 }
 
 /// Text behind a mark at the left edge, wrapped beside it.
-fn marked(mark: &'static str, mark_role: Role, text: Line<'static>, brush: &Brush) -> Vec<Row> {
+fn marked(mark: &'static str, mark_role: Role, text: Line<'static>, cx: &CellContext) -> Vec<Row> {
     let indent = Indent {
-        first: vec![Span::styled(mark, brush.theme.style(mark_role))],
+        first: vec![Span::styled(mark, cx.theme.style(mark_role))],
         gutter: MARGIN,
         rest: vec![Span::raw(" ".repeat(usize::from(MARGIN)))],
     };
-    wrap(text, brush.width, &indent)
+    wrap(text, cx.width, &indent)
 }
 
 /// How diffs are shown in a width.

@@ -2,12 +2,12 @@
 
 use ratatui::text::{Line, Span};
 
-use super::{Brush, marked};
+use super::{CellContext, marked};
 use crate::app::transcript::NoticeKind;
 use crate::theme::Role;
 use crate::ui::text::{Row, clean};
 
-pub fn rows(kind: NoticeKind, text: &str, brush: &Brush) -> Vec<Row> {
+pub fn rows(kind: NoticeKind, text: &str, cx: &CellContext) -> Vec<Row> {
     let (mark, mark_role, role) = match kind {
         NoticeKind::Info => ("· ", Role::Muted, Role::Muted),
         NoticeKind::Warning => ("! ", Role::Warning, Role::Text),
@@ -16,9 +16,9 @@ pub fn rows(kind: NoticeKind, text: &str, brush: &Brush) -> Vec<Row> {
     };
     let mut rows = Vec::new();
     for (number, line) in clean(text).lines().enumerate() {
-        let line = Line::from(Span::styled(line.to_owned(), brush.theme.style(role)));
+        let line = Line::from(Span::styled(line.to_owned(), cx.theme.style(role)));
         let mark = if number == 0 { mark } else { "  " };
-        rows.extend(marked(mark, mark_role, line, brush));
+        rows.extend(marked(mark, mark_role, line, cx));
     }
     rows
 }

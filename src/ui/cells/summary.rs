@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ratatui::text::{Line, Span};
 
-use super::{Brush, marked, seconds};
+use super::{CellContext, marked, seconds};
 use crate::app::transcript::{Summary, SummaryEnding};
 use crate::theme::Role;
 use crate::ui::text::Row;
@@ -13,7 +13,7 @@ use crate::ui::text::Row;
 /// Less than this was not worth the words.
 const WORTH_SAYING: Duration = Duration::from_millis(50);
 
-pub fn rows(summary: &Summary, brush: &Brush) -> Vec<Row> {
+pub fn rows(summary: &Summary, cx: &CellContext) -> Vec<Row> {
     let mut words = match summary.ending {
         SummaryEnding::Done => seconds(summary.took),
         SummaryEnding::Interrupted => format!("interrupted after {}", seconds(summary.took)),
@@ -36,6 +36,6 @@ pub fn rows(summary: &Summary, brush: &Brush) -> Vec<Row> {
         SummaryEnding::Done => ("· ", Role::Faint),
         SummaryEnding::Interrupted => ("■ ", Role::Warning),
     };
-    let line = Line::from(Span::styled(words, brush.theme.style(Role::Muted)));
-    marked(mark, role, line, brush)
+    let line = Line::from(Span::styled(words, cx.theme.style(Role::Muted)));
+    marked(mark, role, line, cx)
 }

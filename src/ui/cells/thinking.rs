@@ -4,25 +4,25 @@ use std::time::Duration;
 
 use ratatui::text::{Line, Span};
 
-use super::{Brush, marked, seconds};
+use super::{CellContext, marked, seconds};
 use crate::theme::Role;
 use crate::ui::text::{Indent, Row, clean, wrap};
 
-pub fn rows(text: &str, took: Option<Duration>, open: bool, brush: &Brush) -> Vec<Row> {
-    let style = brush.theme.style(Role::Thinking);
+pub fn rows(text: &str, took: Option<Duration>, open: bool, cx: &CellContext) -> Vec<Row> {
+    let style = cx.theme.style(Role::Thinking);
     let title = match took {
         None => "Thinking…".to_owned(),
         Some(took) if took.is_zero() => "Thought".to_owned(),
         Some(took) => format!("Thought for {}", seconds(took)),
     };
     let title = Line::from(Span::styled(title, style));
-    let mut rows = marked("∴ ", Role::Thinking, title, brush);
+    let mut rows = marked("∴ ", Role::Thinking, title, cx);
     if open {
-        let bar = Span::styled("  │ ", brush.theme.style(Role::Faint));
+        let bar = Span::styled("  │ ", cx.theme.style(Role::Faint));
         let indent = Indent::all(vec![bar]);
         for line in clean(text.trim()).lines() {
             let line = Line::from(Span::styled(line.to_owned(), style));
-            rows.extend(wrap(line, brush.width, &indent));
+            rows.extend(wrap(line, cx.width, &indent));
         }
     }
     rows

@@ -2,23 +2,23 @@
 
 use ratatui::text::{Line, Span};
 
-use super::{Brush, MARGIN};
+use super::{CellContext, MARGIN};
 use crate::theme::Role;
 use crate::ui::text::{Indent, Row, clean, wrap};
 
 /// A long paste is the model's to read; the screen shows its beginning.
 const MOST_LINES: usize = 40;
 
-pub fn rows(text: &str, images: usize, brush: &Brush) -> Vec<Row> {
-    let style = brush.theme.style(Role::User);
-    let bar = Span::styled("▌ ", brush.theme.style(Role::Accent));
+pub fn rows(text: &str, images: usize, cx: &CellContext) -> Vec<Row> {
+    let style = cx.theme.style(Role::User);
+    let bar = Span::styled("▌ ", cx.theme.style(Role::Accent));
     let indent = Indent::all(vec![bar]);
     debug_assert_eq!(indent.gutter, MARGIN);
     let mut rows = Vec::new();
     let cleaned = clean(text);
     for line in cleaned.lines().take(MOST_LINES) {
         let line = Line::from(Span::styled(line.to_owned(), style));
-        rows.extend(wrap(line, brush.width, &indent));
+        rows.extend(wrap(line, cx.width, &indent));
     }
     let more = cleaned.lines().count().saturating_sub(MOST_LINES);
     let mut asides = Vec::new();
@@ -31,8 +31,8 @@ pub fn rows(text: &str, images: usize, brush: &Brush) -> Vec<Row> {
         images => asides.push(format!("{images} images")),
     }
     for aside in asides {
-        let line = Line::from(Span::styled(aside, brush.theme.style(Role::Muted)));
-        rows.extend(wrap(line, brush.width, &indent));
+        let line = Line::from(Span::styled(aside, cx.theme.style(Role::Muted)));
+        rows.extend(wrap(line, cx.width, &indent));
     }
     rows
 }

@@ -2,14 +2,14 @@
 
 use ratatui::text::{Line, Span};
 
-use super::{Brush, marked};
+use super::{CellContext, marked};
 use crate::app::AppState;
 use crate::theme::Role;
 use crate::ui::text::{Row, clean, truncate_middle};
 
-pub fn rows(state: &AppState, brush: &Brush) -> Vec<Row> {
-    let theme = brush.theme;
-    let room = usize::from(brush.width.saturating_sub(14));
+pub fn rows(state: &AppState, cx: &CellContext) -> Vec<Row> {
+    let theme = cx.theme;
+    let room = usize::from(cx.width.saturating_sub(14));
     let title = Line::from(vec![
         Span::styled("agent-tui", theme.style(Role::Strong)),
         Span::styled(
@@ -20,10 +20,10 @@ pub fn rows(state: &AppState, brush: &Brush) -> Vec<Row> {
             theme.style(Role::Muted),
         ),
     ]);
-    let mut rows = marked("◆ ", Role::Accent, title, brush);
+    let mut rows = marked("◆ ", Role::Accent, title, cx);
     for text in hints(&state.session.provider) {
         let line = Line::from(Span::styled(*text, theme.style(Role::Muted)));
-        rows.extend(marked("  ", Role::Muted, line, brush));
+        rows.extend(marked("  ", Role::Muted, line, cx));
     }
     rows
 }

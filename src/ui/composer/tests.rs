@@ -94,7 +94,7 @@ fn commands_are_proposed_with_what_they_do() {
         screen(&typed("/mod"), 60, 3),
         [
             "",
-            "› /model [NAME]  show the model, or go on with another one",
+            "› /model [NAME]  show the model, or switch to another one",
             "❯ /mod▏"
         ]
     );

@@ -107,7 +107,7 @@ fn lines(dialog: &TrustDialog, width: u16, theme: &Theme) -> Vec<Line<'static>> 
              settings can only forbid and ask."
         }
         State::Nothing | State::Trusted | State::Unknown => {
-            "Its settings want to run things or to change what runs without a question. Nothing of that has happened: \
+            "Its settings want to run things or to change what runs without a question. None of that has happened: \
              until you say yes, they can only forbid and ask."
         }
     };

@@ -14,40 +14,40 @@ use super::page::hidden;
 
 /// What is known of a call so far. Costs what is shown, not what has been written.
 ///
-/// There are no colours but those of the diff: those of the code would have to be found anew with each letter.
+/// There are no colours but those of the diff: those of the code would have to be found again with each letter.
 pub fn live(preview: &Preview<'_>, options: &Options, theme: &Theme) -> Vec<Row> {
     match *preview {
         Preview::Edit { old, new, .. } => {
-            let removed = (old, Brush::Line(Kind::Removed { old: 0 }));
-            let added = (new, Brush::Line(Kind::Added { new: 0 }));
+            let removed = (old, CellContext::Line(Kind::Removed { old: 0 }));
+            let added = (new, CellContext::Line(Kind::Added { new: 0 }));
             tail(&[removed, added], options, theme)
         }
         Preview::Write { content, .. } => {
-            let added = (content, Brush::Line(Kind::Added { new: 0 }));
+            let added = (content, CellContext::Line(Kind::Added { new: 0 }));
             tail(&[added], options, theme)
         }
-        Preview::Command { command } => tail(&[(command, Brush::Command)], options, theme),
+        Preview::Command { command } => tail(&[(command, CellContext::Command)], options, theme),
         Preview::None => Vec::new(),
     }
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Brush {
+enum CellContext {
     Line(Kind),
     Command,
 }
 
-fn tail(texts: &[(Text<'_>, Brush)], options: &Options, theme: &Theme) -> Vec<Row> {
+fn tail(texts: &[(Text<'_>, CellContext)], options: &Options, theme: &Theme) -> Vec<Row> {
     let most = options.fold.unwrap_or(usize::MAX);
     let all: usize = texts.iter().map(|(text, _)| text.lines()).sum();
     // From the last line upwards, so that nothing above the fold is touched.
     let mut lines: Vec<Vec<Row>> = Vec::new();
     let mut room = most;
-    for (text, brush) in texts.iter().rev() {
+    for (text, cx) in texts.iter().rev() {
         for line in text.tail(room).into_iter().rev() {
             if room > 0 {
                 let line = end_of(line, room.saturating_mul(options.width.into()));
-                let rows = brush.paint(line, lines.len() + 1 == all, options.width, theme);
+                let rows = cx.paint(line, lines.len() + 1 == all, options.width, theme);
                 room = room.saturating_sub(rows.len());
                 lines.push(rows);
             }
@@ -62,19 +62,19 @@ fn tail(texts: &[(Text<'_>, Brush)], options: &Options, theme: &Theme) -> Vec<Ro
     rows
 }
 
-impl Brush {
+impl CellContext {
     fn paint(self, text: &str, is_first: bool, columns: u16, theme: &Theme) -> Vec<Row> {
         let painter = Painter {
             theme,
             endings: Endings::Lf,
         };
         match self {
-            Brush::Line(kind) => {
+            CellContext::Line(kind) => {
                 let ending = Ending::Lf;
                 let line = diff::Line { kind, text, ending };
                 painter.rows(&line, Ranges::default(), Gutter::MARKS, columns)
             }
-            Brush::Command => {
+            CellContext::Command => {
                 let mark = |mark: &'static str| vec![Span::styled(mark, theme.style(Role::Muted))];
                 let indent = Indent {
                     first: mark(if is_first { "$ " } else { "  " }),

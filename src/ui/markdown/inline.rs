@@ -9,7 +9,7 @@ use crate::ui::text::clean;
 /// The text of one block while its events come in.
 pub struct Inline<'theme> {
     theme: &'theme Theme,
-    /// The style of each open element; the last one is in force.
+    /// The style of each open element; the last one is active.
     styles: Vec<Style>,
     links: Vec<Link>,
     lines: Vec<Line<'static>>,

@@ -1,4 +1,4 @@
-//! A fence without its end: complete lines keep their rows, the last one is written anew.
+//! A fence without its end: complete lines keep their rows, the last one is written again.
 //!
 //! Colours are asked for at every doubling of the lines, and when they come all rows are written once more; together
 //! this costs a few times the whole, not its square.

@@ -2,7 +2,7 @@
 //!
 //! Works line by line and never takes a border back, which is what makes streaming cheap. A border is set only where
 //! `CommonMark` starts a new block at the top level for sure: at headings and fences that are not indented, and at a line
-//! that is not indented after a blank one, unless it may go on with a list. Everything else stays together, up to a size
+//! that is not indented after a blank one, unless it may continue a list. Everything else stays together, up to a size
 //! that keeps the layout of an open segment affordable.
 
 use std::borrow::Cow;
@@ -324,8 +324,8 @@ impl<'text> Line<'text> {
         })
     }
 
-    /// The item that is open after this line. Text goes on with a paragraph even from further left; any other block
-    /// does not, and an empty item has no paragraph to go on with.
+    /// The item that is open after this line. Text continues a paragraph even from further left; any other block
+    /// does not, and an empty item has no paragraph to continue.
     fn item(&self, open: Option<Item>) -> Option<Item> {
         let column = open.map_or(CODE, |item| item.column.min(CODE));
         if self.indent >= column {

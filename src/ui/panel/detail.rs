@@ -9,32 +9,32 @@ use ratatui::text::{Line, Span};
 use crate::app::AppState;
 use crate::app::call::{Call, State};
 use crate::theme::Role;
-use crate::ui::cells::{Brush, outcome_words, phase_words, seconds, shown_rows};
+use crate::ui::cells::{CellContext, outcome_words, phase_words, seconds, shown_rows};
 use crate::ui::conversation::draw_row;
 use crate::ui::text::{Indent, Row, chop, clean, overwritten, reveal, strip_ansi};
 
 /// More lines of output than this are in the file that the result names.
 const MOST_LINES: usize = 5_000;
 
-pub fn detail_rows(call: &Call, state: &AppState, brush: &mut Brush) -> Vec<Row> {
-    let mut rows = vec![title(call, brush)];
-    rows.extend(facts(call, state, brush));
+pub fn detail_rows(call: &Call, state: &AppState, cx: &mut CellContext) -> Vec<Row> {
+    let mut rows = vec![title(call, cx)];
+    rows.extend(facts(call, state, cx));
     rows.push(Row::default());
-    rows.push(heading("Input", brush));
-    rows.extend(input(call, brush));
+    rows.push(heading("Input", cx));
+    rows.extend(input(call, cx));
     rows.push(Row::default());
-    rows.push(heading("Output", brush));
+    rows.push(heading("Output", cx));
     match call.completed() {
         Some(completed) => {
-            let mut shown = shown_rows(&completed.shown, None, state, brush);
-            shown.extend(lines(&completed.told.join("\n"), brush));
+            let mut shown = shown_rows(&completed.shown, None, state, cx);
+            shown.extend(lines(&completed.told.join("\n"), cx));
             if !shown.is_empty() {
                 rows.append(&mut shown);
                 rows.push(Row::default());
             }
-            rows.extend(lines(&completed.text, brush));
+            rows.extend(lines(&completed.text, cx));
         }
-        None => rows.extend(lines(&call.output, brush)),
+        None => rows.extend(lines(&call.output, cx)),
     }
     rows
 }
@@ -51,7 +51,7 @@ pub fn furthest(rows: usize, height: u16) -> usize {
     rows.saturating_sub(usize::from(height))
 }
 
-fn title(call: &Call, brush: &Brush) -> Row {
+fn title(call: &Call, cx: &CellContext) -> Row {
     let words = match &call.state {
         State::Arriving(_) => "arriving".to_owned(),
         State::Queued => "queued".to_owned(),
@@ -64,14 +64,14 @@ fn title(call: &Call, brush: &Brush) -> Row {
     let line = Line::from(vec![
         Span::styled(
             clean(&call.tool.name).into_owned(),
-            brush.theme.style(Role::Strong),
+            cx.theme.style(Role::Strong),
         ),
-        Span::styled(format!("  {words}"), brush.theme.style(Role::Muted)),
+        Span::styled(format!("  {words}"), cx.theme.style(Role::Muted)),
     ]);
     Row::new(line)
 }
 
-fn facts(call: &Call, state: &AppState, brush: &Brush) -> Vec<Row> {
+fn facts(call: &Call, state: &AppState, cx: &CellContext) -> Vec<Row> {
     let times = &call.times;
     let now = times.ended.unwrap_or(state.now);
     let mut facts = Vec::new();
@@ -96,9 +96,9 @@ fn facts(call: &Call, state: &AppState, brush: &Brush) -> Vec<Row> {
     for text in texts.filter(|text| !text.is_empty()) {
         let line = Line::from(Span::styled(
             clean(text).into_owned(),
-            brush.theme.style(Role::Muted),
+            cx.theme.style(Role::Muted),
         ));
-        rows.extend(chop(line, brush.width, &Indent::default()));
+        rows.extend(chop(line, cx.width, &Indent::default()));
     }
     rows
 }
@@ -107,52 +107,52 @@ fn span(from: std::time::Instant, to: std::time::Instant) -> Duration {
     to.saturating_duration_since(from)
 }
 
-fn heading(text: &'static str, brush: &Brush) -> Row {
+fn heading(text: &'static str, cx: &CellContext) -> Row {
     Row::decoration(Line::from(Span::styled(
         text,
-        brush.theme.style(Role::Heading),
+        cx.theme.style(Role::Heading),
     )))
 }
 
 /// Every field in its order, texts as they are.
-fn input(call: &Call, brush: &Brush) -> Vec<Row> {
+fn input(call: &Call, cx: &CellContext) -> Vec<Row> {
     let mut rows = Vec::new();
     let Some(fields) = call.input.as_object() else {
         return rows;
     };
     for (name, value) in fields {
-        let name = Span::styled(format!("{}: ", clean(name)), brush.theme.style(Role::Muted));
+        let name = Span::styled(format!("{}: ", clean(name)), cx.theme.style(Role::Muted));
         let text = match value.as_str() {
             Some(text) => text.to_owned(),
             None => value.to_string(),
         };
         let indent = Indent::all(vec![Span::raw("  ")]);
         let mut lines = text.lines();
-        let first = reveal(lines.next().unwrap_or_default(), brush.theme);
+        let first = reveal(lines.next().unwrap_or_default(), cx.theme);
         let mut head = Line::from(name);
         head.spans.extend(first.spans);
-        rows.extend(chop(head, brush.width, &Indent::default()));
+        rows.extend(chop(head, cx.width, &Indent::default()));
         for line in lines {
-            rows.extend(chop(reveal(line, brush.theme), brush.width, &indent));
+            rows.extend(chop(reveal(line, cx.theme), cx.width, &indent));
         }
     }
     rows
 }
 
-fn lines(text: &str, brush: &Brush) -> Vec<Row> {
+fn lines(text: &str, cx: &CellContext) -> Vec<Row> {
     let text = strip_ansi(text);
-    let style = brush.theme.style(Role::Text);
+    let style = cx.theme.style(Role::Text);
     let mut rows = Vec::new();
     for line in text.lines().take(MOST_LINES) {
         let line = clean(overwritten(line)).into_owned();
         let line = Line::from(Span::styled(line, style));
-        rows.extend(chop(line, brush.width, &Indent::default()));
+        rows.extend(chop(line, cx.width, &Indent::default()));
     }
     let more = text.lines().count().saturating_sub(MOST_LINES);
     if more > 0 {
         let line = Line::from(Span::styled(
             format!("… {more} more lines"),
-            brush.theme.style(Role::Muted),
+            cx.theme.style(Role::Muted),
         ));
         rows.push(Row::decoration(line));
     }

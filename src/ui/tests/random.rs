@@ -287,7 +287,11 @@ fn any_state() -> impl Strategy<Value = CallEvent> {
 
 fn queued(tool: String, input: Value) -> CallEvent {
     let wire = Some("a".into());
-    CallEvent::Queued { tool, wire, input }
+    CallEvent::Queued {
+        tool,
+        wire,
+        input: input.into(),
+    }
 }
 
 fn any_ending() -> impl Strategy<Value = Ending> {
@@ -475,7 +479,7 @@ impl Watched {
             }
         };
         self.check_answers(&effects, before);
-        self.obey(&effects);
+        self.follow(&effects);
         self.look();
     }
 
@@ -494,7 +498,7 @@ impl Watched {
     }
 
     /// What the runtime would do that comes back.
-    fn obey(&mut self, effects: &[Effect]) {
+    fn follow(&mut self, effects: &[Effect]) {
         for effect in effects {
             match effect {
                 Effect::Copy(_) => drop(self.screen.caches.selected_text(&self.screen.app.state)),

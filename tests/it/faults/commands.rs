@@ -284,7 +284,6 @@ fn d6_b9_commands_of_a_headless_run_end_when_it_is_killed_or_crashes() {
         let mut child = program.start(&server, Wire::Anthropic, &arguments);
         wait_for_some(|| program.path("started").exists().then_some(()));
         let pid = rustix::process::Pid::from_child(&child);
-        wait_for_some(|| super::terminal::guard_of(pid));
         // The first one of some kinds is only noted: a fault would come again at once.
         wait_for_some(|| {
             let _ = rustix::process::kill_process(pid, signal);

@@ -101,7 +101,7 @@ fn x6_a_session_whose_file_is_lost_while_it_runs_is_saved_anew_and_can_be_gone_o
         let mut tui = talking();
         harm(tui.program());
         tui.send("second question\r").wait_for("Answer two.");
-        tui.wait_for("saved anew");
+        tui.wait_for("saved again");
         let end = leave(&mut tui);
         assert!(
             end.screen.contents().contains("--resume"),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rustix::process::Pid;
 
-use super::held::assert_screen_held;
+use super::held::{assert_screen_held, leave};
 use super::terminal::guard_of;
 use crate::support::pty::script;
 use crate::support::server::wait_for_some;
@@ -102,9 +102,7 @@ fn b7_calls_that_get_no_process_tell_the_model_why_and_the_program_goes_on() {
     wait_for_some(|| guard_of(tui.pid()));
     take_threads_away(&who, tui.pid());
     tui.send("go\r").wait_for("All done.");
-    let end = tui.send("\x03\x03").exit();
-    assert_eq!(end.code, 0);
-    assert_screen_held(&tui, &end);
+    leave(&mut tui);
     let log = tui.program().session_log();
     let count = log.matches("no more").count();
     assert!(count >= 2, "{log}");

@@ -269,7 +269,7 @@ fn d13_wide_and_joined_characters_leave_no_smear() {
         .wait_for("OVER");
     tui.send("x").wait_for("❯ x").send("\x7f").wait_gone("❯ x");
     let scrolled = trimmed(&tui.screen());
-    // Another size and back again draws everything anew.
+    // Another size and back again draws everything again.
     let before = tui.bytes();
     tui.resize(61, 19);
     wait_for_some(|| (tui.bytes() > before).then_some(()));

@@ -69,7 +69,7 @@ fn d6_every_signal_that_ends_a_program_ends_it_in_order() {
         assert_eq!(end.code, code, "{signal:?}");
         assert_screen_held(&tui, &end);
         let left = end.screen.contents();
-        assert!(left.contains("go on with: agent-tui --resume"), "{left}");
+        assert!(left.contains("resume with: agent-tui --resume"), "{left}");
     }
 }
 
@@ -110,7 +110,7 @@ fn d7_a_panic_on_top_of_a_panic_restores_the_terminal_once() {
     end.assert_terminal_restored();
     assert_nothing_left(tui.program());
     let said = end.screen.contents().replace('\n', "");
-    assert!(said.contains("go on with `agent-tui --resume 2"), "{said}");
+    assert!(said.contains("resume with `agent-tui --resume 2"), "{said}");
     assert!(said.contains("panic.log"), "{said}");
 }
 
@@ -124,7 +124,7 @@ fn assert_repaired(tui: &Pty, end: &End) {
     assert_screen_held(tui, end);
     let said = end.screen.contents().replace('\n', "");
     assert!(said.contains("error: agent-tui was ended"), "{said}");
-    assert!(said.contains("go on with `agent-tui --resume 2"), "{said}");
+    assert!(said.contains("resume with `agent-tui --resume 2"), "{said}");
 }
 
 #[test]

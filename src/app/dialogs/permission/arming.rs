@@ -8,7 +8,7 @@ pub const ARM_DELAY: Duration = Duration::from_millis(300);
 /// However long somebody types on, the way out is open after this time.
 const WAY_OUT: Duration = Duration::from_secs(2);
 
-/// Each key that comes too early starts the delay anew: who types on is not answering, and a key that is held down and
+/// Each key that comes too early starts the delay again: who types on is not answering, and a key that is held down and
 /// repeats is not a second answer. So there is no bound after which a yes counts in the middle of typing; only the way out
 /// has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -30,7 +30,7 @@ pub use self::reading::Reading;
 #[derive(Debug)]
 pub struct PermissionDialog {
     request: PermissionRequest,
-    sitting: Sitting,
+    progress: Progress,
 }
 
 /// What the keys are about.
@@ -51,13 +51,13 @@ pub enum Verdict {
     /// The request goes on waiting.
     Stays,
     Answered(Answer),
-    /// Denied, and the whole turn shall stop.
+    /// Denied, and the whole turn is to stop.
     AnsweredAndInterrupt,
 }
 
 /// What was done about the request so far. Going back from a stage loses nothing.
 #[derive(Debug)]
-struct Sitting {
+struct Progress {
     since: Instant,
     arming: Arming,
     stage: Stage,
@@ -70,7 +70,7 @@ struct Sitting {
     notice: Option<String>,
 }
 
-impl Sitting {
+impl Progress {
     fn new(request: &PermissionRequest, now: Instant) -> Self {
         let offer = request.rule.as_ref();
         let diff = |change| Arc::new(Diff::new(change));
@@ -113,54 +113,54 @@ impl PermissionDialog {
 
     /// Since when the request is in front. With its call, this tells it from every other.
     pub fn since(&self) -> Instant {
-        self.sitting.since
+        self.progress.since
     }
 
     pub fn stage(&self) -> Stage {
-        self.sitting.stage
+        self.progress.stage
     }
 
     /// What would change, file by file.
     pub fn diffs(&self) -> &[Arc<Diff>] {
-        &self.sitting.diffs
+        &self.progress.diffs
     }
 
     pub fn picking(&self) -> Option<&Picking> {
-        self.sitting.picking.as_ref()
+        self.progress.picking.as_ref()
     }
 
     pub fn rule(&self) -> &TextArea<'static> {
-        &self.sitting.rule
+        &self.progress.rule
     }
 
     pub fn reason(&self) -> &TextArea<'static> {
-        &self.sitting.reason
+        &self.progress.reason
     }
 
     /// What of the current stage is in view.
     pub fn reading(&self) -> &Reading {
-        match (self.sitting.stage, &self.sitting.picking) {
+        match (self.progress.stage, &self.progress.picking) {
             (Stage::Hunks, Some(picking)) => picking.reading(),
             (Stage::Asking | Stage::Rule | Stage::Reason | Stage::Hunks, _) => {
-                &self.sitting.reading
+                &self.progress.reading
             }
         }
     }
 
     /// Why the last key did not do what it says.
     pub fn notice(&self) -> Option<&str> {
-        self.sitting.notice.as_deref()
+        self.progress.notice.as_deref()
     }
 
     pub fn is_armed(&self, now: Instant) -> bool {
-        self.sitting.arming.is_armed(now)
+        self.progress.arming.is_armed(now)
     }
 
     /// Why the call cannot be allowed yet.
     pub fn obstacle(&self) -> Option<&'static str> {
-        if !self.sitting.reading.is_visible() {
+        if !self.progress.reading.is_visible() {
             Some("nothing of it is shown, so it cannot be allowed: enlarge the terminal")
-        } else if !self.sitting.reading.has_reached_end() {
+        } else if !self.progress.reading.has_reached_end() {
             Some("not read to its end yet: scroll down")
         } else {
             None
@@ -168,7 +168,7 @@ impl PermissionDialog {
     }
 
     pub fn context(&self) -> Context {
-        match self.sitting.stage {
+        match self.progress.stage {
             Stage::Asking => Context::Permission,
             Stage::Rule => Context::RuleEdit,
             Stage::Reason => Context::Reason,
@@ -178,7 +178,7 @@ impl PermissionDialog {
 
     /// When time alone will change it.
     pub fn wake_at(&self, now: Instant) -> Option<Instant> {
-        self.sitting.arming.wake_at(now)
+        self.progress.arming.wake_at(now)
     }
 }
 
@@ -186,23 +186,23 @@ impl PermissionDialog {
 impl PermissionDialog {
     pub fn new(request: PermissionRequest, now: Instant) -> Self {
         Self {
-            sitting: Sitting::new(&request, now),
+            progress: Progress::new(&request, now),
             request,
         }
     }
 
     /// It was covered by another dialog: keys that were meant for that one must not answer it.
     pub fn uncover(&mut self, now: Instant) {
-        self.sitting.arming = Arming::new(now);
+        self.progress.arming = Arming::new(now);
     }
 
     /// A key that the map does not bind here: it is typed into the field, or goes nowhere.
     pub fn key(&mut self, key: KeyEvent, now: Instant) {
-        match self.sitting.stage {
-            Stage::Asking => self.sitting.arming.press(now),
+        match self.progress.stage {
+            Stage::Asking => self.progress.arming.press(now),
             Stage::Hunks => false,
-            Stage::Rule => edit(&mut self.sitting.rule, key),
-            Stage::Reason => edit(&mut self.sitting.reason, key),
+            Stage::Rule => edit(&mut self.progress.rule, key),
+            Stage::Reason => edit(&mut self.progress.reason, key),
         };
     }
 
@@ -210,38 +210,38 @@ impl PermissionDialog {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let text = text.trim_end_matches('\n');
         let text = text.replace(|letter: char| letter.is_control() && letter != '\n', " ");
-        match self.sitting.stage {
+        match self.progress.stage {
             Stage::Asking | Stage::Hunks => false,
-            Stage::Rule => self.sitting.rule.insert_str(text),
-            Stage::Reason => self.sitting.reason.insert_str(text),
+            Stage::Rule => self.progress.rule.insert_str(text),
+            Stage::Reason => self.progress.reason.insert_str(text),
         };
     }
 
     /// Down, or up if negative.
     pub fn scroll(&mut self, rows: i64) {
-        self.sitting.reading_mut().scroll(rows);
+        self.progress.reading_mut().scroll(rows);
     }
 
     /// Takes over what the layout of the current stage found out.
     pub fn settle(&mut self, rest: DialogRest) {
-        match (self.sitting.stage, &mut self.sitting.picking) {
+        match (self.progress.stage, &mut self.progress.picking) {
             (Stage::Hunks, Some(picking)) => picking.settle(rest),
             (Stage::Asking | Stage::Rule | Stage::Reason | Stage::Hunks, _) => {
-                self.sitting.reading.settle(rest);
+                self.progress.reading.settle(rest);
             }
         }
     }
 
     /// Carries an action out; `None` if it is not one of this dialog.
     pub fn perform(&mut self, action: Action, now: Instant) -> Option<Verdict> {
-        self.sitting.notice = None;
+        self.progress.notice = None;
         if self.moves(action) {
             return Some(Verdict::Stays);
         }
         if action == Action::DenyAndInterrupt {
             return Some(self.leave(now));
         }
-        match self.sitting.stage {
+        match self.progress.stage {
             Stage::Asking => self.answer(action, now),
             Stage::Rule => self.edit_rule(action, now),
             Stage::Reason => self.give_reason(action, now),

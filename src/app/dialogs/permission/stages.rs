@@ -5,14 +5,14 @@ use std::time::Instant;
 use tui_textarea::TextArea;
 
 use super::picking::Picking;
-use super::{PermissionDialog, Sitting, Stage, Verdict};
+use super::{PermissionDialog, Progress, Stage, Verdict};
 use crate::keymap::Action;
 use crate::permissions::check_rule;
 use crate::protocol::{Answer, RuleOffer};
 
 impl PermissionDialog {
     pub(super) fn moves(&mut self, action: Action) -> bool {
-        let reading = self.sitting.reading_mut();
+        let reading = self.progress.reading_mut();
         match action {
             Action::LineDown => reading.scroll(1),
             Action::LineUp => reading.scroll(-1),
@@ -28,7 +28,7 @@ impl PermissionDialog {
     }
 
     pub(super) fn answer(&mut self, action: Action, now: Instant) -> Option<Verdict> {
-        if !self.sitting.arming.press(now) {
+        if !self.progress.arming.press(now) {
             return is_answer(action).then_some(Verdict::Stays);
         }
         Some(match action {
@@ -53,12 +53,12 @@ impl PermissionDialog {
 
     pub(super) fn edit_rule(&mut self, action: Action, now: Instant) -> Option<Verdict> {
         match action {
-            Action::SaveRule if self.sitting.arming.press(now) => {}
+            Action::SaveRule if self.progress.arming.press(now) => {}
             Action::SaveRule => return Some(Verdict::Stays),
             Action::Back => return Some(self.open(Stage::Asking, now)),
             _ => return None,
         }
-        let rule = text_of(&self.sitting.rule);
+        let rule = text_of(&self.progress.rule);
         let problem = self.obstacle().map(str::to_owned);
         Some(match problem.map_or_else(|| check_rule(&rule), Err) {
             Ok(()) => Verdict::Answered(Answer::AllowAlways { rule }),
@@ -69,7 +69,7 @@ impl PermissionDialog {
     pub(super) fn give_reason(&mut self, action: Action, now: Instant) -> Option<Verdict> {
         match action {
             Action::SendReason => {
-                let reason = text_of(&self.sitting.reason);
+                let reason = text_of(&self.progress.reason);
                 let reason = (!reason.is_empty()).then_some(reason);
                 Some(Verdict::Answered(Answer::Deny { reason }))
             }
@@ -79,12 +79,12 @@ impl PermissionDialog {
     }
 
     fn begin_picking(&mut self, now: Instant) -> Verdict {
-        let Sitting {
+        let Progress {
             picking,
             diffs,
             reading,
             ..
-        } = &mut self.sitting;
+        } = &mut self.progress;
         if picking.is_none() {
             *picking = Picking::new(diffs.clone());
         }
@@ -98,9 +98,9 @@ impl PermissionDialog {
     }
 
     pub(super) fn pick(&mut self, action: Action, now: Instant) -> Option<Verdict> {
-        let Sitting {
+        let Progress {
             picking, arming, ..
-        } = &mut self.sitting;
+        } = &mut self.progress;
         let picking = picking.as_mut()?;
         let notice = match action {
             Action::AcceptHunk => picking.take(),
@@ -124,7 +124,7 @@ impl PermissionDialog {
             Action::Back => return Some(self.open(Stage::Asking, now)),
             _ => return None,
         };
-        self.sitting.notice = notice;
+        self.progress.notice = notice;
         Some(Verdict::Stays)
     }
 }
@@ -139,28 +139,28 @@ impl PermissionDialog {
 
     /// Whether a key pressed now may allow the call; says why, if it may not.
     pub fn lets_allow(&mut self, now: Instant) -> bool {
-        if !self.sitting.arming.press(now) {
+        if !self.progress.arming.press(now) {
             return false;
         }
         let obstacle = self.obstacle();
-        self.sitting.notice = obstacle.map(str::to_owned);
+        self.progress.notice = obstacle.map(str::to_owned);
         obstacle.is_none()
     }
 
     fn open(&mut self, stage: Stage, now: Instant) -> Verdict {
-        self.sitting.go_to(stage, now);
+        self.progress.go_to(stage, now);
         Verdict::Stays
     }
 
     fn refuse(&mut self, why: impl Into<String>) -> Verdict {
-        self.sitting.notice = Some(why.into());
+        self.progress.notice = Some(why.into());
         Verdict::Stays
     }
 
     /// The way out, from every stage.
     pub(super) fn leave(&mut self, now: Instant) -> Verdict {
-        if !self.sitting.arming.lets_out(now) {
-            self.sitting.arming.press(now);
+        if !self.progress.arming.lets_out(now) {
+            self.progress.arming.press(now);
             return Verdict::Stays;
         }
         Verdict::AnsweredAndInterrupt

@@ -47,7 +47,7 @@ pub enum Verdict {
     /// The question goes on waiting.
     Stays,
     Replied(CallRef, Reply),
-    /// Denied, and the whole turn shall stop.
+    /// Denied, and the whole turn is to stop.
     DeniedAndInterrupt(CallRef),
 }
 

@@ -70,7 +70,7 @@ fn a_reused_id_and_a_reused_index_make_two_calls() {
     assert_eq!(calls[0].id.0, "a");
     assert_ne!(calls[1].id.0, "a");
     assert_eq!(
-        (&calls[0].input, &calls[1].input),
+        (&*calls[0].input, &*calls[1].input),
         (&json!({"x": 1}), &json!({"x": 2}))
     );
     assert_eq!(ended(&events), 2);

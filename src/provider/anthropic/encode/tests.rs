@@ -195,18 +195,18 @@ fn a_result_is_never_empty_where_that_is_refused() {
     };
     let id = "functions_2erun_3a0";
     assert_eq!(
-        result(vec![ResultBlock::text("")], false),
+        result(vec![ResultBlock::text("")].into(), false),
         json!({"type": "tool_result", "tool_use_id": id})
     );
     assert_eq!(
-        result(vec![ResultBlock::Image(sample::cat())], true),
+        result(vec![ResultBlock::Image(sample::cat())].into(), true),
         json!({
             "type": "tool_result", "tool_use_id": id, "content": "the tool failed without a message", "is_error": true,
         })
     );
     let bitmap = ResultBlock::Image(Image::base64("image/bmp", ""));
     assert_eq!(
-        result(vec![bitmap], false)["content"],
+        result(vec![bitmap].into(), false)["content"],
         "[an image of the type image/bmp, which cannot be shown]"
     );
 }

@@ -64,7 +64,7 @@ impl Talk {
         let said = Said {
             text: message.text(),
             calls: calls
-                .map(|call| (call.name.clone(), call.input.clone()))
+                .map(|call| (call.name.clone(), Value::clone(&call.input)))
                 .collect(),
         };
         self.messages.push(message);
@@ -147,7 +147,7 @@ fn a_call_follows_its_announcement_and_has_an_id_of_its_own() {
         Block::ToolUse(ToolUse {
             id: id.into(),
             name: "Read".into(),
-            input: json!({"file_path": file}),
+            input: json!({"file_path": file}).into(),
             input_raw: None,
             input_error: None,
         })
@@ -229,7 +229,7 @@ fn an_image_is_not_described() {
     talk.messages
         .push(Message::from_user(vec![Block::ToolResult(ToolResult {
             tool_use_id: "builtin_1_0".into(),
-            content: vec![ResultBlock::Image(Image::base64("image/png", "AAAA"))],
+            content: vec![ResultBlock::Image(Image::base64("image/png", "AAAA"))].into(),
             is_error: false,
         })]));
     let closing = "`read a.png` gave an image, which only a real model can look at.";

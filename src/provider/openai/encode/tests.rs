@@ -184,7 +184,7 @@ fn calls_without_text_have_null_or_an_empty_string_beside_them() {
 fn a_result_that_is_only_an_image_points_to_it() {
     let result = ToolResult {
         tool_use_id: "a".into(),
-        content: vec![ResultBlock::Image(sample::cat())],
+        content: vec![ResultBlock::Image(sample::cat())].into(),
         is_error: false,
     };
     let sent = messages(

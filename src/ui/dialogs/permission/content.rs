@@ -66,7 +66,7 @@ impl<'a> Writer<'a> {
             self.blank();
         }
         let command = request.input.get("command").and_then(Value::as_str);
-        match (diffs, command, &request.input) {
+        match (diffs, command, &*request.input) {
             ([_, ..], _, _) => self.changes(diffs),
             ([], Some(command), Value::Object(input)) => self.command(command, input),
             ([], _, input) => {

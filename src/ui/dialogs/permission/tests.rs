@@ -95,7 +95,7 @@ fn question(request: PermissionRequest) -> Question {
 fn bash(input: Value) -> PermissionRequest {
     PermissionRequest {
         tool: "Bash".into(),
-        input,
+        input: input.into(),
         reason: "no rule allows `cargo test`".into(),
         changes: Vec::new(),
         rule: Some(RuleOffer {

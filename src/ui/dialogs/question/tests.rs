@@ -13,7 +13,7 @@ fn asked(question: Question, width: u16, height: u16) -> Screen {
 fn databases(change: impl FnOnce(&mut ChoiceRequest)) -> Question {
     let mut question = choice("call", &["Postgres", "SQLite", "none of them"]);
     if let QuestionKind::Choice(request) = &mut question.kind {
-        request.question = "Which database shall the server use?\nIt can be changed later.".into();
+        request.question = "Which database should the server use?\nIt can be changed later.".into();
         request.options[0].about = "needs a server of its own; many can write at once".into();
         request.options[1].about = "one file; one can write at a time".into();
         change(request);

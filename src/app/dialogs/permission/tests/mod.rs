@@ -125,7 +125,7 @@ fn edit(id: &str) -> Question {
 fn command() -> PermissionRequest {
     PermissionRequest {
         tool: "Bash".into(),
-        input: json!({ "command": "cargo test" }),
+        input: json!({ "command": "cargo test" }).into(),
         reason: "no rule allows it".into(),
         changes: Vec::new(),
         rule: Some(RuleOffer {

@@ -4,16 +4,15 @@
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::permission::{Authority, Permit, granted};
-use super::pipeline::{Failure, Line, Report, denied, denied_text};
+use super::pipeline::{CallRun, Failure, Report, denied, denied_text};
 use super::shared::Stance;
-use crate::hooks::said::shortened;
+use crate::hooks::output::shortened;
 use crate::hooks::{Answer, Event, Occasion};
 use crate::permissions::{Cause, Decision, HookWord, Verdict};
-use crate::protocol::{Phase, ToolCall, ToolResult};
+use crate::protocol::{CallInput, Phase, ToolCall, ToolResult};
 use crate::tools::any::AnyTool;
 use crate::tools::{ToolCx, ToolError, ToolErrorKind, ToolOutput, Validated};
 
@@ -25,8 +24,8 @@ const LONGEST_INPUT: usize = 2_000;
 pub(super) struct Heard {
     pub word: Option<HookWord>,
     /// The input as a hook wants it, and which hook.
-    pub rewritten: Option<(Value, String)>,
-    /// What rules had to say meanwhile about the input as it still is.
+    pub rewritten: Option<(CallInput, String)>,
+    /// What the rules say about the input as it was before the hooks.
     pub judged: Option<Judged>,
 }
 
@@ -48,7 +47,7 @@ pub(super) struct Case<'c> {
 }
 
 impl Heard {
-    /// A call that starts anew must start with the same input.
+    /// A call that starts again must start with the same input.
     pub fn with_input(&self, mut permit: Permit) -> Permit {
         if let Some((input, _)) = &self.rewritten {
             permit.input.get_or_insert_with(|| input.clone());
@@ -78,7 +77,7 @@ impl Failure {
     }
 }
 
-impl Line {
+impl CallRun {
     /// Runs the hooks of `PreToolUse`, and beside them what rules and the classifier say. What the model is to know goes to
     /// `told`.
     pub(super) async fn hear_hooks(
@@ -114,6 +113,7 @@ impl Line {
         }
         let rewritten = answer
             .updated_input
+            .map(|(input, by)| (CallInput::from(input), by))
             .filter(|(input, _)| *input != call.input);
         let judged = match &rewritten {
             None => Some(Judged { verdict, stance }),
@@ -138,7 +138,7 @@ impl Line {
         })
     }
 
-    /// Runs the hooks of a call that has come to its end.
+    /// Runs the hooks of a call that has ended.
     pub(super) async fn hear_hooks_afterwards(
         &self,
         call: &ToolCall,
@@ -208,7 +208,7 @@ impl Line {
             None => self.allowed_by(case, &word, case.call).await,
             Some((input, _)) => {
                 let call = ToolCall {
-                    input,
+                    input: input.into(),
                     ..case.call.clone()
                 };
                 match self.check(&call, case.tool, case.cx).await {
@@ -303,7 +303,7 @@ impl Line {
         Some(async move { hooks.fire(&occasion, &scene, &self.cancel).await }.boxed())
     }
 
-    /// Tells the person what hooks have for her.
+    /// Tells the person what hooks have to say to them.
     async fn note(&self, mut answer: Answer) -> Answer {
         for notice in answer.notices.drain(..) {
             self.notice(notice).await;

@@ -24,8 +24,9 @@ const DECISIVE: [&str; 5] = [
     "updatedInput",
 ];
 
+/// What one hook has said.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Said {
+pub struct HookOutput {
     /// About the call; for events that decide nothing, `Deny` is to block.
     pub decision: Option<(Decision, String)>,
     /// The turn is to end, for this reason.
@@ -39,7 +40,7 @@ pub struct Said {
     pub problem: Option<String>,
 }
 
-impl Said {
+impl HookOutput {
     pub fn by(event: Event, ran: &Ran) -> Self {
         let text = |bytes: &[u8]| shortened(&plain(bytes), LONGEST_TEXT, usize::MAX);
         match &ran.ended {
@@ -113,28 +114,28 @@ impl Said {
     }
 }
 
-fn at_exit_0(event: Event, stdout: &[u8]) -> Said {
+fn at_exit_0(event: Event, stdout: &[u8]) -> HookOutput {
     let printed = String::from_utf8_lossy(stdout);
     let printed = printed.trim();
     if printed.starts_with('{') {
         match serde_json::from_str::<Value>(printed) {
             Ok(Value::Object(output)) => return of_json(event, &output),
             Err(error) if !event.takes_plain_context() => {
-                return Said::failed(format!("its output is not JSON: {error}"));
+                return HookOutput::failed(format!("its output is not JSON: {error}"));
             }
             Ok(_) | Err(_) => {}
         }
     }
     let context = (event.takes_plain_context() && !printed.is_empty())
         .then(|| shortened(&plain(stdout), LONGEST_TEXT, usize::MAX));
-    Said {
+    HookOutput {
         context,
-        ..Said::default()
+        ..HookOutput::default()
     }
 }
 
-fn of_json(event: Event, output: &Map<String, Value>) -> Said {
-    let mut said = Said::default();
+fn of_json(event: Event, output: &Map<String, Value>) -> HookOutput {
+    let mut said = HookOutput::default();
     let mut reader = Reader {
         said: &mut said,
         event,
@@ -144,7 +145,7 @@ fn of_json(event: Event, output: &Map<String, Value>) -> Said {
 }
 
 struct Reader<'s> {
-    said: &'s mut Said,
+    said: &'s mut HookOutput,
     event: Event,
 }
 

@@ -18,7 +18,8 @@ use crate::settings::{Settings, Trust};
 use crate::tools::DescribeCx;
 use crate::tools::registry::{Offer, Registry};
 
-pub struct Place {
+/// The workspace, its settings, and how far it is trusted.
+pub struct Project {
     pub dirs: Dirs,
     pub workspace: PathBuf,
     pub settings: Settings,
@@ -38,27 +39,27 @@ pub enum Audience {
     Nobody,
 }
 
-/// What the person has said about trust in this run, by the mark of what she was shown.
+/// What the person has said about trust in this run, by the mark of what they were shown.
 #[derive(Debug, Clone, Default)]
-pub struct Said {
+pub struct TrustAnswer {
     pub yes: Option<String>,
     pub no: Option<String>,
 }
 
-impl Place {
-    /// The place to work in. Broken settings are an error.
+impl Project {
+    /// The project at the working directory. Broken settings are an error.
     pub fn find(args: &Args, audience: Audience) -> Result<Self, UsageError> {
-        let place = Self::look(args, audience, &Said::default())?;
-        if place.settings.errors.is_empty() {
-            return Ok(place);
+        let project = Self::look(args, audience, &TrustAnswer::default())?;
+        if project.settings.errors.is_empty() {
+            return Ok(project);
         }
-        let errors = place.settings.errors.iter().map(ToString::to_string);
+        let errors = project.settings.errors.iter().map(ToString::to_string);
         let errors: Vec<String> = errors.collect();
-        Err(UsageError::new(errors.join("\nerror: ")).hint("mend or move the file"))
+        Err(UsageError::new(errors.join("\nerror: ")).hint("fix or move the file"))
     }
 
     /// The same, but what is broken in the settings is left to be told: nothing runs unasked that it may have forbidden.
-    pub fn look(args: &Args, audience: Audience, said: &Said) -> Result<Self, UsageError> {
+    pub fn look(args: &Args, audience: Audience, said: &TrustAnswer) -> Result<Self, UsageError> {
         let dirs = Dirs::find();
         let workspace = std::env::current_dir().map_err(|error| {
             UsageError::new(format!("the working directory cannot be found: {error}"))
@@ -78,7 +79,7 @@ impl Place {
         } else {
             Trust::OnlyTightens { own: &own }
         };
-        let mut place = Self {
+        let mut project = Self {
             settings: Settings::merge(&files, trust),
             dirs,
             workspace,
@@ -86,14 +87,14 @@ impl Place {
             review,
             trusted,
         };
-        place.add_rules(args)?;
+        project.add_rules(args)?;
         for directory in &args.add_dir {
             if !directory.is_dir() {
                 let problem = format!("--add-dir: `{}` is not a directory", directory.display());
                 return Err(UsageError::new(problem));
             }
         }
-        Ok(place)
+        Ok(project)
     }
 
     /// A file that a flag names has to be one.
@@ -107,14 +108,14 @@ impl Place {
         });
         match error {
             Some(error) => {
-                Err(UsageError::new(error.to_string()).hint("mend the file, or name another"))
+                Err(UsageError::new(error.to_string()).hint("fix the file, or name another"))
             }
             None => Ok(()),
         }
     }
 
     /// Whether the person has to be asked before anything of the project counts.
-    pub fn must_ask(&self, said: &Said) -> bool {
+    pub fn must_ask(&self, said: &TrustAnswer) -> bool {
         !self.trusted && self.review.state != State::Nothing && said.no != Some(self.review.mark())
     }
 
@@ -128,10 +129,10 @@ impl Place {
         }
     }
 
-    /// What a person should know about the settings and the place, the worst first.
+    /// What a person should know about the settings and the project, the worst first.
     pub fn notices(&self) -> Vec<String> {
         let errors = self.settings.errors.iter().map(|error| {
-            format!("{error}; it is not used, and what it may have forbidden is asked about: mend or move the file")
+            format!("{error}; it is not used, and what it may have forbidden is asked about: fix or move the file")
         });
         let warnings = self.settings.warnings.iter().cloned();
         errors.chain(warnings).chain(self.dirs.problems()).collect()
