@@ -18,8 +18,8 @@ use crate::executor::permission::Authority;
 use crate::executor::pipeline::Report;
 use crate::executor::{Context, Executor, Observed, Observer, Order, Policy};
 use crate::protocol::{
-    AgentId, Block, CallCommand, CallId, CallInput, CallNumbers, CallRef, OnBashError, ToolCall,
-    ToolResult,
+    AgentId, Block, CallCommand, CallInput, CallNumbers, CallRef, OnBashError, ToolCall,
+    ToolResult, WireId,
 };
 use crate::session::History;
 use crate::tools::guard;
@@ -61,7 +61,7 @@ impl Asides {
         let call = self.numbers.next();
         let call = ToolCall {
             call,
-            id: CallId(format!("person_{}", call.number)),
+            id: WireId(format!("person_{}", call.number)),
             name: tool.to_owned(),
             input,
         };

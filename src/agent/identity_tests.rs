@@ -8,8 +8,8 @@ use super::rig::{Rig, call};
 use crate::conversation::turn::{Fact, Next};
 use crate::conversation::turn_tests::{call_with, ended, over, turn, whole};
 use crate::protocol::{
-    AgentEvent, AgentId, Answer, Block, CallCommand, CallEvent, CallId, CallRef, Command, Ending,
-    Message, SessionCommand, StopReason, ToolCall,
+    AgentEvent, AgentId, Answer, Block, CallCommand, CallEvent, CallRef, Command, Ending, Message,
+    SessionCommand, StopReason, ToolCall, WireId,
 };
 
 /// The one id that this model knows.
@@ -34,7 +34,7 @@ fn of_calls<T>(events: &[AgentEvent], pick: impl Fn(&CallEvent) -> Option<T>) ->
 
 /// The calls of a request, each with the text of the result that it is paired with. No id stands for two of them.
 fn pairs(messages: &[Message]) -> Vec<(Value, String)> {
-    let mut ids: HashSet<&CallId> = HashSet::new();
+    let mut ids: HashSet<&WireId> = HashSet::new();
     let mut pairs = Vec::new();
     for pair in messages.windows(2) {
         for call in pair[0].tool_uses() {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::limits::{Hooked, Limits};
 use super::turn::{Fact, Next, Turn};
 use super::turn_tests::{Driven, call_with, origin};
-use crate::protocol::{AgentId, Block, CallId, CallNumbers, CallRef, Message, StopReason};
+use crate::protocol::{AgentId, Block, CallNumbers, CallRef, Message, StopReason, WireId};
 use crate::provider::retry::Policy;
 use crate::provider::{
     ProviderError, ProviderErrorKind, Response, StreamError, StreamErrorKind, StreamEvent,
@@ -59,7 +59,7 @@ fn reply() -> impl Strategy<Value = Reply> {
 struct Rig {
     turn: Driven,
     /// What the model calls them.
-    names: HashMap<CallRef, CallId>,
+    names: HashMap<CallRef, WireId>,
     delivered: HashSet<CallRef>,
     open: HashSet<CallRef>,
     next_id: usize,
@@ -94,7 +94,7 @@ impl Rig {
         let (mut drains, mut asked_to_stop) = (false, false);
         let nexts = self.turn.handle(fact);
         assert!(!self.over || nexts.is_empty(), "nothing after the end");
-        let mut answered: Option<Vec<CallId>> = None;
+        let mut answered: Option<Vec<WireId>> = None;
         for next in nexts {
             match &next {
                 Next::Execute(call) => {
@@ -108,7 +108,7 @@ impl Rig {
                 Next::Answer { message, .. } => answered = Some(calls_of(message)),
                 Next::Deliver { calls, .. } => {
                     let ids = calls.iter().map(|call| self.names[call].clone());
-                    let ids: Vec<CallId> = ids.collect();
+                    let ids: Vec<WireId> = ids.collect();
                     assert_eq!(Some(&ids), answered.as_ref(), "a result per call, in order");
                     for call in calls {
                         self.open.remove(call);
@@ -224,7 +224,7 @@ impl Rig {
     }
 }
 
-fn calls_of(message: &Message) -> Vec<CallId> {
+fn calls_of(message: &Message) -> Vec<WireId> {
     message.tool_uses().map(|call| call.id.clone()).collect()
 }
 

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use super::schedule::{Slot, SlotState, startable};
 use super::stopped::{Failed, Why, synthetic};
-use crate::protocol::{CallId, CallOutcome, CallRef, InterruptBehavior, OnBashError, ToolResult};
+use crate::protocol::{CallOutcome, CallRef, InterruptBehavior, OnBashError, ToolResult, WireId};
 
 /// Facts about the calls of a response.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,7 +55,7 @@ pub enum Step {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Traits {
     /// What the model calls it: its result must bear that name.
-    pub wire: CallId,
+    pub wire: WireId,
     /// May run beside other safe calls.
     pub safe: bool,
     /// Surely changes nothing.

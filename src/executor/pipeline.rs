@@ -21,7 +21,7 @@ use super::shared::Stance;
 use crate::config::logged;
 use crate::permissions::{Cause, Decision, Remembered, Verdict, decide_reading};
 use crate::protocol::{
-    CallId, CallInput, CallRef, Phase, Question, Shown, ToolCall, ToolResult, said_by_hooks,
+    CallInput, CallRef, Phase, Question, Shown, ToolCall, ToolResult, WireId, said_by_hooks,
 };
 use crate::tools::any::AnyTool;
 use crate::tools::files::FileChange;
@@ -366,7 +366,7 @@ fn off_limits(context: &Arc<Context>) -> OffLimits {
     })
 }
 
-fn panicked(wire: CallId) -> Done {
+fn panicked(wire: WireId) -> Done {
     let text =
         "The tool failed with an internal error; this is a bug in agent-tui, not in the call";
     let result = ToolResult::error(wire, text);

@@ -20,8 +20,8 @@ use super::shared::{Asking, Places, Shared};
 use crate::hooks::{Hook, Runner};
 use crate::permissions::{Cause, Grant, Rules, Store};
 use crate::protocol::{
-    Answer, CallId, CallRef, InterruptBehavior, Level, Mode, PermissionRequest, Question,
-    QuestionKind, Reply, SessionId, ToolCall, ToolResult, Touches,
+    Answer, CallRef, InterruptBehavior, Level, Mode, PermissionRequest, Question, QuestionKind,
+    Reply, SessionId, ToolCall, ToolResult, Touches, WireId,
 };
 use crate::tools::files::scratch::Scratch;
 use crate::tools::registry::Registry;
@@ -335,12 +335,12 @@ impl Rig {
         reason = "a test says `rig.add(safe(\"a\"))`"
     )]
     pub fn add(&mut self, work: Work) {
-        let wire = CallId(work.name.clone());
+        let wire = WireId(work.name.clone());
         self.add_as(wire, &work);
     }
 
     /// The same, with this id of the model's.
-    pub fn add_as(&mut self, wire: CallId, work: &Work) {
+    pub fn add_as(&mut self, wire: WireId, work: &Work) {
         let tool = if work.blocks { "Blocks" } else { "Cancels" };
         let input = serde_json::to_value(work).expect("plain data");
         self.call_as(&work.name, wire, tool, input);
@@ -351,7 +351,7 @@ impl Rig {
         self.call_as(word, word.into(), tool, input);
     }
 
-    fn call_as(&mut self, word: &str, wire: CallId, tool: &str, input: serde_json::Value) {
+    fn call_as(&mut self, word: &str, wire: WireId, tool: &str, input: serde_json::Value) {
         self.words.push(word.to_owned());
         let call = ToolCall {
             call: word.into(),

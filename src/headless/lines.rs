@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::protocol::event::SessionOpened;
 use crate::protocol::{
-    Block, CallEvent, CallId, CallOutcome, Ending, Message, Mode, Phase, TurnEvent, TurnSummary,
+    Block, CallEvent, CallOutcome, Ending, Message, Mode, Phase, TurnEvent, TurnSummary, WireId,
 };
 
 pub fn init(opened: &SessionOpened, cwd: &Path, mode: Mode) -> Value {
@@ -130,7 +130,7 @@ fn as_sent(message: &Message) -> Vec<Block> {
 /// A call of the model, as its lines name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Named {
-    pub wire: CallId,
+    pub wire: WireId,
     pub tool: String,
 }
 

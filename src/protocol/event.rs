@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::about::ToolInfo;
-use super::id::{CallId, CallRef, Seq, SessionId, TurnId};
+use super::id::{CallRef, Seq, SessionId, TurnId, WireId};
 use super::input::CallInput;
 use super::message::{Block, Message, StopReason, ToolResult, Usage};
 use super::question::Question;
@@ -154,7 +154,7 @@ pub enum CallEvent {
     Queued {
         tool: String,
         /// What the model calls it; `None` for a call of the person.
-        wire: Option<CallId>,
+        wire: Option<WireId>,
         input: CallInput,
     },
     Reached(Phase),
@@ -277,7 +277,7 @@ impl Ending {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Denial {
     /// What the model calls it.
-    pub call: CallId,
+    pub call: WireId,
     pub tool: String,
     pub input: CallInput,
     pub reason: String,

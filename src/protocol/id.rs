@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// may use an id again, and two models may use the same one. Everywhere else a call is a [`CallRef`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct CallId(pub String);
+pub struct WireId(pub String);
 
 /// The id of a session, which is also the name of its log file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -132,13 +132,13 @@ impl From<CallRef> for String {
     }
 }
 
-impl From<&str> for CallId {
+impl From<&str> for WireId {
     fn from(id: &str) -> Self {
         Self(id.to_owned())
     }
 }
 
-impl fmt::Display for CallId {
+impl fmt::Display for WireId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::id::CallId;
+use super::id::WireId;
 use super::input::CallInput;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,7 +97,7 @@ pub enum Note {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolUse {
-    pub id: CallId,
+    pub id: WireId,
     pub name: String,
     /// Always an object, or `null` when what came was no JSON object: then `input_raw` has all that came.
     pub input: CallInput,
@@ -109,7 +109,7 @@ pub struct ToolUse {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolResult {
-    pub tool_use_id: CallId,
+    pub tool_use_id: WireId,
     /// The history, the log and the screen hold it at the same time, and it may be images: a clone is the same allocation.
     #[serde(with = "result_content")]
     pub content: Arc<Vec<ResultBlock>>,
@@ -278,7 +278,7 @@ impl Block {
 }
 
 impl ToolResult {
-    pub fn text(id: CallId, text: impl Into<String>) -> Self {
+    pub fn text(id: WireId, text: impl Into<String>) -> Self {
         Self {
             tool_use_id: id,
             content: Arc::new(vec![ResultBlock::text(text)]),
@@ -286,7 +286,7 @@ impl ToolResult {
         }
     }
 
-    pub fn error(id: CallId, text: impl Into<String>) -> Self {
+    pub fn error(id: WireId, text: impl Into<String>) -> Self {
         Self {
             tool_use_id: id,
             content: Arc::new(vec![ResultBlock::text(text)]),

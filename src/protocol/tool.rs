@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::id::{CallId, CallRef};
+use super::id::{CallRef, WireId};
 use super::input::CallInput;
 
 /// A call whose block has ended, and whose input is a JSON object.
@@ -12,7 +12,7 @@ use super::input::CallInput;
 pub struct ToolCall {
     pub call: CallRef,
     /// What the model calls it.
-    pub id: CallId,
+    pub id: WireId,
     pub name: String,
     pub input: CallInput,
 }

@@ -32,7 +32,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-use crate::protocol::{Block, CallId, Message, StopReason, ToolDefinition, Usage};
+use crate::protocol::{Block, Message, StopReason, ToolDefinition, Usage, WireId};
 
 /// One request for a response. Cheap to clone: a retry sends the same one again.
 #[derive(Debug, Clone)]
@@ -53,11 +53,11 @@ pub enum StreamEvent {
     Text(String),
     Thinking(String),
     ToolStarted {
-        id: CallId,
+        id: WireId,
         name: String,
     },
     ToolInput {
-        id: CallId,
+        id: WireId,
         fragment: String,
     },
     /// A block is complete. A `Block::ToolUse` whose input is an object may be run from this moment on.
@@ -158,7 +158,7 @@ pub enum Batch {
 }
 
 /// An id for a call to which the wire gave none.
-pub fn made_up_call_id() -> CallId {
+pub fn made_up_call_id() -> WireId {
     let letters: String = (0..24).map(|_| fastrand::alphanumeric()).collect();
-    CallId(format!("call_{letters}"))
+    WireId(format!("call_{letters}"))
 }

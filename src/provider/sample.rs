@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Request;
 use crate::protocol::{
-    Block, CallId, Image, Message, Origin, ResultBlock, ToolDefinition, ToolResult, ToolUse,
+    Block, Image, Message, Origin, ResultBlock, ToolDefinition, ToolResult, ToolUse, WireId,
 };
 
 pub(super) fn request(model: &str, messages: Vec<Message>) -> Request {
@@ -84,7 +84,7 @@ pub(super) fn everything(provider: &str, model: &str, thoughts: Vec<Block>) -> R
                 Block::ToolResult(ToolResult::text("call_1".into(), "fn main() {}")),
                 Block::ToolResult(ToolResult::error("call_2".into(), "no JSON")),
                 Block::ToolResult(ToolResult {
-                    tool_use_id: CallId::from("call_3"),
+                    tool_use_id: WireId::from("call_3"),
                     content: vec![ResultBlock::text("A cat:"), ResultBlock::Image(cat())].into(),
                     is_error: false,
                 }),

@@ -196,7 +196,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{call_input, call_name, is_strict, result_text, turns};
-    use crate::protocol::{Block, CallId, Message, Origin, ResultBlock, Role, ToolResult, ToolUse};
+    use crate::protocol::{Block, Message, Origin, ResultBlock, Role, ToolResult, ToolUse, WireId};
     use crate::provider::Request;
 
     fn request(messages: Vec<Message>) -> Request {
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn results_come_first_in_their_order() {
-        let result = |id: &str| Block::ToolResult(ToolResult::text(CallId::from(id), id));
+        let result = |id: &str| Block::ToolResult(ToolResult::text(WireId::from(id), id));
         let messages = vec![
             Message::from_user(vec![result("1"), Block::text("x"), result("2")]),
             Message::from_user(vec![Block::text("y"), result("3")]),

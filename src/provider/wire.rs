@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::sse::{Frame, LineTooLong};
 use super::{Response, StreamError, StreamErrorKind, StreamEvent, made_up_call_id};
-use crate::protocol::{Block, CallId, CallInput, StopReason, ToolUse, Usage};
+use crate::protocol::{Block, CallInput, StopReason, ToolUse, Usage, WireId};
 
 /// The JSON of a frame; `None` if the frame is blank, or if the end of the stream cut it in two.
 pub(super) fn parse<'a, T: Deserialize<'a>>(frame: &Frame<'a>) -> Option<Result<T, StreamError>> {
@@ -141,13 +141,13 @@ pub(super) fn push_ignored(response: &mut Response, kind: &str) {
 
 /// Hands out the ids of the calls of one response, no id twice.
 #[derive(Debug, Default)]
-pub(super) struct CallIds(HashSet<String>);
+pub(super) struct WireIds(HashSet<String>);
 
-impl CallIds {
+impl WireIds {
     /// The id that the wire gave, or one of our own if it gave none or has used it already.
-    pub(super) fn claim(&mut self, wire_id: &str) -> CallId {
+    pub(super) fn claim(&mut self, wire_id: &str) -> WireId {
         if !wire_id.is_empty() && self.0.insert(wire_id.to_owned()) {
-            return CallId(wire_id.to_owned());
+            return WireId(wire_id.to_owned());
         }
         let id = made_up_call_id();
         self.0.insert(id.0.clone());
@@ -156,7 +156,7 @@ impl CallIds {
 }
 
 /// A call whose input has come to its end. Nothing, or only white space, is the empty object.
-pub(super) fn tool_use(id: CallId, name: String, raw: String) -> ToolUse {
+pub(super) fn tool_use(id: WireId, name: String, raw: String) -> ToolUse {
     match parse_input(&raw) {
         Some(input) => whole_tool_use(id, name, input),
         None => broken_tool_use(id, name, raw, "invalid_json"),
@@ -164,7 +164,7 @@ pub(super) fn tool_use(id: CallId, name: String, raw: String) -> ToolUse {
 }
 
 /// A call whose end was never seen. Even an input that looks complete is not trusted, least of all an empty one.
-pub(super) fn cut_tool_use(id: CallId, name: String, raw: String) -> ToolUse {
+pub(super) fn cut_tool_use(id: WireId, name: String, raw: String) -> ToolUse {
     let error = match parse_input(&raw) {
         Some(_) => "incomplete",
         None => "invalid_json",
@@ -172,7 +172,7 @@ pub(super) fn cut_tool_use(id: CallId, name: String, raw: String) -> ToolUse {
     broken_tool_use(id, name, raw, error)
 }
 
-pub(super) fn whole_tool_use(id: CallId, name: String, input: Map<String, Value>) -> ToolUse {
+pub(super) fn whole_tool_use(id: WireId, name: String, input: Map<String, Value>) -> ToolUse {
     ToolUse {
         id,
         name,
@@ -182,7 +182,7 @@ pub(super) fn whole_tool_use(id: CallId, name: String, input: Map<String, Value>
     }
 }
 
-fn broken_tool_use(id: CallId, name: String, raw: String, error: &str) -> ToolUse {
+fn broken_tool_use(id: WireId, name: String, raw: String, error: &str) -> ToolUse {
     ToolUse {
         id,
         name,
@@ -204,7 +204,7 @@ pub(super) fn parse_input(raw: &str) -> Option<Map<String, Value>> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{CallIds, cut_tool_use, parse, retryable, tool_use};
+    use super::{WireIds, cut_tool_use, parse, retryable, tool_use};
     use crate::provider::sse::Frame;
 
     fn frame(data: &str) -> Frame<'_> {
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn no_id_is_handed_out_twice() {
-        let mut ids = CallIds::default();
+        let mut ids = WireIds::default();
         assert_eq!(ids.claim("a").0, "a");
         let second = ids.claim("a");
         assert!(second.0.starts_with("call_"), "{second}");

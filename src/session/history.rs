@@ -12,7 +12,7 @@ use super::record::{Line, Record};
 use super::repair;
 use crate::protocol::event::Denial;
 use crate::protocol::{
-    AgentId, Block, CallId, CallRef, Message, Origin, Role, Spending, ToolCall, ToolResult, ToolUse,
+    AgentId, Block, CallRef, Message, Origin, Role, Spending, ToolCall, ToolResult, ToolUse, WireId,
 };
 
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -22,7 +22,7 @@ pub struct History {
     open: Option<Message>,
     /// The calls of that answer, by what they are called on the wire. Two may share an id: their numbers are in the order of
     /// their blocks.
-    names: HashMap<CallId, BTreeSet<CallRef>>,
+    names: HashMap<WireId, BTreeSet<CallRef>>,
     begun: HashSet<CallRef>,
     results: HashMap<CallRef, ToolResult>,
     calls: HashMap<CallRef, ToolCall>,

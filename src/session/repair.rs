@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use crate::protocol::{Block, CallId, Message, Role, ToolResult};
+use crate::protocol::{Block, Message, Role, ToolResult, WireId};
 
 /// Repairs `messages` in place and says, in words for a person, what was repaired.
 pub fn repair(messages: &mut Vec<Message>) -> Vec<String> {
@@ -31,7 +31,7 @@ pub fn repair(messages: &mut Vec<Message>) -> Vec<String> {
 
 /// Whether the history keeps all the rules. Copies nothing: this runs before every request.
 pub fn is_sound(messages: &[Message]) -> bool {
-    let mut used: HashSet<&CallId> = HashSet::new();
+    let mut used: HashSet<&WireId> = HashSet::new();
     let starts_well = messages
         .first()
         .is_none_or(|first| first.role == Role::User);
@@ -138,8 +138,8 @@ fn join(last: &mut Message, mut message: Message, repairs: &mut Repairs) {
 /// Every id names one call. A call that reuses one gets a new name, and so does the result that follows it: the first
 /// result under an id is that of the first call under it.
 fn rename_reused_ids(messages: &mut [Message], repairs: &mut Repairs) {
-    let mut used: HashSet<CallId> = HashSet::new();
-    let mut names: HashMap<CallId, VecDeque<CallId>> = HashMap::new();
+    let mut used: HashSet<WireId> = HashSet::new();
+    let mut names: HashMap<WireId, VecDeque<WireId>> = HashMap::new();
     for message in messages {
         match message.role {
             Role::Assistant => {
@@ -172,9 +172,9 @@ fn rename_reused_ids(messages: &mut [Message], repairs: &mut Repairs) {
     }
 }
 
-fn fresh_id(id: &CallId, used: &HashSet<CallId>) -> CallId {
+fn fresh_id(id: &WireId, used: &HashSet<WireId>) -> WireId {
     (2..=u64::MAX)
-        .map(|number| CallId(format!("{id}_{number}")))
+        .map(|number| WireId(format!("{id}_{number}")))
         .find(|fresh| !used.contains(fresh))
         .expect("numbers do not end")
 }
@@ -189,7 +189,7 @@ fn add_assistant(messages: &mut Vec<Message>, message: Message, repairs: &mut Re
 }
 
 fn add_user(messages: &mut Vec<Message>, message: Message, repairs: &mut Repairs) {
-    let calls: Vec<CallId> = match messages.last() {
+    let calls: Vec<WireId> = match messages.last() {
         Some(last) if last.role == Role::Assistant => {
             last.tool_uses().map(|call| call.id.clone()).collect()
         }
@@ -238,7 +238,7 @@ fn answer_open_calls(messages: &mut Vec<Message>, repairs: &mut Repairs) {
     let Some(last) = messages.last().filter(|last| last.role == Role::Assistant) else {
         return;
     };
-    let calls: Vec<CallId> = last.tool_uses().map(|call| call.id.clone()).collect();
+    let calls: Vec<WireId> = last.tool_uses().map(|call| call.id.clone()).collect();
     if calls.is_empty() {
         return;
     }
@@ -254,7 +254,7 @@ fn answer_open_calls(messages: &mut Vec<Message>, repairs: &mut Repairs) {
     ));
 }
 
-fn lost(call: &CallId) -> ToolResult {
+fn lost(call: &WireId) -> ToolResult {
     ToolResult::error(
         call.clone(),
         "The result of this call was lost. It may have had effects; it was not run again",

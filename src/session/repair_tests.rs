@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::repair::{is_sound, repair};
-use crate::protocol::{Block, CallId, Message, Origin, Role, ToolResult, ToolUse};
+use crate::protocol::{Block, Message, Origin, Role, ToolResult, ToolUse, WireId};
 
 fn call(id: &str) -> Block {
     Block::ToolUse(ToolUse {
@@ -324,7 +324,7 @@ proptest! {
         let mut repaired = messages.clone();
         repaired.insert(cut.index(repaired.len()), user([text("in between")]));
         repair(&mut repaired);
-        let results = |messages: &[Message]| -> Vec<(CallId, String)> {
+        let results = |messages: &[Message]| -> Vec<(WireId, String)> {
             let results = messages.iter().flat_map(Message::tool_results);
             results.map(|result| (result.tool_use_id.clone(), result.as_text())).collect()
         };

@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use super::record::{Line, Record, VERSION};
 use crate::protocol::{
-    AgentId, Block, CallId, CallNumbers, CallOutcome, CallRef, Note, ResultBlock, Seq, ToolCall,
-    ToolResult,
+    AgentId, Block, CallNumbers, CallOutcome, CallRef, Note, ResultBlock, Seq, ToolCall,
+    ToolResult, WireId,
 };
 
 #[cfg(test)]
@@ -31,21 +31,21 @@ enum Old {
         call: OldCall,
     },
     Begun {
-        call: CallId,
+        call: WireId,
     },
     Rewritten {
-        call: CallId,
+        call: WireId,
         input: Value,
         by: String,
     },
     Decision {
-        call: CallId,
+        call: WireId,
         decision: String,
         reason: String,
         cause: String,
     },
     Change {
-        call: CallId,
+        call: WireId,
         path: PathBuf,
         before: Option<String>,
         after: String,
@@ -54,7 +54,7 @@ enum Old {
         result: ToolResult,
     },
     Delivered {
-        calls: Vec<CallId>,
+        calls: Vec<WireId>,
         then: Vec<Block>,
     },
     /// What the person ran beside the conversation; a second time once it was over.
@@ -68,7 +68,7 @@ enum Old {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OldCall {
-    id: CallId,
+    id: WireId,
     name: String,
     input: Value,
 }
@@ -88,7 +88,7 @@ pub struct Converter {
 #[derive(Debug, PartialEq)]
 struct Names {
     numbers: CallNumbers,
-    known: HashMap<CallId, CallRef>,
+    known: HashMap<WireId, CallRef>,
 }
 
 impl Default for Converter {
@@ -169,7 +169,7 @@ impl Converter {
 
     /// What is about a call of which no line has told before is left out.
     fn converted(&mut self, old: Old) -> Vec<Record> {
-        let known = |id: &CallId| self.calls.known.get(id).copied();
+        let known = |id: &WireId| self.calls.known.get(id).copied();
         let record = match old {
             Old::Call { call } => Some(Record::Call {
                 call: self.calls.admit(call),

@@ -2,15 +2,15 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::protocol::{Block, CallId, CallNumbers, CallRef, ToolCall, ToolUse};
+use crate::protocol::{Block, CallNumbers, CallRef, ToolCall, ToolUse, WireId};
 
 /// The calls of one answer. An id may come twice in it: once the block of a call has ended, its id names another one.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Names {
     /// Those that are being written.
-    open: HashMap<CallId, CallRef>,
+    open: HashMap<WireId, CallRef>,
     /// Those whose blocks have ended, in the order of their blocks.
-    ended: HashMap<CallId, VecDeque<Named>>,
+    ended: HashMap<WireId, VecDeque<Named>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct Named {
 
 impl Names {
     /// The call that is being written under this id.
-    pub fn open(&mut self, id: &CallId, numbers: &mut CallNumbers) -> CallRef {
+    pub fn open(&mut self, id: &WireId, numbers: &mut CallNumbers) -> CallRef {
         if let Some(call) = self.open.get(id) {
             return *call;
         }
@@ -32,7 +32,7 @@ impl Names {
     }
 
     /// The block of a call has ended; whether it runs.
-    pub fn end(&mut self, id: &CallId, runs: bool, numbers: &mut CallNumbers) -> CallRef {
+    pub fn end(&mut self, id: &WireId, runs: bool, numbers: &mut CallNumbers) -> CallRef {
         let call = self.open(id, numbers);
         self.open.remove(id);
         let same = self.ended.entry(id.clone()).or_default();
@@ -42,7 +42,7 @@ impl Names {
 
     /// The next call with this id, in the order of the blocks. One of which nothing was seen before its answer was whole gets its
     /// name now.
-    pub fn take(&mut self, id: &CallId, numbers: &mut CallNumbers) -> Named {
+    pub fn take(&mut self, id: &WireId, numbers: &mut CallNumbers) -> Named {
         let ended = self.ended.get_mut(id).and_then(VecDeque::pop_front);
         ended.unwrap_or_else(|| {
             let open = self.open.remove(id);
@@ -81,12 +81,12 @@ pub fn with_all_calls(mut blocks: Vec<Block>, ended: Vec<Block>) -> Vec<Block> {
 #[cfg(test)]
 mod tests {
     use super::Names;
-    use crate::protocol::{AgentId, CallId, CallNumbers, CallRef};
+    use crate::protocol::{AgentId, CallNumbers, CallRef, WireId};
 
     #[test]
     fn an_id_that_comes_twice_names_two_calls_in_the_order_of_their_blocks() {
         let mut numbers = CallNumbers::after(AgentId::MAIN, 0);
-        let (mut names, id) = (Names::default(), CallId::from("call_1"));
+        let (mut names, id) = (Names::default(), WireId::from("call_1"));
         assert_eq!(names.open(&id, &mut numbers), CallRef::main(1));
         assert_eq!(names.open(&id, &mut numbers), CallRef::main(1));
         assert_eq!(names.end(&id, false, &mut numbers), CallRef::main(1));

@@ -3,9 +3,9 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::protocol::{Block, CallId, ToolUse};
+use crate::protocol::{Block, ToolUse, WireId};
 use crate::provider::StreamEvent;
-use crate::provider::wire::{self, CallIds};
+use crate::provider::wire::{self, WireIds};
 
 #[derive(Deserialize)]
 #[serde(tag = "type")]
@@ -43,7 +43,7 @@ pub(super) enum Draft {
 
 #[derive(Debug)]
 pub(super) struct Call {
-    id: CallId,
+    id: WireId,
     name: String,
     /// The input in the start event: a placeholder, unless nothing follows.
     start: Map<String, Value>,
@@ -52,7 +52,7 @@ pub(super) struct Call {
 
 impl Draft {
     /// A block as it was announced.
-    pub(super) fn open(block: Value, ids: &mut CallIds, events: &mut Vec<StreamEvent>) -> Self {
+    pub(super) fn open(block: Value, ids: &mut WireIds, events: &mut Vec<StreamEvent>) -> Self {
         let text = |name: &str| {
             let value = block.get(name).and_then(Value::as_str);
             value.unwrap_or_default().to_owned()
@@ -79,7 +79,7 @@ impl Draft {
                 Self::Call(call)
             }
             "server_tool_use" => {
-                Self::ServerCall(Call::new(CallId(text("id")), text("name"), &block))
+                Self::ServerCall(Call::new(WireId(text("id")), text("name"), &block))
             }
             _ => Self::Whole(Block::Other {
                 wire_type: text("type"),
@@ -171,7 +171,7 @@ impl Draft {
 }
 
 impl Call {
-    fn new(id: CallId, name: String, block: &Value) -> Self {
+    fn new(id: WireId, name: String, block: &Value) -> Self {
         let start = block.get("input").and_then(Value::as_object);
         Self {
             id,

@@ -10,7 +10,7 @@ use super::block::{Delta, Draft};
 use crate::protocol::{Block, StopReason, Usage};
 use crate::provider::errors::Body;
 use crate::provider::sse::Frame;
-use crate::provider::wire::{self, CallIds};
+use crate::provider::wire::{self, WireIds};
 use crate::provider::{self, Response, StreamError, StreamEvent};
 
 /// Decodes one response.
@@ -18,7 +18,7 @@ use crate::provider::{self, Response, StreamError, StreamEvent};
 pub struct Decoder {
     response: Response,
     slots: Vec<Slot>,
-    ids: CallIds,
+    ids: WireIds,
     stopped: bool,
     over: bool,
 }

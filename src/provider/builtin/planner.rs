@@ -9,7 +9,7 @@ use super::calls::Call;
 use super::grammar::{self, Plan, Step};
 use super::progress::{Past, State, advance};
 use super::report::{self, Form, Outcome, Went};
-use crate::protocol::{Block, CallId, Message, Role, ToolDefinition, ToolUse};
+use crate::protocol::{Block, Message, Role, ToolDefinition, ToolUse, WireId};
 
 /// What the interpreter says and does next. Equal conversations get equal answers.
 pub fn answer(messages: &[Message], tools: &[ToolDefinition], form: Form) -> Vec<Block> {
@@ -37,7 +37,7 @@ pub fn answer(messages: &[Message], tools: &[ToolDefinition], form: Form) -> Vec
     }
     let calls = calls.into_iter().enumerate().map(|(index, call)| {
         // The number of messages makes it unique in the conversation, and the same for the same conversation.
-        let id = CallId(format!("builtin_{}_{index}", messages.len()));
+        let id = WireId(format!("builtin_{}_{index}", messages.len()));
         Block::ToolUse(ToolUse {
             id,
             name: call.tool.to_owned(),

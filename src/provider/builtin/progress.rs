@@ -12,7 +12,7 @@ use super::calls::{self, Call};
 use super::grammar::{Action, Scope, Step};
 use super::replace::Replace;
 use super::report::{Outcome, Part, Went, code, first_lines, last_lines, plural};
-use crate::protocol::{CallId, Message, ResultBlock, ToolResult, ToolUse};
+use crate::protocol::{Message, ResultBlock, ToolResult, ToolUse, WireId};
 
 const SEARCH_LINES: usize = 50;
 const EDIT_LINES: usize = 50;
@@ -39,7 +39,7 @@ pub(super) struct Past<'a> {
 
 impl<'a> Past<'a> {
     pub(super) fn of(messages: &'a [Message]) -> Self {
-        let results: HashMap<&CallId, &ToolResult> = messages
+        let results: HashMap<&WireId, &ToolResult> = messages
             .iter()
             .flat_map(Message::tool_results)
             .map(|result| (&result.tool_use_id, result))

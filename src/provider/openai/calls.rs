@@ -10,9 +10,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::arguments::Arguments;
-use crate::protocol::{Block, CallId, ToolUse};
+use crate::protocol::{Block, ToolUse, WireId};
 use crate::provider::StreamEvent;
-use crate::provider::wire::{self, CallIds};
+use crate::provider::wire::{self, WireIds};
 
 #[derive(Deserialize)]
 pub(super) struct CallDelta {
@@ -35,7 +35,7 @@ struct Function {
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     list: Vec<Call>,
-    ids: CallIds,
+    ids: WireIds,
 }
 
 #[derive(Debug)]
@@ -50,9 +50,9 @@ struct Call {
 enum State {
     /// Not announced yet, because its name has not come.
     Nameless(String),
-    Open(CallId, Arguments),
+    Open(WireId, Arguments),
     /// The object is complete; nothing may follow.
-    Complete(CallId, Arguments, Map<String, Value>),
+    Complete(WireId, Arguments, Map<String, Value>),
     Ended(ToolUse),
 }
 
@@ -177,7 +177,7 @@ impl Calls {
 
 impl Call {
     /// Announces the call, with whatever came before its name.
-    fn start(&mut self, ids: &mut CallIds, events: &mut Vec<StreamEvent>) {
+    fn start(&mut self, ids: &mut WireIds, events: &mut Vec<StreamEvent>) {
         let State::Nameless(raw) = &mut self.state else {
             return;
         };

@@ -10,7 +10,7 @@ use super::item::{Draft, Part, word};
 use crate::protocol::{Block, StopReason, Usage};
 use crate::provider::errors::Body;
 use crate::provider::sse::Frame;
-use crate::provider::wire::{self, CallIds};
+use crate::provider::wire::{self, WireIds};
 use crate::provider::{self, Response, StreamError, StreamEvent};
 
 /// Decodes one response.
@@ -18,7 +18,7 @@ use crate::provider::{self, Response, StreamError, StreamEvent};
 pub struct Decoder {
     response: Response,
     items: Vec<Item>,
-    ids: CallIds,
+    ids: WireIds,
     /// As the server counts: the cached tokens are in the input, too.
     counts: Usage,
     ended: bool,

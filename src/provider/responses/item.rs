@@ -4,9 +4,9 @@
 
 use serde_json::Value;
 
-use crate::protocol::{Block, CallId, ToolUse};
+use crate::protocol::{Block, ToolUse, WireId};
 use crate::provider::StreamEvent;
-use crate::provider::wire::{self, CallIds};
+use crate::provider::wire::{self, WireIds};
 
 /// Between the parts of a reasoning summary.
 const PARAGRAPH: &str = "\n\n";
@@ -23,7 +23,7 @@ pub(super) enum Draft {
         part: Option<Part>,
     },
     Call {
-        id: CallId,
+        id: WireId,
         name: String,
         raw: String,
         /// All arguments have come.
@@ -55,7 +55,7 @@ impl Draft {
     }
 
     /// An item as it was first announced.
-    pub(super) fn open(item: &Value, ids: &mut CallIds, events: &mut Vec<StreamEvent>) -> Self {
+    pub(super) fn open(item: &Value, ids: &mut WireIds, events: &mut Vec<StreamEvent>) -> Self {
         match word(item, "type") {
             "message" => Self::message(),
             "reasoning" => Self::reasoning(),

@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use super::{Input, ScriptedCall, Step, Turn};
-use crate::protocol::CallId;
+use crate::protocol::WireId;
 use crate::provider::{StreamError, StreamErrorKind};
 
 /// What is wrong, and where: line and column count from 1.
@@ -99,7 +99,7 @@ struct RawStep {
     call: Option<String>,
     input: Option<Map<String, Value>>,
     raw: Option<String>,
-    id: Option<CallId>,
+    id: Option<WireId>,
     delay_ms: Option<u64>,
     error: Option<String>,
     message: Option<String>,
@@ -215,7 +215,7 @@ fn call(
     tool: String,
     input: Option<Map<String, Value>>,
     raw: Option<String>,
-    id: Option<CallId>,
+    id: Option<WireId>,
 ) -> Result<Step, &'static str> {
     let input = match (input, raw) {
         (Some(_), Some(_)) => return Err("a call has `input` or `raw`, not both"),

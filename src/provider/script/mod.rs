@@ -45,7 +45,7 @@ use futures_util::future::BoxFuture;
 use super::playback::{Flow, Playback, Recording};
 use super::{Provider, ProviderError, Request, ResponseStream, StreamError};
 use crate::config::read_named;
-use crate::protocol::{CallId, Role, StopReason, ToolUse};
+use crate::protocol::{Role, StopReason, ToolUse, WireId};
 
 const NAME: &str = "script";
 /// A longer script is refused.
@@ -90,7 +90,7 @@ enum Step {
     Thinking(String),
     /// Without an id, the place in the script makes one.
     Call {
-        id: Option<CallId>,
+        id: Option<WireId>,
         call: ScriptedCall,
     },
     Delay(Duration),
@@ -166,7 +166,7 @@ impl Script {
                 Step::Text(text) => recording.text(text, flow),
                 Step::Thinking(text) => recording.thinking(text, flow),
                 Step::Call { id, call } => {
-                    let made_up = || CallId(format!("script_{}_{}", number + 1, place + 1));
+                    let made_up = || WireId(format!("script_{}_{}", number + 1, place + 1));
                     recording.call(call.with_id(id.clone().unwrap_or_else(made_up)), flow);
                 }
                 Step::Delay(delay) => recording.wait(*delay),
@@ -190,7 +190,7 @@ impl Script {
 }
 
 impl ScriptedCall {
-    fn with_id(&self, id: CallId) -> ToolUse {
+    fn with_id(&self, id: WireId) -> ToolUse {
         let (input, input_raw) = match &self.input {
             Input::Object(object) => (object.clone().into(), None),
             Input::Broken(raw) => (serde_json::Value::Null, Some(raw.clone())),

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::{Cache, Options, Thinking, body, thinks_adaptively, wire_id};
-use crate::protocol::{Block, CallId, Image, Message, ResultBlock, ToolResult};
+use crate::protocol::{Block, Image, Message, ResultBlock, ToolResult, WireId};
 use crate::provider::sample;
 
 const MODEL: &str = "claude-opus-5-5";
@@ -187,7 +187,7 @@ fn citations_and_server_calls_go_back_as_they_came() {
 fn a_result_is_never_empty_where_that_is_refused() {
     let result = |content, is_error| {
         let result = ToolResult {
-            tool_use_id: CallId::from("functions.run:0"),
+            tool_use_id: WireId::from("functions.run:0"),
             content,
             is_error,
         };

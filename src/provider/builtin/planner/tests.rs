@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::answer;
 use crate::protocol::{
-    Block, CallId, Image, Message, Note, Origin, ResultBlock, ToolDefinition, ToolResult, ToolUse,
+    Block, Image, Message, Note, Origin, ResultBlock, ToolDefinition, ToolResult, ToolUse, WireId,
 };
 use crate::provider::builtin::Form;
 
@@ -79,7 +79,7 @@ impl Talk {
 
     fn deliver(&mut self, results: &[Result<&str, &str>], beside: &[&str]) {
         let last = self.messages.last().expect("someone has spoken");
-        let calls: Vec<CallId> = last.tool_uses().map(|call| call.id.clone()).collect();
+        let calls: Vec<WireId> = last.tool_uses().map(|call| call.id.clone()).collect();
         assert_eq!(calls.len(), results.len(), "one result for each call");
         let results = calls
             .into_iter()

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::{NoText, Options, Server, body};
-use crate::protocol::{Block, CallId, Message, ResultBlock, ToolResult};
+use crate::protocol::{Block, Message, ResultBlock, ToolResult, WireId};
 use crate::provider::sample;
 
 const IMAGE: &str = "data:image/png;base64,iVBORw0KGgo=";
@@ -124,7 +124,7 @@ fn reasoning_goes_back_beside_every_call_of_its_maker() {
     let turn = |id: &str, thoughts: Vec<Block>| {
         let mut content = thoughts;
         content.push(sample::call(id, "Run", json!({})));
-        let result = ToolResult::text(CallId::from(id), "ok");
+        let result = ToolResult::text(WireId::from(id), "ok");
         [
             sample::from("openai", "m", content),
             Message::from_user(vec![Block::ToolResult(result)]),
