@@ -20,6 +20,8 @@ mod side_by_side_tests;
 #[cfg(test)]
 mod turn_endings_tests;
 #[cfg(test)]
+mod turn_prompt_tests;
+#[cfg(test)]
 mod turn_random_tests;
 #[cfg(test)]
 pub(crate) mod turn_tests;

@@ -18,7 +18,7 @@ impl Rig {
         Self::with(Policy::default())
     }
 
-    fn with(policy: Policy) -> Self {
+    pub(super) fn with(policy: Policy) -> Self {
         Self {
             machine: Machine::new(policy),
             words: Vec::new(),
@@ -138,7 +138,7 @@ impl Rig {
     }
 }
 
-fn traits(letter: char, id: &str) -> Traits {
+pub(super) fn traits(letter: char, id: &str) -> Traits {
     let safe = letter == 'r';
     let interrupt = if letter == 'w' {
         InterruptBehavior::Block

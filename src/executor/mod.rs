@@ -20,6 +20,8 @@ pub mod shared;
 mod stopped;
 
 #[cfg(test)]
+mod alone_tests;
+#[cfg(test)]
 mod asking_tests;
 #[cfg(test)]
 mod driver_tests;

@@ -1,0 +1,171 @@
+//! Messages before they go out: hooks look at them, those that wait are collected, and a request that failed waits.
+
+use super::limits::{Hooked, Limits};
+use super::turn::{Fact, Look, Next, Turn};
+use super::turn_tests::{origin, over, text, whole};
+use crate::protocol::{AgentId, Block, CallNumbers, Ending, StopReason};
+use crate::provider::retry::Policy;
+use crate::provider::{ProviderError, ProviderErrorKind};
+
+fn looked_at() -> Turn {
+    let limits = Limits {
+        hooked: Hooked {
+            prompts: true,
+            end: false,
+        },
+        ..Limits::default()
+    };
+    let numbers = CallNumbers::after(AgentId::MAIN, 0);
+    Turn::new(origin(), limits, Policy::default(), numbers, 7)
+}
+
+fn message(words: &str) -> Vec<Block> {
+    vec![text(words)]
+}
+
+fn fine(context: &[&str]) -> Fact {
+    let context = context.iter().map(|&words| words.to_owned()).collect();
+    Fact::Looked(Look::Fine { context })
+}
+
+fn refused() -> Fact {
+    Fact::Looked(Look::Refused {
+        problem: "no".to_owned(),
+    })
+}
+
+fn not_sent() -> Next {
+    Next::Finish(Ending::Failed {
+        problem: "no".to_owned(),
+        hint: Some("the message was not sent to the model".to_owned()),
+    })
+}
+
+/// A turn whose first message has passed the hooks and gone out.
+fn sent() -> Turn {
+    let mut turn = looked_at();
+    turn.handle(Fact::Prompted(message("first")));
+    turn.handle(fine(&[]));
+    let sent = turn.handle(Fact::Collected(None));
+    assert_eq!(sent, [Next::Send { attempt: 0 }]);
+    turn
+}
+
+#[test]
+fn a_message_waits_for_hooks_and_takes_along_what_they_say() {
+    let mut turn = looked_at();
+    let prompt = message("first");
+    let nexts = turn.handle(Fact::Prompted(prompt.clone()));
+    assert_eq!(nexts, [Next::LookAt(prompt.clone())]);
+    let written = [prompt, vec![Block::by_hooks("mind the step\nand the gap")]].concat();
+    assert_eq!(
+        turn.handle(fine(&["mind the step", "and the gap"])),
+        [Next::Write(written), Next::Collect]
+    );
+    assert_eq!(
+        turn.handle(Fact::Collected(None)),
+        [Next::Send { attempt: 0 }]
+    );
+}
+
+#[test]
+fn a_first_message_that_hooks_refuse_ends_the_exchange() {
+    let mut turn = looked_at();
+    turn.handle(Fact::Prompted(message("first")));
+    assert_eq!(turn.handle(refused()), [Next::Refuse, not_sent()]);
+    assert_eq!(turn.handle(fine(&[])), []);
+}
+
+#[test]
+fn a_later_message_that_hooks_refuse_is_left_out_and_one_that_halts_ends_it() {
+    for halts in [false, true] {
+        let mut turn = sent();
+        turn.handle(over(whole(&[text("so")], StopReason::PauseTurn)));
+        assert_eq!(
+            turn.handle(Fact::Drained).last(),
+            Some(&Next::Collect),
+            "a pause goes on"
+        );
+        let later = message("later");
+        let nexts = turn.handle(Fact::Collected(Some(later.clone())));
+        assert_eq!(nexts, [Next::LookAt(later)]);
+        if halts {
+            let problem = "no".to_owned();
+            let halted = turn.handle(Fact::Looked(Look::Halted { problem }));
+            assert_eq!(halted, [Next::Refuse, not_sent()]);
+        } else {
+            assert_eq!(
+                turn.handle(refused()),
+                [Next::Refuse, Next::Warn("no".to_owned()), Next::Collect]
+            );
+        }
+    }
+}
+
+#[test]
+fn a_message_that_is_stopped_while_hooks_look_at_it_is_not_sent() {
+    let mut turn = looked_at();
+    turn.handle(Fact::Prompted(message("first")));
+    let nexts = turn.handle(Fact::Interrupted);
+    assert_eq!(nexts.first(), Some(&Next::Refuse));
+    assert_eq!(nexts.last(), Some(&Next::Finish(Ending::Interrupted)));
+    assert_eq!(turn.handle(fine(&[])), [], "too late");
+}
+
+#[test]
+fn messages_that_wait_go_out_one_after_the_other_with_the_next_request() {
+    let numbers = CallNumbers::after(AgentId::MAIN, 0);
+    let mut turn = Turn::new(origin(), Limits::default(), Policy::default(), numbers, 7);
+    let (first, second) = (message("first"), message("second"));
+    assert_eq!(
+        turn.handle(Fact::Prompted(first.clone())),
+        [Next::Write(first), Next::Collect]
+    );
+    assert_eq!(
+        turn.handle(Fact::Collected(Some(second.clone()))),
+        [Next::Write(second), Next::Collect]
+    );
+    assert_eq!(
+        turn.handle(Fact::Collected(None)),
+        [Next::Send { attempt: 0 }]
+    );
+}
+
+#[test]
+fn a_request_that_failed_waits_and_collects_before_it_goes_out_again() {
+    let mut turn = sent();
+    let error = ProviderError {
+        kind: ProviderErrorKind::Retry { after: None },
+        message: "busy".to_owned(),
+        hint: None,
+    };
+    let nexts = turn.handle(Fact::Failed(error));
+    assert!(
+        matches!(&nexts[..], [Next::Wait { problem, attempt: 1, .. }] if problem == "busy"),
+        "{nexts:?}"
+    );
+    assert_eq!(turn.handle(Fact::Collected(None)), [], "nobody asked");
+    assert_eq!(turn.handle(Fact::TimeToTry), [Next::Collect]);
+    assert_eq!(turn.handle(Fact::TimeToTry), [], "once is enough");
+    assert_eq!(
+        turn.handle(Fact::Collected(None)),
+        [Next::Send { attempt: 1 }]
+    );
+}
+
+#[test]
+fn an_interrupt_ends_the_waiting() {
+    let mut turn = sent();
+    let error = ProviderError {
+        kind: ProviderErrorKind::Retry { after: None },
+        message: "busy".to_owned(),
+        hint: None,
+    };
+    turn.handle(Fact::Failed(error));
+    assert_eq!(turn.handle(Fact::Interrupted), [Next::Drain]);
+    assert_eq!(
+        turn.handle(Fact::Drained),
+        [Next::Finish(Ending::Interrupted)]
+    );
+    assert_eq!(turn.handle(Fact::TimeToTry), []);
+}

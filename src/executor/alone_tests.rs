@@ -1,0 +1,79 @@
+//! A call that hooks have made into something that must not run beside others waits until it is alone.
+
+use super::machine::{Input, Order, Policy, Step};
+use super::machine_tests::{Rig, traits};
+use crate::protocol::{CallRef, OnBashError};
+
+fn must_be_alone(rig: &mut Rig, id: &str) {
+    rig.handle(Input::Reclassified(id.into(), traits('w', id)));
+}
+
+fn went_on(rig: &Rig) -> Vec<CallRef> {
+    let steps = rig.steps.iter();
+    let calls = steps.filter_map(|step| match step {
+        Step::GoOn(call) => Some(*call),
+        _ => None,
+    });
+    calls.collect()
+}
+
+#[test]
+fn it_goes_on_at_once_where_nothing_else_executes() {
+    let mut rig = Rig::calls("r");
+    must_be_alone(&mut rig, "0");
+    assert_eq!(went_on(&rig), ["0".into()]);
+}
+
+#[test]
+fn it_waits_for_those_that_execute_and_nothing_starts_meanwhile() {
+    let mut rig = Rig::calls("rr");
+    must_be_alone(&mut rig, "0");
+    assert_eq!(went_on(&rig), []);
+    rig.add("r");
+    assert_eq!(rig.begun(), ["0", "1"], "the third would run beside it");
+    rig.succeed("1");
+    assert_eq!(went_on(&rig), ["0".into()]);
+    assert_eq!(rig.begun(), ["0", "1"]);
+    rig.succeed("0");
+    assert_eq!(rig.begun(), ["0", "1", "2"]);
+}
+
+#[test]
+fn of_two_that_must_be_alone_the_first_goes_first() {
+    let mut rig = Rig::calls("rr");
+    must_be_alone(&mut rig, "1");
+    must_be_alone(&mut rig, "0");
+    assert_eq!(went_on(&rig), ["0".into()]);
+    rig.succeed("0");
+    assert_eq!(went_on(&rig), ["0".into(), "1".into()]);
+}
+
+#[test]
+fn one_that_is_stopped_while_it_waits_was_not_started() {
+    let mut rig = Rig::calls("rr");
+    must_be_alone(&mut rig, "0");
+    rig.handle(Input::Cancelled("0".into()));
+    assert_eq!(rig.told_to_stop(), ["0"]);
+    rig.succeed("1");
+    assert_eq!(went_on(&rig), [], "it stops already");
+    rig.stopped("0");
+    let text = rig.result("0");
+    assert!(text.contains("was not started"), "{text}");
+}
+
+#[test]
+fn what_a_person_starts_runs_whatever_else_does() {
+    let mut rig = Rig::with(Policy {
+        order: Order::AtOnce,
+        on_bash_error: OnBashError::Continue,
+        ..Policy::default()
+    });
+    rig.add("wbw");
+    assert_eq!(rig.begun(), ["0", "1", "2"]);
+    rig.fail("1");
+    assert_eq!(
+        rig.told_to_stop(),
+        [] as [&str; 0],
+        "nor does it stop others"
+    );
+}
