@@ -109,9 +109,10 @@ async fn had() -> Watched {
     watched.rig.submit("and now");
     let call = watched.asked().await;
     watched.rig.answer(call, Answer::Allow);
+    // Not the other one, which nobody is asked about.
     let runs = |event: &AgentEvent| {
         let running = CallEvent::Reached(crate::protocol::Phase::Running);
-        matches!(event, AgentEvent::Call { event, .. } if *event == running)
+        matches!(event, AgentEvent::Call { call: it, event, .. } if *it == call && *event == running)
     };
     watched.until(runs).await;
     watched.rig.send(Command::Turn(TurnCommand::Interrupt));

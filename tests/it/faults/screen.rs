@@ -143,7 +143,9 @@ fn d8_a_terminal_that_does_not_read_is_caught_up_with() {
     assert!(memory < 300_000, "{memory} kB");
     tui.let_go()
         .wait_for("Caught up.")
-        .wait_for("typed meanwhile");
+        .wait_for("typed meanwhile")
+        // The turn is over: the key is for the draft.
+        .wait_for("Ctrl+C clear");
     tui.send("\x03").wait_gone("typed meanwhile");
     leave(&mut tui);
 }
