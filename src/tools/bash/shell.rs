@@ -8,16 +8,17 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use process_wrap::tokio::ChildWrapper;
-use rustix::process::{Pid, Signal};
+use rustix::process::Pid;
 use tempfile::{NamedTempFile, TempPath};
 use tokio::net::unix::pipe;
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::capture::Capture;
 use super::groups::Groups;
 use super::held::{Held, make_harmless};
 use crate::config::read_regular;
 use crate::process::child::{self, Ended};
+use crate::process::ending::{self, wait_while};
 use crate::process::group::Group;
 use crate::process::output::{DRAIN, read_some};
 use crate::process::sandbox::Tried;
@@ -222,25 +223,28 @@ impl Shell {
 
     /// TERM to the whole group, KILL to what is left of it after a while, and the last output.
     pub async fn stop(&mut self, capture: &mut Capture) {
-        self.group.signal(Signal::TERM);
+        let Self {
+            child,
+            group,
+            output,
+            output_open,
+            ..
+        } = self;
         let gone = async {
-            while self.output_open {
-                match read_some(&self.output).await {
+            while *output_open {
+                match read_some(output).await {
                     Ok(bytes) if !bytes.is_empty() && !capture.is_flooded() => capture.push(&bytes),
                     Ok(bytes) if !bytes.is_empty() => {}
-                    Ok(_) | Err(_) => self.output_open = false,
+                    Ok(_) | Err(_) => *output_open = false,
                 }
             }
-            let _ = self.child.wait().await;
-            while self.group.is_alive() {
-                sleep(Duration::from_millis(5)).await;
-            }
+            let _ = child.wait().await;
+            wait_while(|| group.is_alive()).await;
         };
-        if timeout(TERM_GRACE, gone).await.is_err() {
-            self.group.signal(Signal::KILL);
-            let _ = timeout(TERM_GRACE, self.child.wait()).await;
+        if ending::end(|signal| group.signal(signal), TERM_GRACE, gone).await {
+            let _ = timeout(TERM_GRACE, child.wait()).await;
         }
-        self.group.take().end();
+        group.take().end();
     }
 
     /// What the shell left running goes to `groups`, which ends it with the program; says so in words for the model.
