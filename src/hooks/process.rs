@@ -38,8 +38,7 @@ pub struct Ran {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ended {
-    Exited(i32),
-    Signalled(i32),
+    Process(child::Ended),
     TimedOut(Duration),
     /// It printed more than anyone will read.
     Flooded,
@@ -163,10 +162,8 @@ impl Process {
                 }
             }
         }
-        match status.map(how_it_ended) {
-            Ok(child::Ended::Exited(code)) => Ended::Exited(code),
-            Ok(child::Ended::Signalled(signal)) => Ended::Signalled(signal),
-            Ok(_) => Ended::NotStarted("its end could not be awaited".into()),
+        match status.and_then(how_it_ended) {
+            Ok(ended) => Ended::Process(ended),
             Err(error) => Ended::NotStarted(format!("its end could not be awaited: {error}")),
         }
     }

@@ -17,7 +17,7 @@ use super::capture::Capture;
 use super::groups::Groups;
 use super::held::{Held, make_harmless};
 use crate::config::read_regular;
-use crate::process::child::{self, Ended};
+use crate::process::child;
 use crate::process::ending::{self, wait_while};
 use crate::process::group::Group;
 use crate::process::output::{DRAIN, read_some};
@@ -59,6 +59,19 @@ pub struct Parts {
     pub output: pipe::Receiver,
     /// Files that the shell may still want.
     pub leftovers: ([Option<TempPath>; 2], Option<Held>),
+}
+
+/// What the wait for a command came to.
+#[derive(Debug)]
+pub enum Ended {
+    Process(child::Ended),
+    TimedOut(Duration),
+    /// It printed more than anyone will read.
+    Flooded,
+    Cancelled,
+    /// It has not ended: it is to go on, and not to be waited for.
+    Backgrounded,
+    Lost(io::Error),
 }
 
 /// What is to be started.
@@ -151,9 +164,9 @@ impl Shell {
         let ended = loop {
             tokio::select! {
                 biased;
-                () = cx.cancel.cancelled() => break Some(Ended::Cancelled),
-                () = cx.background.cancelled() => break Some(Ended::Backgrounded),
-                () = sleep_until(deadline) => break Some(Ended::TimedOut(limit)),
+                () = cx.cancel.cancelled() => break Ended::Cancelled,
+                () = cx.background.cancelled() => break Ended::Backgrounded,
+                () = sleep_until(deadline) => break Ended::TimedOut(limit),
                 // Before the output, which may never pause.
                 () = reporter.due() => reporter.flush(),
                 // Before the output, too: what a command leaves behind may keep printing forever.
@@ -161,20 +174,19 @@ impl Shell {
                 read = read_some(&self.output), if self.output_open => {
                     self.take(read, capture, &mut reporter);
                     if capture.is_flooded() {
-                        break Some(Ended::Flooded);
+                        break Ended::Flooded;
                     }
                 }
             }
         };
         reporter.flush();
-        match ended {
-            Some(ended @ (Ended::Cancelled | Ended::TimedOut(_) | Ended::Flooded)) => {
-                self.stop(capture).await;
-                ended
-            }
-            Some(ended) => ended,
-            None => Ended::Lost(io::Error::other("no exit status")),
+        if matches!(
+            ended,
+            Ended::Cancelled | Ended::TimedOut(_) | Ended::Flooded
+        ) {
+            self.stop(capture).await;
         }
+        ended
     }
 
     /// Reads on until the pipe ends, or, when the shell's children hold it open, for a moment.
@@ -183,7 +195,7 @@ impl Shell {
         status: io::Result<ExitStatus>,
         capture: &mut Capture,
         reporter: &mut Reporter<'_>,
-    ) -> Option<Ended> {
+    ) -> Ended {
         let until = Instant::now() + DRAIN;
         let mut late = 0;
         // What is in the pipe already is read even when it is late; it cannot be more than a pipe holds.
@@ -199,10 +211,10 @@ impl Shell {
                 () = sleep_until(until) => break,
             }
         }
-        Some(match status {
-            Ok(status) => child::how_it_ended(status),
+        match status.and_then(child::how_it_ended) {
+            Ok(ended) => Ended::Process(ended),
             Err(error) => Ended::Lost(error),
-        })
+        }
     }
 
     fn take(
