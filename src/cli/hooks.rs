@@ -16,6 +16,7 @@ use crate::hooks::process::{Ended, Ran};
 use crate::hooks::runner::Told;
 use crate::hooks::{Answer, Event, Occasion, Scene};
 use crate::permissions::Decision;
+use crate::process::child;
 use crate::process::stderr::say;
 use crate::protocol::SessionId;
 use crate::text::clean;
@@ -154,8 +155,8 @@ fn block(name: &str, bytes: &[u8]) {
 
 fn ended(ran: &Ran) -> String {
     match &ran.ended {
-        Ended::Exited(code) => format!("exit code {code}"),
-        Ended::Signalled(signal) => format!("by signal {signal}"),
+        Ended::Process(child::Ended::Exited(code)) => format!("exit code {code}"),
+        Ended::Process(child::Ended::Signalled(signal)) => format!("by signal {signal}"),
         Ended::TimedOut(limit) => format!("by its time limit of {} s", limit.as_secs_f64()),
         Ended::Flooded => "because it printed too much".to_owned(),
         Ended::Cancelled => "by being cancelled".to_owned(),

@@ -5,6 +5,7 @@ use serde_json::json;
 use super::driver::Observed;
 use super::rig::{Rig, Setting, safe, secs, unsafe_};
 use crate::permissions::{RuleList, Rules, Source};
+use crate::process::child::Ended;
 use crate::protocol::{Answer, CallOutcome, FileDiff, Mode, PartOfFile, RuleOffer};
 use crate::tools::bash::jobs::Status;
 
@@ -163,7 +164,7 @@ async fn a_command_that_runs_can_go_on_in_the_background_and_others_cannot() {
             .expect("known");
         printed.extend(news.output);
         if news.status != Status::Running {
-            assert_eq!(news.status, Status::Exited(0));
+            assert_eq!(news.status, Status::Ended(Ended::Exited(0)));
             break;
         }
         tokio::task::yield_now().await;

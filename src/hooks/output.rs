@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::event::Event;
 use super::process::{Ended, Ran};
 use crate::permissions::Decision;
+use crate::process::child;
 use crate::process::output::plain;
 
 /// More than this of a text goes nowhere.
@@ -44,8 +45,8 @@ impl HookOutput {
     pub fn by(event: Event, ran: &Ran) -> Self {
         let text = |bytes: &[u8]| shortened(&plain(bytes), LONGEST_TEXT, usize::MAX);
         match &ran.ended {
-            Ended::Exited(0) => at_exit_0(event, &ran.stdout),
-            Ended::Exited(2) => {
+            Ended::Process(child::Ended::Exited(0)) => at_exit_0(event, &ran.stdout),
+            Ended::Process(child::Ended::Exited(2)) => {
                 let stderr = text(&ran.stderr);
                 let reason = if stderr.is_empty() {
                     "it gave no reason".to_owned()
@@ -60,7 +61,7 @@ impl HookOutput {
                     None => Self::failed(format!("exit code 2: {reason}")),
                 }
             }
-            Ended::Exited(code) => {
+            Ended::Process(child::Ended::Exited(code)) => {
                 let stderr = complaint(&ran.stderr);
                 let meaning = match code {
                     126 => " (found, but not executable)",
@@ -74,7 +75,9 @@ impl HookOutput {
                 };
                 Self::failed(format!("exit code {code}{meaning}{said}"))
             }
-            Ended::Signalled(signal) => Self::failed(format!("it was ended by signal {signal}")),
+            Ended::Process(ended @ child::Ended::Signalled(_)) => {
+                Self::failed(format!("it was {ended}"))
+            }
             Ended::TimedOut(limit) => {
                 let limit = limit.as_secs_f64();
                 Self::cut_off(event, format!("it did not answer within {limit} s"))

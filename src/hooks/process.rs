@@ -7,14 +7,14 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use process_wrap::tokio::ChildWrapper;
-use rustix::process::Signal;
 use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe;
 use tokio::process::ChildStdin;
-use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::process::child::{self, how_it_ended};
+use crate::process::ending::{self, wait_while};
 use crate::process::group::Group;
 use crate::process::output::{DRAIN, read_some};
 use crate::process::{Programs, Variables};
@@ -26,7 +26,6 @@ const MOST_STDERR: usize = 256 << 10;
 const TERM_GRACE: Duration = Duration::from_millis(300);
 /// How long a killed process is waited for; longer only if the kernel itself hangs.
 const KILL_GRACE: Duration = Duration::from_secs(1);
-const PAUSE: Duration = Duration::from_millis(5);
 
 /// What came of a hook.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,8 +38,7 @@ pub struct Ran {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ended {
-    Exited(i32),
-    Signalled(i32),
+    Process(child::Ended),
     TimedOut(Duration),
     /// It printed more than anyone will read.
     Flooded,
@@ -164,38 +162,37 @@ impl Process {
                 }
             }
         }
-        match status.map(how_it_ended) {
-            Ok(child::Ended::Exited(code)) => Ended::Exited(code),
-            Ok(child::Ended::Signalled(signal)) => Ended::Signalled(signal),
-            Ok(_) => Ended::NotStarted("its end could not be awaited".into()),
+        match status.and_then(how_it_ended) {
+            Ok(ended) => Ended::Process(ended),
             Err(error) => Ended::NotStarted(format!("its end could not be awaited: {error}")),
         }
     }
 
     /// Ends what still lives: of a hook that was cut off the whole group, TERM and then KILL; of one that has ended what it
     /// left running.
-    async fn end(mut self, ended: &Ended) {
+    async fn end(self, ended: &Ended) {
+        let Self {
+            mut child,
+            group,
+            stdin,
+            stdout,
+            stderr,
+        } = self;
         if matches!(
             ended,
             Ended::TimedOut(_) | Ended::Flooded | Ended::Cancelled
         ) {
-            self.group.signal(Signal::TERM);
-            // One that floods must not be stopped by a full pipe from hearing the signal.
-            drop((self.stdin, self.stdout, self.stderr));
-            let (child, group) = (&mut self.child, &self.group);
             let gone = async {
+                // One that floods must not be stopped by a full pipe from hearing the signal.
+                drop((stdin, stdout, stderr));
                 let _ = child.wait().await;
-                while group.is_alive() {
-                    sleep(PAUSE).await;
-                }
+                wait_while(|| group.is_alive()).await;
             };
-            if timeout(TERM_GRACE, gone).await.is_err() {
-                self.group.signal(Signal::KILL);
-                let _ = timeout(KILL_GRACE, self.child.wait()).await;
+            if ending::end(|signal| group.signal(signal), TERM_GRACE, gone).await {
+                let _ = timeout(KILL_GRACE, child.wait()).await;
             }
         }
         // Looking for those who have left the group reads files.
-        let group = self.group.take();
         let _ = tokio::task::spawn_blocking(move || group.end()).await;
     }
 }

@@ -1,9 +1,8 @@
 //! A child in a session of its own: its start, and how it came to its end.
 
-use std::io;
 use std::path::Path;
 use std::process::ExitStatus;
-use std::time::Duration;
+use std::{fmt, io};
 
 use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessSession};
 use rustix::process::Pid;
@@ -26,18 +25,11 @@ const STEERING: [&str; 8] = [
 /// How functions come to bash: one could be called like a harmless program.
 const FUNCTION: &str = "BASH_FUNC_";
 
-/// How a command came to its end.
-#[derive(Debug)]
+/// How a process ended. Whoever ends one for reasons of its own says so in a type of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     Exited(i32),
     Signalled(i32),
-    TimedOut(Duration),
-    /// It printed more than anyone will read.
-    Flooded,
-    Cancelled,
-    /// It has not ended: it is to go on, and not to be waited for.
-    Backgrounded,
-    Lost(io::Error),
 }
 
 /// Starts a process in a session of its own: without a terminal, and so that it can be ended with all that it starts. Its
@@ -75,12 +67,21 @@ pub fn spawn(
     Ok((child, Group::new(leader, mark)))
 }
 
-pub fn how_it_ended(status: ExitStatus) -> Ended {
+pub fn how_it_ended(status: ExitStatus) -> io::Result<Ended> {
     use std::os::unix::process::ExitStatusExt;
     match (status.code(), status.signal()) {
-        (Some(code), _) => Ended::Exited(code),
-        (None, Some(signal)) => Ended::Signalled(signal),
-        (None, None) => Ended::Lost(io::Error::other("no exit status")),
+        (Some(code), _) => Ok(Ended::Exited(code)),
+        (None, Some(signal)) => Ok(Ended::Signalled(signal)),
+        (None, None) => Err(io::Error::other("no exit status")),
+    }
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ended::Exited(code) => write!(f, "exited with code {code}"),
+            Ended::Signalled(signal) => write!(f, "ended by signal {signal}"),
+        }
     }
 }
 

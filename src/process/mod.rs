@@ -2,6 +2,7 @@
 //! hears from the system and says beside its output.
 
 pub mod child;
+pub mod ending;
 pub mod group;
 pub mod output;
 pub mod programs;

@@ -8,11 +8,12 @@ use crate::hooks::output::HookOutput;
 use crate::hooks::process::{Ended, Ran};
 use crate::hooks::{Answer, Event, Hook, Occasion};
 use crate::permissions::{Cause, Decision, HookWord, Verdict, tempered};
+use crate::process::child;
 use crate::protocol::{CallRef, Mode, ResultBlock, ToolCall, Touches};
 
 fn ran(code: i32, stdout: &str, stderr: &str) -> Ran {
     Ran {
-        ended: Ended::Exited(code),
+        ended: Ended::Process(child::Ended::Exited(code)),
         stdout: stdout.into(),
         stderr: stderr.into(),
         took: Duration::ZERO,
@@ -150,18 +151,21 @@ fn exit_2_blocks_with_stderr_whatever_stdout_says() {
 #[test]
 fn other_codes_and_signals_are_for_the_person_and_block_nothing() {
     let cases = [
-        (Ended::Exited(1), "exit code 1: oh"),
-        (Ended::Exited(77), "exit code 77: oh"),
+        (child::Ended::Exited(1), "exit code 1: oh"),
+        (child::Ended::Exited(77), "exit code 77: oh"),
         (
-            Ended::Exited(126),
+            child::Ended::Exited(126),
             "exit code 126 (found, but not executable): oh",
         ),
-        (Ended::Exited(127), "exit code 127 (command not found): oh"),
-        (Ended::Signalled(9), "it was ended by signal 9"),
+        (
+            child::Ended::Exited(127),
+            "exit code 127 (command not found): oh",
+        ),
+        (child::Ended::Signalled(9), "it was ended by signal 9"),
     ];
     for (ended, problem) in cases {
         let ran = Ran {
-            ended,
+            ended: Ended::Process(ended),
             ..ran(0, "{\"decision\":\"block\"}", "oh")
         };
         let expected = HookOutput {
@@ -471,7 +475,7 @@ proptest! {
         stderr in prop::collection::vec(any::<u8>(), 0..20_000),
     ) {
         let ran = Ran {
-            ended: Ended::Exited(code),
+            ended: Ended::Process(child::Ended::Exited(code)),
             stdout,
             stderr,
             took: Duration::ZERO,

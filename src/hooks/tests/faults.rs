@@ -7,11 +7,15 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use crate::hooks::process::{Ended, Ran, run};
-use crate::process::Programs;
+use crate::process::{Programs, child};
 use crate::tools::files::scratch::Scratch;
 
 const LONG: Duration = Duration::from_secs(30);
 const SHORT: Duration = Duration::from_millis(150);
+
+fn exited(code: i32) -> Ended {
+    Ended::Process(child::Ended::Exited(code))
+}
 
 async fn ran(command: &str, limit: Duration, input: &[u8]) -> Ran {
     let scratch = Scratch::new();
@@ -56,7 +60,7 @@ async fn gone(pid_file: &Path) {
 #[tokio::test]
 async fn a_hook_reads_its_input_and_its_words_are_kept_apart() {
     let ran = ran("cat; echo oh >&2; exit 3", LONG, b"{\"a\":1}\n").await;
-    assert_eq!(ran.ended, Ended::Exited(3));
+    assert_eq!(ran.ended, exited(3));
     assert_eq!(
         (text(&ran.stdout), text(&ran.stderr)),
         ("{\"a\":1}\n", "oh\n")
@@ -116,16 +120,12 @@ async fn g3_exit_codes_signals_and_missing_scripts_are_told_apart() {
     script("not-executable.sh", "#!/bin/sh\n", 0o644);
     script("no-shebang.sh", "echo ran\n", 0o755);
     let cases = [
-        ("exit 0", Ended::Exited(0), ""),
-        ("exit 77", Ended::Exited(77), ""),
-        ("kill -9 $$", Ended::Signalled(9), ""),
-        ("./missing.sh", Ended::Exited(127), "No such file"),
-        (
-            "./not-executable.sh",
-            Ended::Exited(126),
-            "ermission denied",
-        ),
-        ("./no-shebang.sh", Ended::Exited(0), ""),
+        ("exit 0", exited(0), ""),
+        ("exit 77", exited(77), ""),
+        ("kill -9 $$", Ended::Process(child::Ended::Signalled(9)), ""),
+        ("./missing.sh", exited(127), "No such file"),
+        ("./not-executable.sh", exited(126), "ermission denied"),
+        ("./no-shebang.sh", exited(0), ""),
     ];
     for (command, ended, stderr) in cases {
         let ran = run_in(&scratch.root, command, LONG, b"").await;
@@ -151,14 +151,14 @@ async fn a_hook_that_cannot_be_started_says_why() {
 async fn g6_a_hook_that_never_reads_its_input_does_not_block() {
     let large = vec![b'x'; 10 << 20];
     let ran = ran("echo done", LONG, &large).await;
-    assert_eq!((ran.ended, text(&ran.stdout)), (Ended::Exited(0), "done\n"));
+    assert_eq!((ran.ended, text(&ran.stdout)), (exited(0), "done\n"));
 }
 
 #[tokio::test]
 async fn g6_a_hook_that_closes_its_input_at_once_does_not_fail() {
     let large = vec![b'x'; 10 << 20];
     let ran = ran("exec <&-; echo done", LONG, &large).await;
-    assert_eq!((ran.ended, text(&ran.stdout)), (Ended::Exited(0), "done\n"));
+    assert_eq!((ran.ended, text(&ran.stdout)), (exited(0), "done\n"));
 }
 
 #[tokio::test]
@@ -168,7 +168,7 @@ async fn g6_children_left_in_the_background_are_killed_and_not_waited_for() {
         "sleep 321 & echo $! > one; setsid sleep 321 >/dev/null 2>&1 & echo $! > two; echo done";
     let begun = Instant::now();
     let ran = run_in(&scratch.root, command, LONG, b"").await;
-    assert_eq!((ran.ended, text(&ran.stdout)), (Ended::Exited(0), "done\n"));
+    assert_eq!((ran.ended, text(&ran.stdout)), (exited(0), "done\n"));
     assert!(begun.elapsed() < Duration::from_secs(10));
     gone(&scratch.root.join("one")).await;
     gone(&scratch.root.join("two")).await;

@@ -8,11 +8,12 @@ use futures_util::FutureExt;
 use futures_util::future::FusedFuture;
 use rustix::process::{Pid, Signal};
 use tokio::net::unix::pipe;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::timeout;
 
 use super::capture::Capture;
 use super::jobs::{Jobs, NoSuchJob, Status};
 use super::shell::{Parts, Shell};
+use crate::process::ending::{self, wait_while};
 use crate::process::group::Group;
 use crate::process::output::{DRAIN, read_some};
 use crate::protocol::CallRef;
@@ -21,7 +22,6 @@ use crate::protocol::CallRef;
 const LAST_GRACE: Duration = Duration::from_millis(500);
 /// How long one that is killed has to end by itself.
 const TERM_GRACE: Duration = Duration::from_secs(2);
-const PAUSE: Duration = Duration::from_millis(5);
 
 /// What runs in the background, in the order in which it was started.
 #[derive(Clone, Default)]
@@ -107,12 +107,9 @@ impl Groups {
             Ok(leader) => leader,
             Err(status) => return Ok(Some(status)),
         };
-        self.signal(leader, Signal::TERM);
-        let until = Instant::now() + TERM_GRACE;
-        while Instant::now() < until && self.is_kept(leader) {
-            sleep(PAUSE).await;
-        }
-        // Dropping a group kills what is left of it.
+        let gone = wait_while(|| self.is_kept(leader));
+        ending::end(|signal| self.signal(leader, signal), TERM_GRACE, gone).await;
+        // Dropping a group kills also those who have left it.
         self.lock().retain(|kept| !kept.group.is_led_by(leader));
         Ok(None)
     }
@@ -127,14 +124,14 @@ impl Groups {
     /// Ends everything: TERM, a moment, KILL.
     pub async fn end(&self) {
         self.forget_dead();
-        for kept in self.lock().iter() {
-            kept.group.signal(Signal::TERM);
-        }
-        let until = Instant::now() + LAST_GRACE;
-        while Instant::now() < until && !self.running().is_empty() {
-            sleep(PAUSE).await;
-        }
-        // Dropping a group kills what is left of it.
+        let signal = |signal| {
+            for kept in self.lock().iter() {
+                kept.group.signal(signal);
+            }
+        };
+        let gone = wait_while(|| !self.running().is_empty());
+        ending::end(signal, LAST_GRACE, gone).await;
+        // Dropping a group kills also those who have left it.
         self.lock().clear();
     }
 

@@ -49,8 +49,7 @@ struct Job {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     Running,
-    Exited(i32),
-    Signalled(i32),
+    Ended(Ended),
     /// Somebody wanted it to end.
     Killed,
 }
@@ -128,11 +127,8 @@ impl Jobs {
     }
 
     pub fn ended(&self, id: &str, status: io::Result<ExitStatus>) {
-        let status = match status.map(how_it_ended) {
-            Ok(Ended::Exited(code)) => Status::Exited(code),
-            Ok(Ended::Signalled(signal)) => Status::Signalled(signal),
-            Ok(_) | Err(_) => Status::Killed,
-        };
+        let ended = status.and_then(how_it_ended);
+        let status = ended.map_or(Status::Killed, Status::Ended);
         self.lock().end(id, status);
         self.has_ended.notify_one();
     }
@@ -207,8 +203,7 @@ impl Status {
     pub fn in_words(self) -> String {
         match self {
             Status::Running => "running".to_owned(),
-            Status::Exited(code) => format!("exited with code {code}"),
-            Status::Signalled(signal) => format!("ended by signal {signal}"),
+            Status::Ended(ended) => ended.to_string(),
             Status::Killed => "killed".to_owned(),
         }
     }

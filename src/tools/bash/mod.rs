@@ -26,14 +26,14 @@ use serde_json::{Value, json};
 
 use self::capture::Capture;
 use self::held::Held;
-use self::shell::{Shell, Start};
+use self::shell::{Ended, Shell, Start};
 use super::files::image::Format;
 use super::{
     ContextChange, MAX_RESULT_CHARS, Tool, ToolCx, ToolError, ToolErrorKind, ToolOutput, ToolSpec,
     Validated,
 };
 use crate::permissions::{Grant, bash as reader};
-use crate::process::child::Ended;
+use crate::process::child;
 use crate::process::sandbox::Tried;
 use crate::protocol::{Image, Level, PreviewFields, ResultBlock, Touches};
 
@@ -133,7 +133,7 @@ impl Tool for Bash {
             .into_iter()
             .map(ContextChange::Cwd)
             .collect();
-        if let (Ended::Exited(0), Some(picture)) = (&ended, picture) {
+        if let (Ended::Process(child::Ended::Exited(0)), Some(picture)) = (&ended, picture) {
             let left = left.map(ResultBlock::text);
             return Ok(ToolOutput {
                 for_model: [ResultBlock::Image(picture)]
@@ -217,19 +217,21 @@ fn conclude(
         })
     };
     match ended {
-        Ended::Exited(0) => {
+        Ended::Process(child::Ended::Exited(0)) => {
             if output.is_empty() {
                 output.push_str("(no output)");
             }
             Ok(ToolOutput::text(output))
         }
-        Ended::Exited(1) if one_is_an_answer => {
+        Ended::Process(child::Ended::Exited(1)) if one_is_an_answer => {
             add_line(&mut output, "(exit code 1)");
             Ok(ToolOutput::text(output))
         }
-        Ended::Exited(code) => failed(format!("Exit code {code}{}", meaning(code)), &output),
-        Ended::Signalled(signal) => {
-            failed(format!("The command was ended by signal {signal}"), &output)
+        Ended::Process(child::Ended::Exited(code)) => {
+            failed(format!("Exit code {code}{}", meaning(code)), &output)
+        }
+        Ended::Process(ended @ child::Ended::Signalled(_)) => {
+            failed(format!("The command was {ended}"), &output)
         }
         Ended::TimedOut(after) => failed(
             format!(

@@ -8,16 +8,17 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use process_wrap::tokio::ChildWrapper;
-use rustix::process::{Pid, Signal};
+use rustix::process::Pid;
 use tempfile::{NamedTempFile, TempPath};
 use tokio::net::unix::pipe;
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::capture::Capture;
 use super::groups::Groups;
 use super::held::{Held, make_harmless};
 use crate::config::read_regular;
-use crate::process::child::{self, Ended};
+use crate::process::child;
+use crate::process::ending::{self, wait_while};
 use crate::process::group::Group;
 use crate::process::output::{DRAIN, read_some};
 use crate::process::sandbox::Tried;
@@ -58,6 +59,19 @@ pub struct Parts {
     pub output: pipe::Receiver,
     /// Files that the shell may still want.
     pub leftovers: ([Option<TempPath>; 2], Option<Held>),
+}
+
+/// What the wait for a command came to.
+#[derive(Debug)]
+pub enum Ended {
+    Process(child::Ended),
+    TimedOut(Duration),
+    /// It printed more than anyone will read.
+    Flooded,
+    Cancelled,
+    /// It has not ended: it is to go on, and not to be waited for.
+    Backgrounded,
+    Lost(io::Error),
 }
 
 /// What is to be started.
@@ -150,9 +164,9 @@ impl Shell {
         let ended = loop {
             tokio::select! {
                 biased;
-                () = cx.cancel.cancelled() => break Some(Ended::Cancelled),
-                () = cx.background.cancelled() => break Some(Ended::Backgrounded),
-                () = sleep_until(deadline) => break Some(Ended::TimedOut(limit)),
+                () = cx.cancel.cancelled() => break Ended::Cancelled,
+                () = cx.background.cancelled() => break Ended::Backgrounded,
+                () = sleep_until(deadline) => break Ended::TimedOut(limit),
                 // Before the output, which may never pause.
                 () = reporter.due() => reporter.flush(),
                 // Before the output, too: what a command leaves behind may keep printing forever.
@@ -160,20 +174,19 @@ impl Shell {
                 read = read_some(&self.output), if self.output_open => {
                     self.take(read, capture, &mut reporter);
                     if capture.is_flooded() {
-                        break Some(Ended::Flooded);
+                        break Ended::Flooded;
                     }
                 }
             }
         };
         reporter.flush();
-        match ended {
-            Some(ended @ (Ended::Cancelled | Ended::TimedOut(_) | Ended::Flooded)) => {
-                self.stop(capture).await;
-                ended
-            }
-            Some(ended) => ended,
-            None => Ended::Lost(io::Error::other("no exit status")),
+        if matches!(
+            ended,
+            Ended::Cancelled | Ended::TimedOut(_) | Ended::Flooded
+        ) {
+            self.stop(capture).await;
         }
+        ended
     }
 
     /// Reads on until the pipe ends, or, when the shell's children hold it open, for a moment.
@@ -182,7 +195,7 @@ impl Shell {
         status: io::Result<ExitStatus>,
         capture: &mut Capture,
         reporter: &mut Reporter<'_>,
-    ) -> Option<Ended> {
+    ) -> Ended {
         let until = Instant::now() + DRAIN;
         let mut late = 0;
         // What is in the pipe already is read even when it is late; it cannot be more than a pipe holds.
@@ -198,10 +211,10 @@ impl Shell {
                 () = sleep_until(until) => break,
             }
         }
-        Some(match status {
-            Ok(status) => child::how_it_ended(status),
+        match status.and_then(child::how_it_ended) {
+            Ok(ended) => Ended::Process(ended),
             Err(error) => Ended::Lost(error),
-        })
+        }
     }
 
     fn take(
@@ -222,25 +235,28 @@ impl Shell {
 
     /// TERM to the whole group, KILL to what is left of it after a while, and the last output.
     pub async fn stop(&mut self, capture: &mut Capture) {
-        self.group.signal(Signal::TERM);
+        let Self {
+            child,
+            group,
+            output,
+            output_open,
+            ..
+        } = self;
         let gone = async {
-            while self.output_open {
-                match read_some(&self.output).await {
+            while *output_open {
+                match read_some(output).await {
                     Ok(bytes) if !bytes.is_empty() && !capture.is_flooded() => capture.push(&bytes),
                     Ok(bytes) if !bytes.is_empty() => {}
-                    Ok(_) | Err(_) => self.output_open = false,
+                    Ok(_) | Err(_) => *output_open = false,
                 }
             }
-            let _ = self.child.wait().await;
-            while self.group.is_alive() {
-                sleep(Duration::from_millis(5)).await;
-            }
+            let _ = child.wait().await;
+            wait_while(|| group.is_alive()).await;
         };
-        if timeout(TERM_GRACE, gone).await.is_err() {
-            self.group.signal(Signal::KILL);
-            let _ = timeout(TERM_GRACE, self.child.wait()).await;
+        if ending::end(|signal| group.signal(signal), TERM_GRACE, gone).await {
+            let _ = timeout(TERM_GRACE, child.wait()).await;
         }
-        self.group.take().end();
+        group.take().end();
     }
 
     /// What the shell left running goes to `groups`, which ends it with the program; says so in words for the model.
