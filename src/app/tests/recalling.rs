@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop, prop_oneof, proptest};
 use proptest::prop_assert_eq;
+use proptest::test_runner::FileFailurePersistence;
 use serde_json::json;
 
 use crate::app::rig::{App, opened, seen};
@@ -221,7 +222,12 @@ fn recalled(lines: Vec<Line>) -> App {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
+    #![proptest_config(ProptestConfig {
+        cases: 512,
+        // What was found before stands beside this file.
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn whatever_the_records_are_the_recalled_state_is_the_one_that_was_left(mut records in sessions()) {
