@@ -7,7 +7,7 @@ pub mod call;
 pub mod composer;
 pub mod dialogs;
 pub mod diff;
-mod hear;
+mod events;
 pub mod job;
 pub mod ladder;
 pub mod panel;

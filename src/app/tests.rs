@@ -1,7 +1,7 @@
 //! What the application does, told as stories. Those that need a layout are in `ui::tests`.
 
 mod dialogs;
-mod hearing;
+mod events;
 mod ladder;
 mod panel;
 mod permissions;

@@ -1,13 +1,13 @@
 //! git, asked so that nothing of a repository runs.
 //!
 //! Whoever wrote a repository can make git start programs: filters, drivers, hooks, a submodule with a configuration of its
-//! own. Nobody guesses from git's files what git would do; git itself says what it would read ([`look`]), and every key of
+//! own. Nobody guesses from git's files what git would do; git itself says what it would read ([`inspection`]), and every key of
 //! the repository that is not on a closed list ([`keys`]) is a reason to ask the person first. Nothing else of git runs in
 //! a directory before that look.
 
 pub mod environment;
+mod inspection;
 mod keys;
-mod look;
 mod place;
 pub mod status;
 #[cfg(test)]
@@ -28,12 +28,12 @@ const MOST_LOOKS: usize = 8;
 pub struct Git {
     programs: Arc<Programs>,
     /// The newest look for each directory.
-    known: Mutex<HashMap<PathBuf, Look>>,
+    known: Mutex<HashMap<PathBuf, Inspection>>,
 }
 
 /// What git says that it would read in a directory.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Look {
+pub struct Inspection {
     /// `None` outside of a repository, or where git could not say.
     pub repository: Option<Repository>,
     /// Why a git command that only looks may start a program there, or leave the work tree.
@@ -60,15 +60,16 @@ impl Git {
     }
 
     /// Looks at the repository around `directory`, submodules included.
-    pub async fn look(&self, directory: &Path) -> Look {
-        let look = look::look(&self.programs, directory, look::Extent::Everything).await;
+    pub async fn inspect(&self, directory: &Path) -> Inspection {
+        let inspection =
+            inspection::inspect(&self.programs, directory, inspection::Extent::Everything).await;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(directory.to_owned(), look.clone());
-        look
+        known.insert(directory.to_owned(), inspection.clone());
+        inspection
     }
 
     /// What the newest look for exactly this directory has found. Asks nobody.
-    pub fn known(&self, directory: &Path) -> Option<Look> {
+    pub fn known(&self, directory: &Path) -> Option<Inspection> {
         let directory = directory.canonicalize().ok()?;
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(&directory).cloned()
@@ -83,9 +84,9 @@ impl Git {
             let Some(directory) = links.unknown_repository() else {
                 break;
             };
-            let look = self.look(&directory).await;
-            let toplevel = look.repository.map(|repository| repository.toplevel);
-            links.answer_repository(directory, look.objection, toplevel);
+            let inspection = self.inspect(&directory).await;
+            let toplevel = inspection.repository.map(|repository| repository.toplevel);
+            links.answer_repository(directory, inspection.objection, toplevel);
             decided = decide();
         }
         decided

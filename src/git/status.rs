@@ -11,8 +11,8 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
-use super::look::{Extent, command, look, output};
-use super::{Look, Repository};
+use super::inspection::{Extent, command, inspect, output};
+use super::{Inspection, Repository};
 use crate::process::Programs;
 
 /// How long the first request waits for git.
@@ -24,7 +24,7 @@ const MOST_CHANGES: usize = 20;
 
 /// A git that is being asked.
 pub struct Asked {
-    looked: oneshot::Receiver<Look>,
+    inspected: oneshot::Receiver<Inspection>,
     changes: JoinHandle<Option<String>>,
     until: Instant,
 }
@@ -44,13 +44,13 @@ pub fn ask(programs: &Arc<Programs>, workspace: &Path) -> Asked {
 
 pub(super) fn ask_for(programs: &Arc<Programs>, workspace: &Path, patience: Duration) -> Asked {
     let until = Instant::now() + patience;
-    let (sender, looked) = oneshot::channel();
+    let (sender, inspected) = oneshot::channel();
     let (programs, workspace) = (programs.clone(), workspace.to_owned());
     let changes = tokio::spawn(async move {
-        let look = look(&programs, &workspace, Extent::Configuration).await;
-        let harmless = look.repository.is_some() && look.objection.is_none();
+        let inspection = inspect(&programs, &workspace, Extent::Configuration).await;
+        let harmless = inspection.repository.is_some() && inspection.objection.is_none();
         // Whoever does not wait any longer needs no changes either.
-        sender.send(look).ok()?;
+        sender.send(inspection).ok()?;
         if harmless {
             status(&programs, &workspace).await
         } else {
@@ -58,7 +58,7 @@ pub(super) fn ask_for(programs: &Arc<Programs>, workspace: &Path, patience: Dura
         }
     });
     Asked {
-        looked,
+        inspected,
         changes,
         until,
     }
@@ -68,22 +68,22 @@ impl Asked {
     /// Branch and changes, as far as they are known soon enough.
     pub async fn hear(self) -> Said {
         let Self {
-            looked,
+            inspected,
             mut changes,
             until,
         } = self;
-        let Ok(Ok(looked)) = timeout_at(until, looked).await else {
+        let Ok(Ok(inspected)) = timeout_at(until, inspected).await else {
             changes.abort();
             return Said::without_branch("- Git: not known yet");
         };
-        let branch = match (looked.repository, &looked.objection) {
+        let branch = match (inspected.repository, &inspected.objection) {
             (Some(repository), _) => branch(&repository),
             (None, None) => return Said::without_branch("- Git: not a repository"),
             (None, Some(why)) => {
                 return Said::without_branch(&format!("- Git: not asked, because {why}"));
             }
         };
-        let status = if let Some(why) = looked.objection {
+        let status = if let Some(why) = inspected.objection {
             format!("not asked for, because {why}")
         } else if let Ok(Ok(Some(known))) = timeout_at(until, &mut changes).await {
             known
@@ -107,7 +107,7 @@ impl Said {
     }
 }
 
-/// Runs `git status`, which on the command line is told to leave submodules alone: there nobody has looked.
+/// Runs `git status`, which on the command line is told to leave submodules alone: there nobody has inspected.
 async fn status(programs: &Programs, workspace: &Path) -> Option<String> {
     let mut command = command(programs.git()?, programs, workspace);
     command

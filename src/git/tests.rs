@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::environment::{harmless, steers};
 use super::status::{Said, ask_for};
-use super::{Git, Look};
+use super::{Git, Inspection};
 use crate::permissions::{Asked, Decision, Remembered, Rules, World, decide};
 use crate::process::Programs;
 use crate::protocol::{Level, Mode, Touches};
@@ -116,16 +116,18 @@ impl Scene {
         Arc::new(Programs::find([self.root.as_path()]))
     }
 
-    async fn look(&self) -> Look {
-        self.look_in("").await
+    async fn inspect(&self) -> Inspection {
+        self.inspect_in("").await
     }
 
-    async fn look_in(&self, below: &str) -> Look {
-        Git::new(self.programs()).look(&self.root.join(below)).await
+    async fn inspect_in(&self, below: &str) -> Inspection {
+        Git::new(self.programs())
+            .inspect(&self.root.join(below))
+            .await
     }
 
     async fn objection(&self) -> String {
-        self.look().await.objection.unwrap_or_default()
+        self.inspect().await.objection.unwrap_or_default()
     }
 
     async fn decision(&self, directory: &Path, command: &str, mode: Mode) -> Decision {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::bash::classify::classify_reading;
 use super::bash::{self, Reading};
 use super::call::{Files, Subject};
-use super::cover::{Basis, Cover};
+use super::coverage::{Basis, Coverage};
 use super::mcp::NamePattern;
 use super::names::{EDIT, READ, reading_rules_deny_writing};
 use super::path::{Ground, Spot};
@@ -360,8 +360,8 @@ impl<'c> Case<'c> {
         }
     }
 
-    fn cover(&self) -> Cover<'_, '_> {
-        Cover::new(self.rules, self.mode, &self.ground)
+    fn cover(&self) -> Coverage<'_, '_> {
+        Coverage::new(self.rules, self.mode, &self.ground)
     }
 
     fn bash(&self, reading: &Reading) -> Verdict {

@@ -7,7 +7,7 @@ pub mod bash;
 mod call;
 pub mod check;
 mod command;
-mod cover;
+mod coverage;
 pub mod decide;
 pub mod grant;
 mod linked;

@@ -34,7 +34,7 @@ impl Shell {
             }
             Effect::Start(job) => {
                 if let Job::KeepTheme(name) = &job {
-                    self.look.chosen(name);
+                    self.appearance.chosen(name);
                 }
                 self.jobs.start(job);
             }

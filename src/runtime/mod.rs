@@ -5,6 +5,7 @@
 //! threads; with nothing to do the loop sleeps, and nothing ticks.
 
 mod agent;
+mod appearance;
 mod away;
 mod colours;
 mod effects;
@@ -14,12 +15,11 @@ mod files;
 mod guard;
 mod input;
 mod jobs;
-mod keep;
-mod look;
 mod pacer;
 mod panic;
 mod pointer;
 mod rounds;
+mod saved_input;
 mod screen;
 mod shift;
 mod signals;
@@ -37,10 +37,10 @@ use std::time::Instant;
 use futures_util::FutureExt;
 
 use self::agent::Agent;
+use self::appearance::Appearance;
 use self::colours::Colours;
 use self::input::Input;
 use self::jobs::Jobs;
-use self::look::Look;
 use self::pacer::{Pacer, Urgency};
 use self::pointer::Clicks;
 use self::screen::Screen;
@@ -120,8 +120,8 @@ pub async fn run(launch: Launch) -> Result<Exit, Refusal> {
         launcher,
         doctor,
     } = launch;
-    let (look, settings, problems) = Look::find(theme, dirs.clone())?;
-    let shell = Shell::start(look, settings, dirs, workspace, launcher, doctor);
+    let (appearance, settings, problems) = Appearance::find(theme, dirs.clone())?;
+    let shell = Shell::start(appearance, settings, dirs, workspace, launcher, doctor);
     let mut shell = shell.map_err(|error| {
         let hint = scarce::is_scarcity(&error).then(|| scarce::HINT.to_owned());
         Refusal {
@@ -168,7 +168,7 @@ struct Shell {
     pacer: Pacer,
     jobs: Jobs,
     colours: Colours,
-    look: Look,
+    appearance: Appearance,
     title: Title,
     clicks: Clicks,
     stage: Stage,
@@ -191,7 +191,7 @@ enum Stage {
 impl Shell {
     /// Takes the terminal.
     fn start(
-        look: Look,
+        appearance: Appearance,
         settings: Settings,
         dirs: Dirs,
         workspace: PathBuf,
@@ -221,7 +221,7 @@ impl Shell {
             pacer,
             jobs: Jobs::new(dirs, workspace, doctor),
             colours: Colours::default(),
-            look,
+            appearance,
             title: Title::default(),
             clicks: Clicks::default(),
             stage: Stage::Shown,

@@ -188,7 +188,7 @@ impl Shell {
                 }
             }
             Event::Reply(Reply::Background(colour)) => {
-                if let Some(theme) = self.look.ground_is(&colour) {
+                if let Some(theme) = self.appearance.ground_is(&colour) {
                     let settings = &*self.state.settings;
                     self.state.settings = Arc::new(Settings {
                         theme,

@@ -405,7 +405,7 @@ fn tests_and_edges_are_recognised() {
         assert!(!is_test(&source(path), &tests), "{path}");
     }
     assert_eq!(depth(&source("git/mod.rs")), 1);
-    assert_eq!(depth(&source("git/look.rs")), 2);
+    assert_eq!(depth(&source("git/inspection.rs")), 2);
     for (line, depth, names) in [
         ("use crate::tools::bash;", 2, vec!["tools"]),
         ("use crate::{app, ui};", 2, vec!["{"]),

@@ -64,7 +64,7 @@ async fn a2b_a_directory_that_only_looks_like_a_repository_is_passed_by_as_git_d
         std::fs::create_dir_all(scene.root.join("sub/.git").join(folder)).expect("mkdir");
     }
     scene.configure(&filter(&scene.program()));
-    let objection = scene.look_in("sub").await.objection;
+    let objection = scene.inspect_in("sub").await.objection;
     assert!(objection.is_some_and(|why| why.contains("filter.evil.clean")));
     assert_eq!(scene.open("sub", &LOOKING).await, LOOKING);
     scene.assert_armed("sub", "git status");
@@ -155,7 +155,7 @@ async fn a2g_a_submodule_is_found_from_below_and_in_every_version_of_the_index()
     scene.put("deep/b.txt", "x\n");
     for version in ["2", "3", "4"] {
         scene.git(&["update-index", "--index-version", version]);
-        let why = scene.look_in("deep").await.objection.unwrap_or_default();
+        let why = scene.inspect_in("deep").await.objection.unwrap_or_default();
         assert!(why.contains("submodule `sub`"), "{version}: {why}");
     }
     // Where nothing is there, git does not look into it.

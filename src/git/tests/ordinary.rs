@@ -23,7 +23,7 @@ async fn a_look_says_where_git_reads() {
     let scene = Scene::new();
     scene.put("deep/b.txt", "x");
     let repository = scene
-        .look_in("deep")
+        .inspect_in("deep")
         .await
         .repository
         .expect("there is one");
@@ -33,7 +33,7 @@ async fn a_look_says_where_git_reads() {
     assert!(repository.reads.iter().all(|file| file.is_absolute()));
 
     scene.git(&["worktree", "add", "-q", "../linked", "-b", "other"]);
-    let linked = scene.look_in("../linked").await;
+    let linked = scene.inspect_in("../linked").await;
     let repository = linked.repository.expect("there is one");
     assert_eq!(repository.git_dir, scene.root.join(".git/worktrees/linked"));
     assert_eq!(repository.common_dir, scene.root.join(".git"));
@@ -45,7 +45,7 @@ async fn cve_2026_40068_a_linked_work_tree_is_judged_by_the_configuration_that_g
     scene.git(&["worktree", "add", "-q", "../linked", "-b", "other"]);
     let objection = async || {
         scene
-            .look_in("../linked")
+            .inspect_in("../linked")
             .await
             .objection
             .unwrap_or_default()
@@ -68,12 +68,12 @@ async fn a_repository_without_a_work_tree_is_asked_about_and_none_at_all_is_not(
         std::fs::create_dir_all(scene.root.join("bare").join(name)).expect("mkdir");
     }
     scene.put("bare/HEAD", "ref: refs/heads/main\n");
-    assert!(scene.look_in("bare").await.objection.is_some());
-    assert!(scene.look_in(".git").await.objection.is_some());
-    assert!(scene.look_in(".git/refs").await.objection.is_some());
+    assert!(scene.inspect_in("bare").await.objection.is_some());
+    assert!(scene.inspect_in(".git").await.objection.is_some());
+    assert!(scene.inspect_in(".git/refs").await.objection.is_some());
 
     let none = Scene::empty();
-    let outside = none.look().await;
+    let outside = none.inspect().await;
     assert_eq!((outside.repository, outside.objection), (None, None));
     let said = none.status(&none.root).await;
     assert_eq!(
@@ -88,8 +88,8 @@ async fn a_work_tree_of_a_repository_that_is_kept_apart_is_ordinary() {
     scene.git(&["clone", "-q", "--bare", ".", "../apart"]);
     let apart = scene.root.with_file_name("apart");
     scene.git_in(&apart, &["worktree", "add", "-q", "../tree", "main"]);
-    assert_eq!(scene.look_in("../tree").await.objection, None);
-    assert!(scene.look_in("../apart").await.objection.is_some());
+    assert_eq!(scene.inspect_in("../tree").await.objection, None);
+    assert!(scene.inspect_in("../apart").await.objection.is_some());
 }
 
 #[tokio::test]

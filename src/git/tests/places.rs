@@ -18,7 +18,7 @@ fn beside() -> (Scene, PathBuf) {
 }
 
 async fn assert_not_read(scene: &Scene, what: &str) {
-    let look = scene.look().await;
+    let look = scene.inspect().await;
     assert!(look.objection.is_some(), "{what}");
     assert_eq!(look.repository, None, "{what}");
     assert_eq!(scene.open("", &LOOKING).await, LOOKING, "{what}");
@@ -81,8 +81,8 @@ async fn h3_a_work_tree_of_another_place_is_not_taken_over() {
     );
     let pointer = format!("gitdir: {}\n", other.join("worktrees/linked").display());
     scene.put(".git", &pointer);
-    assert!(scene.look().await.objection.is_some());
-    assert_eq!(scene.look_in("../linked").await.objection, None);
+    assert!(scene.inspect().await.objection.is_some());
+    assert_eq!(scene.inspect_in("../linked").await.objection, None);
 }
 
 #[tokio::test]
@@ -105,7 +105,7 @@ async fn h3_links_inside_of_the_repository_lead_to_no_other() {
 async fn h3_a_work_tree_further_up_is_not_believed() {
     let scene = Scene::new();
     scene.configure("[core]\n\tworktree = ../..");
-    let look = scene.look().await;
+    let look = scene.inspect().await;
     assert!(look.objection.is_some(), "{look:?}");
 }
 
@@ -113,7 +113,7 @@ async fn h3_a_work_tree_further_up_is_not_believed() {
 async fn u3_objects_of_another_repository_are_asked_about_in_words() {
     let scene = Scene::new();
     scene.git(&["clone", "-q", "--shared", ".", "../shared"]);
-    let look = scene.look_in("../shared").await;
+    let look = scene.inspect_in("../shared").await;
     assert!(
         look.objection
             .as_ref()
@@ -121,7 +121,7 @@ async fn u3_objects_of_another_repository_are_asked_about_in_words() {
         "{look:?}"
     );
     scene.git(&["clone", "-q", ".", "../whole"]);
-    assert_eq!(scene.look_in("../whole").await.objection, None);
+    assert_eq!(scene.inspect_in("../whole").await.objection, None);
 }
 
 #[tokio::test]
@@ -131,7 +131,7 @@ async fn u5_a_workspace_that_is_a_submodule_is_ordinary() {
     let part = scene.root.with_file_name("part").display().to_string();
     let add = ["submodule", "--quiet", "add", &part, "sub"];
     scene.git(&[&["-c", "protocol.file.allow=always"][..], &add[..]].concat());
-    let outer = scene.look_in("sub").await;
+    let outer = scene.inspect_in("sub").await;
     assert_eq!(outer.objection, None);
 
     // Opened by itself, with the repository outside of the workspace.
@@ -140,7 +140,7 @@ async fn u5_a_workspace_that_is_a_submodule_is_ordinary() {
         dir: tempfile::tempdir().expect("a temporary directory"),
         root: sub,
     };
-    let look = alone.look().await;
+    let look = alone.inspect().await;
     assert_eq!(look.objection, None);
     assert!(look.repository.is_some());
 }

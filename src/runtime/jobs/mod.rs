@@ -2,7 +2,7 @@
 
 mod editor;
 mod image;
-mod keeper;
+mod input_saver;
 mod memory;
 mod sessions;
 
@@ -10,10 +10,10 @@ use std::path::PathBuf;
 
 use tokio::sync::mpsc;
 
-use self::keeper::{Keeper, Order};
+use self::input_saver::{InputSaver, Order};
 use super::files::Finder;
-use super::keep::Keep;
-use super::{Doctor, look};
+use super::saved_input::SavedInput;
+use super::{Doctor, appearance};
 use crate::app::job::{Job, JobResult};
 use crate::config::{Dirs, save};
 use crate::session::Store;
@@ -24,14 +24,14 @@ pub struct Jobs {
     dirs: Dirs,
     workspace: PathBuf,
     doctor: Doctor,
-    keeper: Keeper,
+    input_saver: InputSaver,
     finder: Finder,
 }
 
 impl Jobs {
     pub fn new(dirs: Dirs, workspace: PathBuf, doctor: Doctor) -> Self {
         let (done, results) = mpsc::unbounded_channel();
-        let keeper = Keeper::start(Keep::new(&dirs.data, &workspace), done.clone());
+        let input_saver = InputSaver::start(SavedInput::new(&dirs.data, &workspace), done.clone());
         let answers = done.clone();
         let answer = Box::new(move |result| drop(answers.send(result)));
         let finder = Finder::new(workspace.clone(), answer);
@@ -41,14 +41,14 @@ impl Jobs {
             dirs,
             workspace,
             doctor,
-            keeper,
+            input_saver,
             finder,
         }
     }
 
     /// Waits until what was typed is kept for the next run.
     pub fn finish(&mut self) {
-        self.keeper.finish();
+        self.input_saver.finish();
     }
 
     pub fn start(&mut self, job: Job) {
@@ -68,7 +68,9 @@ impl Jobs {
                 let doctor = self.doctor.clone();
                 self.run(move || Some(JobResult::Examined(doctor())));
             }
-            Job::ListThemes => self.run(move || Some(JobResult::Themes(look::all_themes(&dirs)))),
+            Job::ListThemes => {
+                self.run(move || Some(JobResult::Themes(appearance::all_themes(&dirs))))
+            }
             Job::KeepTheme(name) => self.run(move || {
                 let file = dirs.config.join("settings.json");
                 let kept = save::set(&file, "theme", &name);
@@ -82,9 +84,9 @@ impl Jobs {
                 Some(JobResult::Sessions(sessions::list(&store, &workspace)))
             }),
             Job::CompletePath { query, generation } => self.finder.find(query, generation),
-            Job::LoadHistory => self.keeper.order(Order::Load),
-            Job::KeepInHistory(text) => self.keeper.order(Order::Sent(text)),
-            Job::KeepDraft(text) => self.keeper.order(Order::Draft(text)),
+            Job::LoadHistory => self.input_saver.order(Order::Load),
+            Job::KeepInHistory(text) => self.input_saver.order(Order::Sent(text)),
+            Job::KeepDraft(text) => self.input_saver.order(Order::Draft(text)),
         }
     }
 

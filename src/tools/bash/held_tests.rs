@@ -362,7 +362,7 @@ async fn h2_git_searches_no_unknown_files_above_the_workspace() {
         .status();
     assert!(made.expect("git is there").success());
     let cwd = scratch.root.canonicalize().expect("it exists");
-    scratch.environment().git.look(&cwd).await;
+    scratch.environment().git.inspect(&cwd).await;
     let run = async |command: &str| {
         let input = json!({"command": command, "timeout": 20_000});
         let said = scratch.run_with(&Bash, input, Grant::by_forced_classifier());

@@ -21,7 +21,7 @@ const MOST_ENTRIES: usize = 2_000;
 const MOST_BYTES: u64 = 8 * 1024 * 1024;
 
 #[derive(Debug)]
-pub struct Keep {
+pub struct SavedInput {
     history: PathBuf,
     drafts: PathBuf,
     /// What the names of this workspace's drafts begin with.
@@ -41,7 +41,7 @@ struct Entry {
     text: String,
 }
 
-impl Keep {
+impl SavedInput {
     pub fn new(data: &Path, workspace: &Path) -> Self {
         Self {
             history: data.join("history.jsonl"),
@@ -225,10 +225,10 @@ mod tests {
 
     use tempfile::TempDir;
 
-    use super::{Keep, MOST_ENTRIES};
+    use super::{MOST_ENTRIES, SavedInput};
 
-    fn keep(data: &TempDir, workspace: &str) -> Keep {
-        Keep::new(&data.path().join("data"), Path::new(workspace))
+    fn keep(data: &TempDir, workspace: &str) -> SavedInput {
+        SavedInput::new(&data.path().join("data"), Path::new(workspace))
     }
 
     #[test]

@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use super::environment::{harmless, misleads};
 use super::keys::is_harmless;
 use super::place::Place;
-use super::{Look, Repository};
+use super::{Inspection, Repository};
 use crate::process::Programs;
 use crate::process::running::{self, Leader};
 use crate::process::stragglers;
@@ -48,24 +48,24 @@ pub enum Extent {
     Everything,
 }
 
-pub async fn look(programs: &Programs, directory: &Path, extent: Extent) -> Look {
+pub async fn inspect(programs: &Programs, directory: &Path, extent: Extent) -> Inspection {
     let Some(git) = programs.git() else {
-        return Look::objecting("git is not found");
+        return Inspection::objecting("git is not found");
     };
     let asking = async {
-        let mut look = configuration(git, programs, directory).await;
+        let mut inspection = configuration(git, programs, directory).await;
         if let (Some(repository), None, Extent::Everything) =
-            (&look.repository, &look.objection, extent)
+            (&inspection.repository, &inspection.objection, extent)
         {
-            look.objection = submodule(git, programs, directory, &repository.toplevel).await;
+            inspection.objection = submodule(git, programs, directory, &repository.toplevel).await;
         }
-        look
+        inspection
     };
-    let looked = timeout(PATIENCE, asking).await;
-    looked.unwrap_or_else(|_| Look::objecting("git does not say what it would read"))
+    let inspected = timeout(PATIENCE, asking).await;
+    inspected.unwrap_or_else(|_| Inspection::objecting("git does not say what it would read"))
 }
 
-impl Look {
+impl Inspection {
     fn objecting(why: impl Into<String>) -> Self {
         Self {
             repository: None,
@@ -97,7 +97,7 @@ pub fn command(git: &Path, programs: &Programs, directory: &Path) -> Command {
     command
 }
 
-async fn configuration(git: &Path, programs: &Programs, directory: &Path) -> Look {
+async fn configuration(git: &Path, programs: &Programs, directory: &Path) -> Inspection {
     let mut list = command(git, programs, directory);
     list.args(["config", "--list", "-z", "--show-scope", "--show-origin"]);
     let mut place = command(git, programs, directory);
@@ -109,26 +109,26 @@ async fn configuration(git: &Path, programs: &Programs, directory: &Path) -> Loo
     let (list, place) = match (list, place) {
         (Ok(list), Ok(place)) => (list, place),
         (Err(error), _) | (_, Err(error)) => {
-            return Look::objecting(format!("git cannot be asked: {error}"));
+            return Inspection::objecting(format!("git cannot be asked: {error}"));
         }
     };
     if !place.status.success() && place.stderr.starts_with(NO_REPOSITORY.as_bytes()) {
-        return Look::default();
+        return Inspection::default();
     }
     if place.stdout.starts_with(b"true\n") {
-        return Look::objecting("the directory is itself a repository without a work tree");
+        return Inspection::objecting("the directory is itself a repository without a work tree");
     }
     if place.stdout.starts_with(b"false\ntrue\n") {
-        return Look::objecting("the directory belongs to a repository's own files");
+        return Inspection::objecting("the directory belongs to a repository's own files");
     }
     for said in [&place, &list] {
         if !said.status.success() {
             let text = String::from_utf8_lossy(&said.stderr);
-            return Look::objecting(format!("git says `{}`", short(&text)));
+            return Inspection::objecting(format!("git says `{}`", short(&text)));
         }
     }
     let Some(mut repository) = Repository::read(&place.stdout) else {
-        return Look::objecting("where its files are is not certain");
+        return Inspection::objecting("where its files are is not certain");
     };
     let here = directory.canonicalize().unwrap_or_default();
     let own = |file: &Path| programs.is_own(file) || file.starts_with(&repository.toplevel);
@@ -140,11 +140,11 @@ async fn configuration(git: &Path, programs: &Programs, directory: &Path) -> Loo
         Some(settings) => match judged(&repository, settings, programs) {
             Ok(objection) => objection,
             // Not even the name of its branch is this work tree's.
-            Err(why) => return Look::objecting(why),
+            Err(why) => return Inspection::objecting(why),
         },
     };
     repository.reads = settings.map_or_else(Vec::new, |settings| reads(&settings));
-    Look {
+    Inspection {
         repository: Some(repository),
         objection,
     }

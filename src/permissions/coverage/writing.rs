@@ -10,10 +10,10 @@ use super::super::path::Spot;
 use super::super::pattern::Role;
 use super::super::protected::{any_protected_below, may_hold_protected};
 use super::super::search::place;
-use super::{Basis, Cover, Walk, is_whole_bash};
+use super::{Basis, Coverage, Walk, is_whole_bash};
 use crate::protocol::Mode;
 
-impl<'r> Cover<'r, '_> {
+impl<'r> Coverage<'r, '_> {
     /// `mkdir`, `touch`, `mv` and `cp` with literal words, all of whose paths lie inside.
     pub(super) fn edits_inside(&self, part: &Part, walk: &Walk) -> bool {
         let unwrapped = unwrap(&part.words);

@@ -7,9 +7,9 @@ use super::super::bash::programs::is_special_path;
 use super::super::bash::reach::{Descent, Reach, follows_links, lists_links};
 use super::super::bash::script::{Part, Traits};
 use super::super::path::Spot;
-use super::{Cover, LINKS_STRAY, Walk};
+use super::{Coverage, LINKS_STRAY, Walk};
 
-impl Cover<'_, '_> {
+impl Coverage<'_, '_> {
     /// Whether what `xargs` is fed names nothing but files that may be read.
     pub(super) fn check_fed(
         &self,

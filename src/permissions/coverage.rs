@@ -50,7 +50,7 @@ pub enum Basis<'r> {
 }
 
 /// Who decides whether parts are covered.
-pub struct Cover<'r, 'g> {
+pub struct Coverage<'r, 'g> {
     pub rules: &'r Rules,
     pub mode: Mode,
     pub ground: &'g Ground<'g>,
@@ -58,7 +58,7 @@ pub struct Cover<'r, 'g> {
     outside: RefCell<Vec<String>>,
 }
 
-impl<'r, 'g> Cover<'r, 'g> {
+impl<'r, 'g> Coverage<'r, 'g> {
     pub fn new(rules: &'r Rules, mode: Mode, ground: &'g Ground<'g>) -> Self {
         Self {
             rules,

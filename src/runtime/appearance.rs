@@ -15,7 +15,7 @@ use crate::theme::{Depth, Ground, Theme};
 const LONGEST_FILE: u64 = 1 << 20;
 
 /// What was chosen, to choose again when the terminal says that it is light.
-pub struct Look {
+pub struct Appearance {
     /// The theme of the flag or the settings.
     wanted: Option<String>,
     ground: Ground,
@@ -23,7 +23,7 @@ pub struct Look {
     dirs: Dirs,
 }
 
-impl Look {
+impl Appearance {
     /// Reads a few small files. The second part is what a person should know about them.
     pub fn find(
         wanted: Option<ThemeWish>,
@@ -32,33 +32,33 @@ impl Look {
         let variable = |name: &str| std::env::var(name).ok();
         let told = variable("COLORFGBG").and_then(|value| Ground::from_colorfgbg(&value));
         let (wanted, file) = wanted.map_or((None, None), |wish| (Some(wish.name), wish.file));
-        let mut look = Self {
+        let mut appearance = Self {
             wanted,
             ground: told.or_else(|| last_ground(&dirs)).unwrap_or_default(),
             depth: Depth::detect(&variable),
             dirs,
         };
         let mut problems = Vec::new();
-        let keymap = look.keymap(&mut problems);
-        let theme = match (look.theme(&mut problems), file) {
+        let keymap = appearance.keymap(&mut problems);
+        let theme = match (appearance.theme(&mut problems), file) {
             (Ok(theme), _) => theme,
             // What a file gets wrong must not keep anyone out.
             (Err(Refusal { problem, hint }), Some(file)) => {
                 let hint = hint.unwrap_or_default();
                 problems.push(format!("{file}: {problem}; {hint}"));
-                look.wanted = None;
-                look.theme(&mut problems)?
+                appearance.wanted = None;
+                appearance.theme(&mut problems)?
             }
             (Err(refusal), None) => return Err(refusal),
         };
         let settings = Settings {
             keymap,
-            theme: theme.at(look.depth),
-            depth: look.depth,
+            theme: theme.at(appearance.depth),
+            depth: appearance.depth,
             theme_epoch: 0,
             diff_style: DiffStyle::default(),
         };
-        Ok((look, settings, problems))
+        Ok((appearance, settings, problems))
     }
 
     /// The terminal has said which colour its ground has. Returns a theme if another one suits it better.
@@ -232,7 +232,7 @@ fn remember_ground(dirs: &Dirs, ground: Ground) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Look, ThemeWish, last_ground};
+    use super::{Appearance, ThemeWish, last_ground};
     use crate::config::Dirs;
     use crate::theme::Ground;
 
@@ -249,19 +249,25 @@ mod tests {
     #[tokio::test]
     async fn a_terminal_that_turns_out_light_gets_the_light_theme() {
         let (_home, dirs) = home();
-        let (mut look, settings, problems) = Look::find(None, dirs).expect("no theme is wrong");
+        let (mut appearance, settings, problems) =
+            Appearance::find(None, dirs).expect("no theme is wrong");
         assert_eq!((settings.theme.name.as_str(), problems.len()), ("dark", 0));
-        assert_eq!(look.ground_is("rgb:0000/0000/0000"), None);
-        let theme = look.ground_is("rgb:ffff/ffff/ffff").expect("another one");
+        assert_eq!(appearance.ground_is("rgb:0000/0000/0000"), None);
+        let theme = appearance
+            .ground_is("rgb:ffff/ffff/ffff")
+            .expect("another one");
         assert_eq!(theme.name, "light");
-        assert_eq!(look.ground_is("nonsense"), None);
+        assert_eq!(appearance.ground_is("nonsense"), None);
     }
 
     #[tokio::test]
     async fn a_theme_that_was_chosen_stays_on_any_ground() {
         let (_home, dirs) = home();
-        let (mut look, ..) = Look::find(Some(wish("ansi16", None)), dirs).expect("it exists");
-        let name = look.ground_is("rgb:ffff/ffff/ffff").map(|theme| theme.name);
+        let (mut appearance, ..) =
+            Appearance::find(Some(wish("ansi16", None)), dirs).expect("it exists");
+        let name = appearance
+            .ground_is("rgb:ffff/ffff/ffff")
+            .map(|theme| theme.name);
         assert!(name.is_none_or(|name| name.starts_with("ansi16")));
     }
 
@@ -275,7 +281,7 @@ mod tests {
     #[test]
     fn a_theme_that_a_file_gets_wrong_keeps_nobody_out() {
         let (_home, dirs) = home();
-        let found = Look::find(Some(wish("drak", Some("settings.json"))), dirs);
+        let found = Appearance::find(Some(wish("drak", Some("settings.json"))), dirs);
         let (_, settings, problems) = found.expect("it starts");
         assert_eq!(settings.theme.name, "dark");
         let said = &problems[0];
@@ -294,7 +300,7 @@ mod tests {
         std::fs::write(dirs.config.join("keymap.toml"), "[global]\nnonsense = 1\n")
             .expect("written");
         let (_, settings, problems) =
-            Look::find(Some(wish("mine", None)), dirs).expect("it exists");
+            Appearance::find(Some(wish("mine", None)), dirs).expect("it exists");
         assert_eq!(settings.theme.name, "mine");
         assert!(
             problems
@@ -312,7 +318,7 @@ mod tests {
         std::fs::write(folder.join("mine.toml"), "ground = \"dark\"\n[palette\n").expect("written");
         std::fs::write(folder.join("bytes.toml"), b"\xff").expect("written");
         let refused = |name: &str| {
-            let found = Look::find(Some(wish(name, None)), dirs.clone());
+            let found = Appearance::find(Some(wish(name, None)), dirs.clone());
             found.err().expect("refused")
         };
         let refusal = refused("mine");
@@ -327,7 +333,7 @@ mod tests {
 
         // A settings file that names it keeps nobody out, and its mistake is told once.
         let wanted = Some(wish("mine", Some("settings.json")));
-        let (_, settings, problems) = Look::find(wanted, dirs).expect("it starts");
+        let (_, settings, problems) = Appearance::find(wanted, dirs).expect("it starts");
         assert_eq!(settings.theme.name, "dark");
         let told = problems
             .iter()
@@ -338,7 +344,7 @@ mod tests {
     #[test]
     fn an_unknown_theme_is_refused_with_those_that_there_are() {
         let (_home, dirs) = home();
-        let refusal = Look::find(Some(wish("drak", None)), dirs)
+        let refusal = Appearance::find(Some(wish("drak", None)), dirs)
             .err()
             .expect("refused");
         assert_eq!(refusal.problem, "there is no theme `drak`");

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::app::job::JobResult;
-use crate::runtime::keep::Keep;
+use crate::runtime::saved_input::SavedInput;
 
 /// How long a disk may keep the program from ending.
 const LAST_WRITE: Duration = Duration::from_millis(300);
 
-pub struct Keeper {
+pub struct InputSaver {
     orders: Option<Sender<Order>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -24,12 +24,12 @@ pub enum Order {
     Draft(String),
 }
 
-impl Keeper {
-    pub fn start(keep: Keep, done: UnboundedSender<JobResult>) -> Self {
+impl InputSaver {
+    pub fn start(saved: SavedInput, done: UnboundedSender<JobResult>) -> Self {
         let (orders, inbox) = channel();
-        let builder = std::thread::Builder::new().name("keeper".into());
+        let builder = std::thread::Builder::new().name("input-saver".into());
         // Without a thread nothing is kept, and all else works.
-        let thread = builder.spawn(move || carry_out(keep, &inbox, &done)).ok();
+        let thread = builder.spawn(move || carry_out(saved, &inbox, &done)).ok();
         Self {
             orders: Some(orders),
             thread,
@@ -55,13 +55,13 @@ impl Keeper {
     }
 }
 
-fn carry_out(mut keep: Keep, orders: &Receiver<Order>, done: &UnboundedSender<JobResult>) {
+fn carry_out(mut saved: SavedInput, orders: &Receiver<Order>, done: &UnboundedSender<JobResult>) {
     let mut told = false;
     for order in orders {
         let result = match order {
-            Order::Load => load(&mut keep, done),
-            Order::Sent(text) => keep.add_to_history(&text),
-            Order::Draft(text) => keep.keep_draft(&text),
+            Order::Load => load(&mut saved, done),
+            Order::Sent(text) => saved.add_to_history(&text),
+            Order::Draft(text) => saved.keep_draft(&text),
         };
         // A disk that is full is so at every key; once is enough.
         if let Err(error) = result
@@ -73,12 +73,12 @@ fn carry_out(mut keep: Keep, orders: &Receiver<Order>, done: &UnboundedSender<Jo
     }
 }
 
-fn load(keep: &mut Keep, done: &UnboundedSender<JobResult>) -> std::io::Result<()> {
-    let history = keep.history()?;
+fn load(saved: &mut SavedInput, done: &UnboundedSender<JobResult>) -> std::io::Result<()> {
+    let history = saved.history()?;
     if !history.is_empty() {
         let _ = done.send(JobResult::History(history));
     }
-    if let Some(draft) = keep.left_draft()? {
+    if let Some(draft) = saved.left_draft()? {
         let _ = done.send(JobResult::Draft(draft));
     }
     Ok(())
