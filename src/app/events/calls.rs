@@ -6,7 +6,9 @@ use crate::app::call::{Author, CallKey, Completed, State};
 use crate::app::preview::Partial;
 use crate::app::transcript::{Cell, NoticeKind, Progress};
 use crate::app::{AppState, Effect};
-use crate::protocol::{AgentId, CallEvent, CallRef, Phase, Question, QuestionKind, ToolInfo};
+use crate::protocol::{
+    AgentId, CallEvent, CallOutcome, CallRef, Phase, Question, QuestionKind, ToolInfo,
+};
 
 impl AppState {
     pub(super) fn hear_call(&mut self, call: CallRef, event: CallEvent) -> Vec<Effect> {
@@ -21,9 +23,6 @@ impl AppState {
                 call.decisions.push(format!("rewritten by the hook {by}"));
             }),
             CallEvent::BackgroundEnded(how) => self.background_ended(key, how),
-            CallEvent::ChangesForgotten(changes) => {
-                self.calls.change(key, |call| call.tell_changes(&changes));
-            }
             event @ (CallEvent::Arriving { .. }
             | CallEvent::Input(_)
             | CallEvent::Queued { .. }
@@ -114,8 +113,10 @@ impl AppState {
     }
 
     fn advance(&mut self, key: CallKey, event: CallEvent) {
-        // What is over absorbs all that comes too late.
-        if self.calls.get(key).is_over() && event != CallEvent::Yielded {
+        // What is over absorbs all that comes too late; but what went to the background still prints.
+        let call = self.calls.get(key);
+        let prints = matches!(event, CallEvent::Progress(_)) && call.is_in_background();
+        if call.is_over() && !prints && event != CallEvent::Yielded {
             return;
         }
         let now = self.moment;
@@ -150,12 +151,14 @@ impl AppState {
                 }
                 call.state = State::Executing(phase);
             }
-            CallEvent::Progress(text) => call.print(&text),
+            CallEvent::Progress(printed) => call.print(&printed),
             CallEvent::Completed {
                 result,
                 ran,
                 outcome,
+                for_person,
                 shown,
+                changed,
             } => {
                 call.times.ended = Some(now);
                 // What the person took to decide is not the call's own time.
@@ -165,8 +168,15 @@ impl AppState {
                     (None, _) => ran,
                 };
                 waits_no_more = Some(call.id);
-                call.state = State::Completed(Completed::new(&result, outcome, shown, ran));
-                call.output = String::new();
+                if outcome != CallOutcome::Backgrounded {
+                    call.output = String::new();
+                }
+                call.state = State::Completed(Completed {
+                    shown,
+                    changed,
+                    ran,
+                    ..Completed::new(&result, outcome, for_person)
+                });
             }
             CallEvent::Yielded => {
                 let arriving = State::Arriving(Partial::default());
@@ -182,7 +192,6 @@ impl AppState {
             | CallEvent::Asked(_)
             | CallEvent::Decided { .. }
             | CallEvent::Rewritten { .. }
-            | CallEvent::ChangesForgotten(_)
             | CallEvent::BackgroundEnded(_) => {}
         });
         if is_result {

@@ -9,7 +9,7 @@ use super::attributes::LostOwner;
 use super::numbered::{changed_range, snippet};
 use super::part::left_out;
 use super::path::shown;
-use crate::protocol::{FileDiff, ResultBlock};
+use crate::protocol::{FileDiff, ForPerson, ResultBlock};
 use crate::tools::ToolOutput;
 
 /// The result of a call of which the person allowed nothing.
@@ -74,6 +74,11 @@ impl Saved {
         }
         ToolOutput {
             for_model: vec![ResultBlock::text(text)],
+            // The difference says it to the person.
+            for_person: ForPerson {
+                output: Some(0..0),
+                ..ForPerson::default()
+            },
             shown: FileDiff {
                 path: self.name,
                 before: self.before.map(Arc::from),
