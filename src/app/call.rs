@@ -217,6 +217,21 @@ impl Call {
         }
     }
 
+    /// It has come to its result.
+    pub fn complete(&mut self, mut completed: Completed, now: Instant) {
+        self.times.ended = Some(now);
+        // What the person took to decide is not the call's own time.
+        completed.ran = match (self.times.asked, self.times.running) {
+            (Some(_), Some(running)) => now.saturating_duration_since(running),
+            (Some(_), None) => Duration::ZERO,
+            (None, _) => completed.ran,
+        };
+        if completed.outcome != CallOutcome::Backgrounded {
+            self.output = String::new();
+        }
+        self.state = State::Completed(completed);
+    }
+
     /// It runs again: what its first run printed, and when, is void.
     pub fn begin_anew(&mut self) {
         self.output.clear();

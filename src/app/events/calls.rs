@@ -1,14 +1,10 @@
 //! The life of a call, from its first letter on.
 
-use std::time::Duration;
-
 use crate::app::call::{Author, CallKey, Completed, State};
 use crate::app::preview::Partial;
 use crate::app::transcript::{Cell, NoticeKind, Progress};
 use crate::app::{AppState, Effect};
-use crate::protocol::{
-    AgentId, CallEvent, CallOutcome, CallRef, Phase, Question, QuestionKind, ToolInfo,
-};
+use crate::protocol::{AgentId, CallEvent, CallRef, Phase, Question, QuestionKind, ToolInfo};
 
 impl AppState {
     pub(super) fn hear_call(&mut self, call: CallRef, event: CallEvent) -> Vec<Effect> {
@@ -160,23 +156,14 @@ impl AppState {
                 shown,
                 changed,
             } => {
-                call.times.ended = Some(now);
-                // What the person took to decide is not the call's own time.
-                let ran = match (call.times.asked, call.times.running) {
-                    (Some(_), Some(running)) => now.saturating_duration_since(running),
-                    (Some(_), None) => Duration::ZERO,
-                    (None, _) => ran,
-                };
                 waits_no_more = Some(call.id);
-                if outcome != CallOutcome::Backgrounded {
-                    call.output = String::new();
-                }
-                call.state = State::Completed(Completed {
+                let completed = Completed {
                     shown,
                     changed,
                     ran,
                     ..Completed::new(&result, outcome, for_person)
-                });
+                };
+                call.complete(completed, now);
             }
             CallEvent::Yielded => {
                 let arriving = State::Arriving(Partial::default());
