@@ -3,6 +3,7 @@
 mod acting;
 mod asking;
 mod footer;
+mod picking;
 mod random;
 mod screens;
 mod scrolling;
