@@ -236,10 +236,6 @@ fn conclude(
             ..ToolError::new(message)
         })
     };
-    let because = |sentence: String| ForPerson {
-        sentence: Some(sentence),
-        ..ForPerson::default()
-    };
     match ended {
         Ended::Process(child::Ended::Exited(0)) => {
             if output.is_empty() {
@@ -259,41 +255,52 @@ fn conclude(
                 ..ToolOutput::text(output)
             })
         }
+        Ended::Cancelled => Err(ToolError::cancelled_after(output)),
+        Ended::Backgrounded => Ok(ToolOutput::text(output)),
+        ended @ (Ended::Process(_) | Ended::TimedOut(_) | Ended::Flooded | Ended::Lost(_)) => {
+            let (head, side) = why_it_failed(&ended);
+            failed(head, side, &output)
+        }
+    }
+}
+
+/// What is said before the output of a command that failed: to the model, and to the person.
+fn why_it_failed(ended: &Ended) -> (String, ForPerson) {
+    let because = |sentence: String| ForPerson {
+        sentence: Some(sentence),
+        ..ForPerson::default()
+    };
+    match ended {
         Ended::Process(child::Ended::Exited(code)) => {
-            for_person.exit = Some(code);
-            let head = format!("Exit code {code}{}", meaning(code));
-            failed(head, for_person, &output)
+            let exit = ForPerson {
+                exit: Some(*code),
+                ..ForPerson::default()
+            };
+            (format!("Exit code {code}{}", meaning(*code)), exit)
         }
-        Ended::Process(ended @ child::Ended::Signalled(_)) => {
-            let head = format!("The command was {ended}");
-            failed(head, because(ended.to_string()), &output)
-        }
-        Ended::TimedOut(after) => failed(
+        Ended::Process(ended @ child::Ended::Signalled(_)) => (
+            format!("The command was {ended}"),
+            because(ended.to_string()),
+        ),
+        Ended::TimedOut(after) => (
             format!(
                 "The command was stopped: it was still running after {} ms",
                 after.as_millis()
             ),
             because(format!("stopped at its time limit, {after:?}")),
-            &output,
         ),
-        Ended::Flooded => failed(
-            format!(
-                "The command was stopped: it printed more than {} MiB",
-                capture::FILE_CAP >> 20
-            ),
-            because(format!(
-                "stopped: more than {} MiB of output",
-                capture::FILE_CAP >> 20
-            )),
-            &output,
-        ),
-        Ended::Cancelled => Err(ToolError::cancelled_after(output)),
-        Ended::Backgrounded => Ok(ToolOutput::text(output)),
-        Ended::Lost(error) => failed(
+        Ended::Flooded => {
+            let most = capture::FILE_CAP >> 20;
+            (
+                format!("The command was stopped: it printed more than {most} MiB"),
+                because(format!("stopped: more than {most} MiB of output")),
+            )
+        }
+        Ended::Lost(error) => (
             format!("The command's end could not be awaited: {error}"),
             because(format!("its end is not known: {error}")),
-            &output,
         ),
+        Ended::Cancelled | Ended::Backgrounded => (String::new(), ForPerson::default()),
     }
 }
 
