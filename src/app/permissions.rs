@@ -32,7 +32,7 @@ impl AppState {
                 command,
             )))],
             Err(problem) => {
-                self.flash(problem);
+                self.flash_error(problem);
                 Vec::new()
             }
         }

@@ -119,7 +119,7 @@ pub fn find(name: &str) -> Option<&'static SlashCommand> {
 impl AppState {
     pub(super) fn slash(&mut self, name: &str, arguments: &str) -> Vec<Effect> {
         let Some(command) = find(name) else {
-            self.flash(format!("there is no command /{name}"));
+            self.flash_error(format!("there is no command /{name}"));
             return Vec::new();
         };
         match command.does {
@@ -148,7 +148,7 @@ impl AppState {
             Slash::Vim => {
                 self.composer.toggle_vim();
                 let on = self.composer.vim().is_some();
-                self.flash(if on { "vim keys on" } else { "vim keys off" });
+                self.flash_done(if on { "vim keys on" } else { "vim keys off" });
             }
             Slash::Quit => return self.quit_after_asking(),
         }
@@ -209,7 +209,7 @@ impl AppState {
             return vec![Effect::Start(Job::ListThemes)];
         }
         if name == AUTO {
-            self.flash("the theme follows the terminal from the next start");
+            self.flash_done("the theme follows the terminal from the next start");
             return vec![Effect::Start(Job::KeepTheme(name.to_owned()))];
         }
         if let Some(theme) = Theme::builtin(name) {
@@ -228,7 +228,7 @@ impl AppState {
         if let Some(theme) = themes.into_iter().find(|theme| theme.name == name) {
             return self.wear(theme);
         }
-        self.flash(format!("there is no theme `{name}`; /theme shows them"));
+        self.flash_error(format!("there is no theme `{name}`; /theme shows them"));
         Vec::new()
     }
 

@@ -48,9 +48,9 @@ pub fn special(text: &str) -> Result<Option<Draft>, String> {
     let lines: Vec<String> = text.lines().take(2).map(str::to_owned).collect();
     let behind = || text.chars().skip(1).collect::<String>().trim().to_owned();
     match Prompt::of(&lines) {
-        Prompt::Shell if behind().is_empty() => Err("write the command behind the `!`".into()),
+        Prompt::Shell if behind().is_empty() => Err("type a command after !".into()),
         Prompt::Shell => Ok(Some(Draft::Shell(behind()))),
-        Prompt::Note if behind().is_empty() => Err("write the note behind the `#`".into()),
+        Prompt::Note if behind().is_empty() => Err("type a note after #".into()),
         Prompt::Note => Ok(Some(Draft::Note(behind()))),
         Prompt::Message => slash(text),
     }
@@ -123,8 +123,8 @@ mod tests {
         for (text, problem) in [
             ("/hlep", "there is no /hlep; do you mean /help?"),
             ("/zzz", "there is no /zzz; /help shows what there is"),
-            ("!", "write the command behind the `!`"),
-            ("#  ", "write the note behind the `#`"),
+            ("!", "type a command after !"),
+            ("#  ", "type a note after #"),
         ] {
             assert_eq!(special(text), Err(problem.into()), "{text}");
         }
