@@ -92,8 +92,8 @@ fn words_to_the_person_are_coloured_by_what_they_are_about() {
     let theme = Theme::builtin("dark").expect("a built-in theme");
     for (keys, part, role) in [
         ("ctrl+t", "no tool", Role::Muted),
-        ("/ x x x enter", "there is no /xxx", Role::Error),
-        ("/ v i m enter", "vim keys on", Role::Success),
+        ("/ x x x enter", "unknown command /xxx", Role::Error),
+        ("/ v i m enter", "vim mode on", Role::Success),
     ] {
         let mut screen = App::new().dressed("dark", Depth::True).on(120, 30);
         screen.press(keys);
