@@ -157,17 +157,12 @@ fn tools_lists_what_the_model_can_use() {
         panic!("a list is open");
     };
     let names: Vec<&str> = picker.shown().map(|item| item.label.as_str()).collect();
-    let built_in = [
-        "Bash",
-        "BashOutput",
-        "Edit",
-        "Glob",
-        "Grep",
-        "KillShell",
-        "Read",
-        "Write",
-    ];
-    assert_eq!(names, built_in);
+    assert!(names.is_sorted(), "{names:?}");
+    assert!(
+        ["Bash", "Edit", "Read"]
+            .iter()
+            .all(|name| names.contains(name))
+    );
 }
 
 #[test]
