@@ -4,7 +4,7 @@ use ratatui::text::{Line, Span};
 
 use super::{CellContext, MARGIN, diff_style, indented, seconds, whole_seconds};
 use crate::app::AppState;
-use crate::app::call::{Author, Call, Completed, State};
+use crate::app::call::{Author, Call, Completed, OPENED_LINES, State};
 use crate::app::diff::{CONTEXT, Diff};
 use crate::app::preview::Preview;
 use crate::keymap::{Action, Context};
@@ -28,8 +28,6 @@ const LIVE_LINES_ALONE: usize = 8;
 const GAP: usize = 2;
 /// Keys do not stand further to the right than this, away from what they are for.
 const WIDEST_HINT: u16 = 100;
-/// How many lines of output an opened call shows in place; the detail view has all.
-const OPENED_LINES: usize = 200;
 
 pub fn rows(call: &Call, open: bool, state: &AppState, cx: &mut CellContext) -> Vec<Row> {
     let mut rows = vec![head(call, state, cx)];
