@@ -252,7 +252,7 @@ impl AppState {
 
     fn list_hooks(&mut self) {
         if self.session.hooks.is_empty() {
-            self.flash("no hooks are configured; add them under `hooks` in the settings");
+            self.flash("no hooks configured; add them under `hooks` in the settings");
             return;
         }
         let hooks = self.session.hooks.iter().map(|hook| Item {

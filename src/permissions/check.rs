@@ -85,7 +85,7 @@ fn check(line: &[u8], touches: impl FnOnce(&str, &Value) -> Touches) -> Result<V
     let case: Case = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     let mode = match case.mode.as_deref() {
         None => Mode::Default,
-        Some(name) => Mode::from_name(name).ok_or_else(|| format!("there is no mode `{name}`"))?,
+        Some(name) => Mode::from_name(name).ok_or_else(|| format!("unknown mode `{name}`"))?,
     };
     let lists = case.rules.unwrap_or_default();
     let mut rules = Rules::default();

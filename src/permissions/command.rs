@@ -14,7 +14,7 @@ impl CommandPattern {
     /// `:*` at the end equals ` *`. In deny and ask, where commands are compared with single blanks, so is the pattern.
     pub fn parse(specifier: &str, list: RuleList) -> Result<Self, String> {
         let mut pattern = match specifier.strip_suffix(":*") {
-            Some("") => return Err("there is no command before `:*`".to_owned()),
+            Some("") => return Err("missing command before `:*`".to_owned()),
             Some(command) => format!("{command} *"),
             None => specifier.to_owned(),
         };

@@ -36,7 +36,7 @@ const LONGEST_SHOWN: usize = 60;
 /// Programs that run others in a way of their own: a rule with a wildcard does not cover them.
 const EXEC_ONLY_EXACT: [&str; 4] = ["watch", "setsid", "ionice", "flock"];
 
-const LINKS_STRAY: &str = "links that it may follow may lead elsewhere";
+const LINKS_STRAY: &str = "it may follow links that point outside this project";
 
 /// More changes of the directory are not followed.
 const MOST_STEPS: usize = 16;
@@ -158,7 +158,9 @@ impl<'r, 'g> Coverage<'r, 'g> {
                     self.stays_inside(part, walk)?;
                     Ok(Basis::Rule(rule))
                 }
-                Some(_) | None => Err(format!("it contains {structure}")),
+                Some(_) | None => Err(format!(
+                    "it contains {structure}, so it can't be checked automatically"
+                )),
             };
         }
         // What it does to the shell reaches the commands behind it: that is more than a rule for this one covers.
@@ -181,20 +183,26 @@ impl<'r, 'g> Coverage<'r, 'g> {
         if self.mode == Mode::AcceptEdits && self.edits_inside(part, walk) {
             return Ok(Basis::Mode);
         }
-        self.only_reads(part, feed, walk)
+        self.only_reads(part, script.parts.len() == 1, feed, walk)
     }
 
     /// What no rule and no mode covers may run if all that it can do is to read what may be read.
-    fn only_reads(&self, part: &Part, feed: &Feed<'_>, walk: &Walk) -> Result<Basis<'r>, String> {
+    fn only_reads(
+        &self,
+        part: &Part,
+        is_alone: bool,
+        feed: &Feed<'_>,
+        walk: &Walk,
+    ) -> Result<Basis<'r>, String> {
         let uncovered = |reason: String| {
             let words: Vec<&str> = part.words.iter().map(|word| word.raw.as_str()).collect();
-            if words.is_empty() {
-                reason
-            } else {
-                format!(
-                    "no rule covers `{}`, and {reason}",
+            match words.as_slice() {
+                [] => reason,
+                _ if is_alone => format!("{reason}, and no rule allows it"),
+                _ => format!(
+                    "no rule allows `{}`, and {reason}",
                     shortened(&words.join(" "), LONGEST_SHOWN, "…")
-                )
+                ),
             }
         };
         let mut plain;
@@ -221,13 +229,11 @@ impl<'r, 'g> Coverage<'r, 'g> {
         if self.rules.restrict_reading()
             && (classified.fed.is_some() || self.reads_below(reader, &classified.paths, walk))
         {
-            return Err(
-                "it reads whatever is there, and rules keep some files from being read".to_owned(),
-            );
+            return Err("it may read files that your rules deny".to_owned());
         }
         let descends = descent(reader, &classified.paths);
         if descends.is_some_and(|descent| self.holds_special(&descent, walk)) {
-            return Err("there are devices and environments of processes below".to_owned());
+            return Err("it would read device files or process environments".to_owned());
         }
         let strays = followed(reader, &classified.paths)
             .is_some_and(|descent| !self.links_stay(&self.starts(&descent, walk)));
@@ -239,10 +245,7 @@ impl<'r, 'g> Coverage<'r, 'g> {
             .iter()
             .find(|path| !self.is_readable(path, walk))
         {
-            Some(path) => Err(format!(
-                "`{}` is outside the working directories",
-                path.word.raw
-            )),
+            Some(path) => Err(format!("`{}` is outside this project", path.word.raw)),
             None => Ok(Basis::Classifier),
         }
     }
@@ -251,14 +254,11 @@ impl<'r, 'g> Coverage<'r, 'g> {
     /// command runs, that one may stand in the old directory, too.
     fn step(&self, part: &Part, before: Joint, walk: &mut Walk) -> Result<(), String> {
         let Some(target) = cd_target(part) else {
-            return Err("where the directory changes to is not certain".to_owned());
+            return Err("can't tell which directory it changes to".to_owned());
         };
         let inside = |spot: &Spot| self.ground.contains(spot);
         if target.text.is_empty() || !self.everywhere(&target.text, walk, inside) {
-            return Err(format!(
-                "`cd {}` leaves the working directories",
-                target.raw
-            ));
+            return Err(format!("`cd {}` leaves this project", target.raw));
         }
         let reached = |from: &str| self.ground.spot_literal(&target.text, from).lexical;
         let new = reached(&walk.directory);
@@ -278,7 +278,7 @@ impl<'r, 'g> Coverage<'r, 'g> {
         walk.others.sort();
         walk.others.dedup();
         if walk.others.len() + walk.if_failed.len() > MOST_STEPS {
-            return Err("it changes the directory too often to be followed".to_owned());
+            return Err("it changes directories too often to check".to_owned());
         }
         Ok(())
     }

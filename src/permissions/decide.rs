@@ -122,7 +122,10 @@ pub fn conclude(judged: Verdict, word: Option<&HookWord>, mode: Mode) -> Verdict
     match (verdict.decision, mode) {
         (Decision::Ask, Mode::DontAsk) => Verdict {
             decision: Decision::Deny,
-            reason: format!("{}; the mode dontAsk denies what would ask", verdict.reason),
+            reason: format!(
+                "{}; dontAsk mode denies it instead of asking",
+                verdict.reason
+            ),
             cause: Cause::Mode(mode),
         },
         (Decision::Allow | Decision::Ask | Decision::Deny, _) => verdict,
@@ -144,7 +147,7 @@ pub fn tempered(verdict: Verdict, word: &HookWord) -> Verdict {
     }
     let said = match word.decision {
         Decision::Allow => "allows it",
-        Decision::Ask => "wants this call to be asked about",
+        Decision::Ask => "asks first",
         Decision::Deny => "denies it",
     };
     Verdict {
@@ -250,9 +253,9 @@ impl<'c> Case<'c> {
                 "it changes files".to_owned()
             }
             _ if self.asked.read_only || self.asked.level == Level::Safe => return None,
-            _ => "it is not marked as read-only".to_owned(),
+            _ => "this tool is not read-only".to_owned(),
         };
-        let reason = format!("plan mode runs only what changes nothing: {reason}");
+        let reason = format!("plan mode is read-only: {reason}");
         Some(verdict(Decision::Deny, Cause::Mode(self.mode), reason))
     }
 
@@ -264,37 +267,33 @@ impl<'c> Case<'c> {
                 .iter()
                 .find(|rule| self.refuses(rule, RuleList::Ask))
         }) {
-            return Some(by_rule(
-                Decision::Ask,
-                rule,
-                "wants this call to be asked about",
-            ));
+            return Some(by_rule(Decision::Ask, rule, "asks first"));
         }
         if let Some(rule) = findings.expanded {
             return Some(by_rule(
                 Decision::Ask,
                 rule,
-                "is about what a brace in it becomes",
+                "may match after brace expansion",
             ));
         }
         let critical = findings.critical.as_ref()?;
         Some(verdict(
             Decision::Ask,
             Cause::BuiltIn,
-            format!("it removes `{critical}`"),
+            format!("it deletes `{critical}`"),
         ))
     }
 
     /// Step 5. What deny rules cannot see through is asked about, if there are any for commands.
     fn bypassed(&self, findings: &Findings<'_>) -> Option<Verdict> {
         match (self.mode, &findings.unclear) {
-            (Mode::BypassPermissions, Some(unclear)) => Some(ask(format!(
-                "rules deny some commands, and this may be one: {unclear}"
-            ))),
+            (Mode::BypassPermissions, Some(unclear)) => {
+                Some(ask(format!("a deny rule may apply: {unclear}")))
+            }
             (Mode::BypassPermissions, None) => Some(verdict(
                 Decision::Allow,
                 Cause::Mode(self.mode),
-                "the mode bypassPermissions allows it".to_owned(),
+                "bypassPermissions mode allows it".to_owned(),
             )),
             (Mode::Default | Mode::AcceptEdits | Mode::Plan | Mode::DontAsk, _) => None,
         }
@@ -310,8 +309,7 @@ impl<'c> Case<'c> {
                 .map(|spot| &spot.lexical),
             _ => findings.protected.as_ref(),
         }?;
-        let reason =
-            format!("`{path}` grants rights or runs code, so writing it is always asked about");
+        let reason = format!("`{path}` can grant permissions or run code; writes always ask");
         Some(verdict(Decision::Ask, Cause::ProtectedPath, reason))
     }
 
@@ -325,28 +323,27 @@ impl<'c> Case<'c> {
     fn default(&self) -> Verdict {
         match (&self.subject, &self.reading) {
             (Subject::Bash(_), Some(reading)) => self.bash(reading),
-            (Subject::Bash(_), None) => ask("the command could not be read".to_owned()),
+            (Subject::Bash(_), None) => ask("the command could not be parsed".to_owned()),
             (Subject::Read(files), _) => match self.outside(files) {
                 None => verdict(
                     Decision::Allow,
                     Cause::Default,
-                    "it reads inside the working directories".to_owned(),
+                    "it reads inside this project".to_owned(),
                 ),
-                Some(path) => ask(format!("`{path}` is outside the working directories")),
+                Some(path) => ask(format!("`{path}` is outside this project")),
             },
             (Subject::Edit(files), _) => match self.outside(files) {
-                Some(path) => ask(format!("`{path}` is outside the working directories")),
+                Some(path) => ask(format!("`{path}` is outside this project")),
                 None if self.mode == Mode::AcceptEdits => verdict(
                     Decision::Allow,
                     Cause::Mode(self.mode),
-                    "acceptEdits allows edits inside the working directories".to_owned(),
+                    "acceptEdits mode allows edits inside this project".to_owned(),
                 ),
-                None => ask("it changes files".to_owned()),
+                None => ask("edits need approval in this mode".to_owned()),
             },
-            (Subject::Unclear(lacks), _) => ask(format!(
-                "{}, so nothing can be said about it",
-                lacking(*lacks)
-            )),
+            (Subject::Unclear(lacks), _) => {
+                ask(format!("{}, so it can't be checked", lacking(*lacks)))
+            }
             (Subject::Web(_) | Subject::Other, _) => match self.asked.level {
                 Level::Safe => verdict(
                     Decision::Allow,
@@ -354,7 +351,7 @@ impl<'c> Case<'c> {
                     format!("the tool {} changes nothing", self.asked.tool),
                 ),
                 Level::Confirm | Level::Dangerous | Level::Forbidden => {
-                    ask(format!("no rule allows {}", self.asked.tool))
+                    ask(format!("{} is not covered by any rule", self.asked.tool))
                 }
             },
         }
@@ -377,12 +374,12 @@ impl<'c> Case<'c> {
                     None if bases.contains(&Basis::Mode) => verdict(
                         Decision::Allow,
                         Cause::Mode(self.mode),
-                        "acceptEdits allows edits inside the working directories".to_owned(),
+                        "acceptEdits mode allows edits inside this project".to_owned(),
                     ),
                     None => verdict(
                         Decision::Allow,
                         Cause::Classifier,
-                        "every command in it only reads".to_owned(),
+                        "every command in it is read-only".to_owned(),
                     ),
                 }
             }
@@ -468,13 +465,9 @@ impl<'c> Case<'c> {
 
 /// A glob that may stand for a path that is denied is asked about, whatever rule allows the command.
 fn doubtful(findings: &Findings<'_>) -> Option<Verdict> {
-    findings.doubtful.map(|rule| {
-        by_rule(
-            Decision::Ask,
-            rule,
-            "may be about a file that a glob in it finds",
-        )
-    })
+    findings
+        .doubtful
+        .map(|rule| by_rule(Decision::Ask, rule, "may match a file that a glob finds"))
 }
 
 fn lacking(lacks: Lacks) -> &'static str {

@@ -196,7 +196,7 @@ impl Visitor for Search<'_, '_> {
             }
             if self.findings.unclear.is_none() && found.likely && is_unclear(&words[0]) {
                 self.findings.unclear = Some(format!(
-                    "what the command word `{}` becomes is not certain",
+                    "can't tell which command `{}` becomes",
                     words[0].raw
                 ));
             }
@@ -260,7 +260,7 @@ impl Visitor for Search<'_, '_> {
         self.findings.doubtful = self.findings.doubtful.or(rule);
         self.findings
             .unclear
-            .get_or_insert_with(|| format!("there is too much in `{text}` to look into"));
+            .get_or_insert_with(|| format!("`{text}` is too long to check"));
     }
 
     fn script(&mut self, script: &Script) {

@@ -120,8 +120,12 @@ impl Verdict {
     pub fn in_short(&self) -> String {
         let decided = match self.decision {
             Decision::Allow => "allowed",
-            Decision::Ask => "asked about",
+            Decision::Ask => "asked",
             Decision::Deny => "denied",
+        };
+        let why = match self.decision {
+            Decision::Ask => ", because",
+            Decision::Allow | Decision::Deny => ":",
         };
         match &self.cause {
             Cause::Rule(rule) => format!("{decided} by rule {} in {}", rule.text, rule.source),
@@ -129,7 +133,7 @@ impl Verdict {
             Cause::Classifier => "read-only command".to_owned(),
             Cause::Hook(name) => format!("{decided} by hook {name}"),
             Cause::BuiltIn | Cause::ProtectedPath | Cause::Default | Cause::HeldBack => {
-                format!("{decided}: {}", self.reason)
+                format!("{decided}{why} {}", self.reason)
             }
             Cause::Person => self.reason.clone(),
         }

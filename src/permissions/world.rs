@@ -76,8 +76,8 @@ pub trait Links {
     }
 }
 
-/// Why git is asked about where nobody has looked at the repository.
-const NOT_LOOKED_AT: &str = "nobody has looked at the repository";
+/// Why git is asked about where the repository has not been checked.
+const NOT_LOOKED_AT: &str = "the repository has not been checked";
 
 /// A world without links.
 pub struct NoLinks;

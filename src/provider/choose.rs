@@ -71,9 +71,9 @@ pub async fn choose(mut wanted: Wanted) -> Result<Choice, ChoiceError> {
         wanted.settings = Wish::default();
     }
     let why = match (&flag, &wanted.settings.provider) {
-        (Some(_), _) => "--provider says so",
-        (None, Some(_)) => "the settings say so",
-        (None, None) => "nothing else is configured, and no Ollama answers",
+        (Some(_), _) => "set by --provider",
+        (None, Some(_)) => "set in settings",
+        (None, None) => "no key set, Ollama not running",
     };
     let name = flag.or_else(|| wanted.settings.provider.take());
     let mut choice = pick(&wanted, name.as_deref()).await?;
@@ -99,19 +99,19 @@ async fn pick(wanted: &Wanted, name: Option<&str>) -> Result<Choice, ChoiceError
             (Some(wire), _) => over_http(wanted, wire),
             (None, Some(path)) => script(path),
             (None, None) => Err(ChoiceError {
-                problem: format!("there is no provider `{name}`"),
+                problem: format!("unknown provider `{name}`"),
                 hint: Some("choose anthropic, openai, responses, builtin or script:FILE".into()),
             }),
         },
         None if key_of(Wire::Anthropic).is_some() => {
-            because("its key is set", over_http(wanted, Wire::Anthropic))
+            because("its API key is set", over_http(wanted, Wire::Anthropic))
         }
         // An address without a word about its language: most servers speak this one.
         None if key_of(Wire::OpenAi).is_some() || wanted.has_address() => {
             let why = if key_of(Wire::OpenAi).is_some() {
-                "its key is set"
+                "its API key is set"
             } else {
-                "an address is given"
+                "its address is set"
             };
             because(why, over_http(wanted, Wire::OpenAi))
         }
@@ -214,7 +214,7 @@ async fn ollama(wanted: &Wanted) -> Option<Choice> {
         provider: Arc::new(provider),
         model,
         about: About {
-            why: "nothing else is configured, and an Ollama answers on this machine".to_owned(),
+            why: "no key set, and Ollama is running here".to_owned(),
             address: Some((OLLAMA_URL.to_owned(), "found".to_owned())),
             key: KeyFound::NotNeeded,
         },

@@ -88,15 +88,15 @@ impl Http {
         };
         if key.as_ref().is_some_and(|key| key.header().is_none()) {
             return Err(final_error(
-                "the API key has characters that no header can carry".into(),
-                "copy the key again",
+                "the API key contains characters that are not allowed".into(),
+                "copy the key again, without spaces or line breaks",
             ));
         }
         let client = client(&url).map_err(|error| {
             tracing::error!(causes = %logged(causes(&error)), "no client for connections");
             final_error(
-                format!("no connection can be made: {}", cause(&error)),
-                "run it with --debug: the log has all causes",
+                format!("can't connect: {}", cause(&error)),
+                "run it with --debug to log every cause",
             )
         })?;
         let shown_url = without_password(&url);
@@ -131,7 +131,7 @@ impl Http {
         let answer = match tokio::time::timeout(self.stall * HEAD_SHARE, sent).await {
             Err(_) => {
                 tracing::warn!(took = ?trace.elapsed(), "no answer in time");
-                return Err(self.passing("the provider did not answer in time"));
+                return Err(self.passing("the provider timed out"));
             }
             Ok(Err(error)) => {
                 let why = self.without_key(&causes(&error));
@@ -191,7 +191,7 @@ impl Http {
                     "`{}` answered with {what} instead of an event stream: {said}",
                     self.shown_url
                 ),
-                "check the base URL: it may need /v1 at its end, or none",
+                "check the base URL: it may need /v1 at the end, or not",
             ));
         }
         Ok(Box::new(HttpStream {
@@ -237,16 +237,16 @@ impl Http {
         if lower.contains("certificate") {
             return final_error(
                 format!("the certificate of `{base_url}` is not trusted: {why}"),
-                "connections are never made without a valid certificate; check the URL and the system's clock",
+                "check the URL and the system clock; a valid certificate is required",
             );
         }
         let what = if lower.contains("dns")
             || lower.contains("resolve")
             || lower.contains("name or service")
         {
-            format!("the host of `{base_url}` cannot be found: {why}")
+            format!("can't find the host of `{base_url}`: {why}")
         } else if lower.contains("refused") {
-            format!("nothing answers at `{base_url}`: {why}")
+            format!("can't reach `{base_url}`: {why}")
         } else {
             format!("the connection to `{base_url}` failed: {why}")
         };
@@ -257,10 +257,7 @@ impl Http {
         ProviderError {
             kind: ProviderErrorKind::Retry { after: None },
             message: self.without_key(message),
-            hint: Some(
-                "check the network and the base URL, or look around with `--provider builtin`"
-                    .into(),
-            ),
+            hint: Some("check the network and the base URL, or try `--provider builtin`".into()),
         }
     }
 }
@@ -318,7 +315,7 @@ impl HttpStream {
                 }
                 Err(_) => {
                     return self.over(Some(broken(format!(
-                        "no byte came for {} s",
+                        "no data for {} s",
                         self.stall.as_secs()
                     ))));
                 }

@@ -67,7 +67,7 @@ fn malformed(error: &serde_json::Error) -> StreamError {
     StreamError {
         kind: StreamErrorKind::Api,
         code: "malformed_event".into(),
-        message: format!("the server sent an event that cannot be read: {error}"),
+        message: format!("the server sent an unreadable event: {error}"),
         retryable: true,
     }
 }

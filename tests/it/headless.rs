@@ -135,7 +135,7 @@ fn wrong_usage_is_explained_and_exits_with_2() {
         .to_string();
     let bad_script = format!("script:{bad_script}");
     let cases: &[(&[&str], &[&str])] = &[
-        (&["-p"], &["there is no prompt", "hint:"]),
+        (&["-p"], &["no prompt given", "hint:"]),
         (
             &["-p", "x", "--provider", "nobody"],
             &["no provider `nobody`", "anthropic, openai"],
@@ -150,7 +150,7 @@ fn wrong_usage_is_explained_and_exits_with_2() {
         ),
         (
             &["-p", "x", "--settings", "missing.json"],
-            &["missing.json", "cannot be read"],
+            &["missing.json", "can't read"],
         ),
         (
             &["-p", "x", "--settings", &bad_settings],

@@ -71,7 +71,7 @@ fn a_command_that_is_denied_does_not_run_and_the_turn_goes_on() {
 #[test]
 fn the_reason_of_a_denial_reaches_the_model() {
     let mut tui = play(Program::new(), TOUCH, &[]);
-    armed(&mut tui, "e no, because").send("e");
+    armed(&mut tui, "e no, tell the model why").send("e");
     armed(&mut tui, "Enter send").send("use mkdir instead\r");
     tui.wait_for("Done with that.");
     let log = tui.program().session_log();

@@ -114,11 +114,7 @@ fn a_file_that_a_flag_names_has_to_be_one_on_the_screen_too() {
     );
     let end = tui.exit();
     assert_eq!(end.code, 2);
-    assert!(
-        end.screen
-            .contents()
-            .contains("`missing.json` cannot be read")
-    );
+    assert!(end.screen.contents().contains("can't read `missing.json`"));
 }
 
 #[test]
@@ -416,17 +412,17 @@ fn the_doctor_says_what_is_there_what_is_missing_and_what_to_do() {
     );
     for words in [
         "config/settings.json",
-        ".claude/settings.json, 1 hooks",
+        ".claude/settings.json, 1 hook",
         ".agent-tui/settings.json: none",
         "model: from",
         "env.A: from",
         "deny Read(.env)",
         "Stop: ./said.sh",
         "anthropic, model m",
-        "its key is in ANTHROPIC_API_KEY",
+        "key from ANTHROPIC_API_KEY",
         "https://api.anthropic.com",
         "the project is not trusted",
-        ".mcp.json: 1 MCP servers",
+        ".mcp.json: 1 MCP server",
         "bash: GNU bash",
         "TERM is xterm",
         "keymap.toml`, line 2",

@@ -303,7 +303,7 @@ fn hooks_lists_those_in_force_by_event_with_their_file() {
     run(&mut app, "/hooks");
     assert_eq!(
         flash(&app),
-        Some("no hooks are configured; add them under `hooks` in the settings")
+        Some("no hooks configured; add them under `hooks` in the settings")
     );
     let mut with_hooks = opened(Vec::new());
     with_hooks.hooks = vec![HookInfo {

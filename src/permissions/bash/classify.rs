@@ -32,7 +32,7 @@ pub fn classify_in(command: &str, cwd: &Path) -> Classification {
     match classify_reading(&read(command), cwd) {
         Ok(()) => Classification {
             read_only: true,
-            reason: "every command in it only reads".to_owned(),
+            reason: "every command in it is read-only".to_owned(),
         },
         Err(reason) => Classification {
             read_only: false,
@@ -65,7 +65,9 @@ pub fn classify_by(reading: &Reading, cwd: &Path, lists: Lists) -> Result<(), St
         return Err(refused.clone());
     }
     if let Some(structure) = reading.script.structure {
-        return Err(format!("it contains {structure}"));
+        return Err(format!(
+            "it contains {structure}, so it can't be checked automatically"
+        ));
     }
     if reading.script.parts.is_empty() {
         return Err("it contains no command".to_owned());
@@ -109,17 +111,17 @@ pub struct Classified<'p> {
 /// Whether one part only reads. A `cd` counts as reading; where it leads is checked by the caller.
 pub fn classify_part(part: &Part, lists: Lists) -> Result<Classified<'_>, String> {
     if part.joint == Joint::Background {
-        return Err("a background job outlives the call".to_owned());
+        return Err("it starts a background job".to_owned());
     }
     if !part.nested.is_empty() {
-        return Err("it contains a substitution".to_owned());
+        return Err("it contains a command substitution".to_owned());
     }
     if let Some(other) = part
         .assignments
         .iter()
         .find(|assignment| !is_known_safe(assignment))
     {
-        return Err(format!("it assigns `{}`", other.name));
+        return Err(format!("it sets the variable `{}`", other.name));
     }
     if let Some(effect) = part.side_effect() {
         return Err(format!("it contains {effect}"));
@@ -138,7 +140,7 @@ pub fn classify_part(part: &Part, lists: Lists) -> Result<Classified<'_>, String
         return if plain {
             Ok(classified)
         } else {
-            Err("`command -v` is asked something odd".to_owned())
+            Err("`command -v` has arguments that can't be checked".to_owned())
         };
     }
     let behind = past_xargs(&part.words);
@@ -146,10 +148,13 @@ pub fn classify_part(part: &Part, lists: Lists) -> Result<Classified<'_>, String
         return Err("it has no command".to_owned());
     };
     if !name.is_bare() {
-        return Err(format!("the command word `{}` is not plain", name.raw));
+        return Err(format!(
+            "the command name `{}` is not a plain word",
+            name.raw
+        ));
     }
     if name.text == "cd" && in_shell(&part.words).len() > behind.words.len() {
-        return Err("only the shell itself can change its directory".to_owned());
+        return Err("only the shell itself can run `cd`".to_owned());
     }
     let command = Command {
         name: &name.text,
@@ -161,12 +166,12 @@ pub fn classify_part(part: &Part, lists: Lists) -> Result<Classified<'_>, String
     let before = part.words.len() - behind.words.len();
     let directly = behind.fed != Some(Separator::Blank) || part.words[before - 1].text == "xargs";
     if !directly || (behind.flags && lists == Lists::Agreed) {
-        return Err("`xargs` is accepted only directly before a command that reads".to_owned());
+        return Err("`xargs` is only accepted directly before a read-only command".to_owned());
     }
     classified.paths.extend(command.check()?);
     match classified.paths.iter().find(|path| is_special(path)) {
         Some(path) => Err(format!(
-            "`{}` is a device or shows the environment of a process",
+            "`{}` is a device or shows a process's environment",
             path.text
         )),
         None => Ok(classified),
@@ -278,7 +283,7 @@ fn check_redirect(redirect: &Redirect) -> Result<Option<Named<'_>>, String> {
         Operator::ReadWrite | Operator::Heredoc | Operator::Herestring => false,
     };
     if !accepted {
-        return Err(format!("it is redirected to or from `{}`", target.raw));
+        return Err(format!("it redirects to or from `{}`", target.raw));
     }
     Ok((redirect.operator == Operator::Read).then_some(Named {
         text: &target.text,

@@ -22,10 +22,10 @@ pub fn denied(found: &Found<'_>, landmarks: &Landmarks<'_>) -> Option<&'static s
         || operands(arguments).any(|word| landmarks.aim(word, found.directories) == Aim::Root);
     match name {
         "rm" if is_recursive(arguments, &['r', 'R']) && root() => {
-            Some("it removes the whole file system")
+            Some("it deletes the whole file system")
         }
         "chmod" if is_recursive(arguments, &['R']) && opens_all(arguments) && root() => {
-            Some("it opens the whole file system to everyone")
+            Some("it makes the whole file system writable for everyone")
         }
         "dd" if writes_device(found, arguments) => Some("it overwrites a device"),
         "perl" | "python" | "python3" | "ruby"

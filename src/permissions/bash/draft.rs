@@ -77,7 +77,7 @@ impl Draft {
     }
 
     pub fn define(&mut self, name: String) {
-        self.structure("a function");
+        self.structure("a shell function");
         self.function = Some(name);
         self.wanting = true;
     }

@@ -9,8 +9,8 @@ use super::reader::{Broken, Reader};
 use super::script::{Part, Traits, Word};
 use super::wrappers::unwrap;
 
-const ASSIGNS: &str = "an expansion that assigns a variable";
-const EVALUATES: &str = "arithmetic or an indirection that evaluates what it finds";
+const ASSIGNS: &str = "an expansion that sets a variable";
+const EVALUATES: &str = "arithmetic or an indirect expansion that evaluates its value";
 
 /// How many bytes of arithmetic are read again without their quotes.
 const MOST_UNQUOTED: usize = 1 << 16;

@@ -104,9 +104,9 @@ pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
             // `-newerXt` takes a time; that it is looked at as a path costs nothing.
             paths.push(path(argument));
         } else if text == "-printf" && pads_conversions(&argument.text) {
-            return Err("`find` is told to print very much".to_owned());
+            return Err("`find` would print too much".to_owned());
         } else if !WITH_DATA.contains(&text) {
-            return Err(format!("`find` is not known to only read with `{text}`"));
+            return Err(format!("`find` is not known to be read-only with `{text}`"));
         }
     }
     Ok(paths)

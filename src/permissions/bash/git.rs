@@ -225,7 +225,7 @@ const PLAIN: &[(&str, Flags)] = &[
 pub fn check(words: &[Word], lists: Lists) -> Result<Vec<Named<'_>>, String> {
     let rest = skip(words, &["--no-pager", "--no-optional-locks"]);
     let Some((subcommand, rest)) = rest.split_first() else {
-        return Err("git has no subcommand".to_owned());
+        return Err("`git` has no subcommand".to_owned());
     };
     let name = subcommand.text.as_str();
     if lists == Lists::Everyday
@@ -235,7 +235,7 @@ pub fn check(words: &[Word], lists: Lists) -> Result<Vec<Named<'_>>, String> {
     }
     if !subcommand.is_bare() || name.starts_with('-') {
         return Err(format!(
-            "`git {}` is not known to only look",
+            "`git {}` is not known to be read-only",
             subcommand.raw
         ));
     }
@@ -264,7 +264,7 @@ fn particular<'w>(name: &str, rest: &'w [Word]) -> Result<Arguments<'w>, String>
         "stash" => match rest.split_first() {
             Some((action, rest)) if action.raw == "list" => read(&LOG, "stash list", rest)?,
             Some((action, rest)) if action.raw == "show" => read(&DIFF, "stash show", rest)?,
-            _ => return Err("`git stash` writes, but for `list` and `show`".to_owned()),
+            _ => return Err("`git stash` writes, except `list` and `show`".to_owned()),
         },
         "worktree" => match rest.split_first() {
             Some((action, rest)) if action.raw == "list" => read(
@@ -272,16 +272,14 @@ fn particular<'w>(name: &str, rest: &'w [Word]) -> Result<Arguments<'w>, String>
                 "worktree list",
                 rest,
             )?,
-            _ => return Err("`git worktree` writes, but for `list`".to_owned()),
+            _ => return Err("`git worktree` writes, except `list`".to_owned()),
         },
         "config" => {
             let arguments = read(&CONFIG, name, rest)?;
             let gets = arguments.has(&["get", "get-all"]) && !arguments.operands.is_empty();
             let lists = arguments.has(&["list", "l"]) && arguments.operands.is_empty();
             if !gets && !lists {
-                return Err(
-                    "`git config` may write, but for --get, --get-all and --list".to_owned(),
-                );
+                return Err("`git config` may write, except --get, --get-all and --list".to_owned());
             }
             Arguments {
                 operands: Vec::new(),
@@ -297,7 +295,7 @@ fn particular<'w>(name: &str, rest: &'w [Word]) -> Result<Arguments<'w>, String>
             }
             arguments
         }
-        _ => return Err(format!("`git {name}` is not known to only look")),
+        _ => return Err(format!("`git {name}` is not known to be read-only")),
     })
 }
 
@@ -315,7 +313,7 @@ fn checked<'w>(
     let operand = operand.map(|operand| operand.word);
     if let Some(word) = operand.or_else(|| behind.find(|word| word.text.starts_with(':'))) {
         return Err(format!(
-            "`{}` may stand for files outside of the working directories",
+            "`{}` may match files outside this project",
             word.raw
         ));
     }
@@ -349,7 +347,7 @@ fn check_values(name: &str, arguments: &Arguments<'_>) -> Result<(), String> {
             _ => false,
         };
         if padded {
-            return Err("git is told to print very much".to_owned());
+            return Err("git would print too much".to_owned());
         }
         if matches!(*flag, "format" | "pretty") && !is_harmless_format(name, value) {
             return Err(format!("the format `{value}` may start a program"));
@@ -360,7 +358,7 @@ fn check_values(name: &str, arguments: &Arguments<'_>) -> Result<(), String> {
             return Err(format!("the key `{value}` may start a program"));
         }
         if *flag == "diff-merges" && !DIFF_MERGES.contains(value) {
-            return Err(format!("`--diff-merges={value}` may merge for real"));
+            return Err(format!("`--diff-merges={value}` may do a real merge"));
         }
     }
     Ok(())
@@ -389,7 +387,7 @@ pub fn past_global_options(words: &[Word]) -> Vec<&[Word]> {
 fn read<'w>(flags: &Flags, name: &str, words: &'w [Word]) -> Result<Arguments<'w>, String> {
     flags
         .read(words)
-        .map_err(|flag| format!("`git {name}` is not known to only look with the flag `{flag}`"))
+        .map_err(|flag| format!("`git {name}` is not known to be read-only with the flag `{flag}`"))
 }
 
 /// The words without a flag at their end that stands for HEAD.
@@ -408,7 +406,7 @@ fn listing<'w>(
 ) -> Result<Arguments<'w>, String> {
     if !arguments.operands.is_empty() && !arguments.has(lists) {
         return Err(format!(
-            "`git {name}` with a name and without --list writes"
+            "`git {name}` with a name writes, unless --list is given"
         ));
     }
     Ok(Arguments {

@@ -32,7 +32,7 @@ const MOST_GROWTH: u64 = 10_000;
 
 /// The files that jq reads; the error says what is not accepted.
 pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
-    let refused = |flag: &str| format!("`jq` is not known to only read with the flag `{flag}`");
+    let refused = |flag: &str| format!("`jq` is not known to be read-only with the flag `{flag}`");
     let mut paths = Vec::new();
     let mut filter: Option<&Word> = None;
     let mut flags = true;

@@ -69,8 +69,7 @@ pub fn read(command: &str) -> Reading {
         }
         Err(broken) => Reading {
             script: fragments::fragment_script(command),
-            refused: refused
-                .or_else(|| Some(format!("it cannot be read completely: {}", broken.0))),
+            refused: refused.or_else(|| Some(format!("it can't be parsed: {}", broken.0))),
         },
     }
 }

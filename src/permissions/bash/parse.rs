@@ -132,7 +132,7 @@ impl Reader<'_> {
             draft.end_part(Joint::Sequence, &mut self.inside);
             match draft.frames.last_mut() {
                 Some(frame) if frame.kind == Kind::CaseBody => frame.kind = Kind::CasePattern,
-                _ => return Err(Broken("`;;` stands outside of `case`")),
+                _ => return Err(Broken("`;;` is outside of `case`")),
             }
             self.bump();
             self.bump();
@@ -250,7 +250,9 @@ impl Reader<'_> {
             .or(Traits::PLACE)
             .or(Traits::DOLLAR_QUOTED);
         if target.traits.has(odd) || target.text.contains('\n') {
-            return Err(Broken("the delimiter of a here-document is not plain"));
+            return Err(Broken(
+                "the delimiter of a here-document is not a plain word",
+            ));
         }
         let literal = target.traits.has(Traits::QUOTED);
         let delimiter = target.text.clone();
@@ -274,7 +276,7 @@ impl Reader<'_> {
             .first()
             .is_some_and(|name| DECLARING.contains(&name.raw.as_str()));
         let Some(word) = self.word_at(assignable, assignable || declares)? else {
-            return Err(Broken("it contains an operator in an odd place"));
+            return Err(Broken("an operator is in an unusual place"));
         };
         if matches!(self.peek(), Some(b'<' | b'>')) && self.peek_second() != Some(b'(') {
             let named = names_descriptor(&word.raw);

@@ -1,6 +1,7 @@
 //! What each program is known to do with its arguments.
 
 use super::everyday::{LONGEST_SLEEP, only_tells_its_version, sleep_seconds};
+use super::files::touches;
 use super::flags::{Arguments, Named};
 use super::lists::Lists;
 use super::readers::{Globs, Operands, Reader, reader_named};
@@ -24,7 +25,7 @@ impl<'p> Command<'_, 'p> {
             self.name == "echo" || reader.is_some_and(|reader| reader.globs == Globs::Harmless);
         if self.fed && !globs {
             return Err(format!(
-                "what `xargs` adds may become a flag of `{}`",
+                "an argument from `xargs` may become a flag of `{}`",
                 self.name
             ));
         }
@@ -72,12 +73,14 @@ impl<'p> Command<'_, 'p> {
                 {
                     Ok(Vec::new())
                 }
-                _ => Err("`cd` is accepted with one literal directory".to_owned()),
+                _ => Err("`cd` is only accepted with one literal directory".to_owned()),
             },
             name if self.lists == Lists::Everyday && self.is_everyday(name)? => Ok(Vec::new()),
             name => match reader {
                 Some(reader) => self.reader(reader.flags.read(self.arguments), reader.operands),
-                None => Err(format!("`{name}` is not known to only read")),
+                // Of some it is known, too, that they write.
+                None if touches(name).1 => Err(format!("`{name}` can change files")),
+                None => Err(format!("`{name}` is not known to be read-only")),
             },
         }
     }
@@ -88,7 +91,7 @@ impl<'p> Command<'_, 'p> {
             "sleep" => match sleep_seconds(self.arguments) {
                 Some(seconds) if seconds <= LONGEST_SLEEP => true,
                 Some(_) => return Err("it waits longer than a minute".to_owned()),
-                None => return Err("how long it waits is not certain".to_owned()),
+                None => return Err("can't tell how long it waits".to_owned()),
             },
             // Whatever the words are, they are evaluated and the result is printed.
             "expr" => !matches!(self.arguments, [only] if only.text.starts_with("--")),
@@ -127,15 +130,16 @@ impl<'p> Command<'_, 'p> {
         operands: Operands,
     ) -> Result<Vec<Named<'p>>, String> {
         let name = self.name;
-        let arguments = arguments
-            .map_err(|flag| format!("`{name}` is not known to only read with the flag `{flag}`"))?;
+        let arguments = arguments.map_err(|flag| {
+            format!("`{name}` is not known to be read-only with the flag `{flag}`")
+        })?;
         let mut paths = arguments.operands.clone();
         match operands {
             Operands::None if !paths.is_empty() => {
-                return Err(format!("`{name}` is given an operand"));
+                return Err(format!("`{name}` has an argument"));
             }
             Operands::OnePath if paths.len() > 1 => {
-                return Err(format!("`{name}` writes its second operand"));
+                return Err(format!("`{name}` writes its second argument"));
             }
             Operands::Data => {
                 let fine = match name {
@@ -146,7 +150,7 @@ impl<'p> Command<'_, 'p> {
                     _ => true,
                 };
                 if !fine {
-                    return Err(format!("`{name}` is given an operand that is not accepted"));
+                    return Err(format!("`{name}` has an argument that is not accepted"));
                 }
                 paths.clear();
             }
@@ -169,10 +173,10 @@ impl<'p> Command<'_, 'p> {
             Operands::None | Operands::OnePath | Operands::Paths => {}
         }
         if is_padded(name, &arguments) {
-            return Err(format!("`{name}` is told to print very much"));
+            return Err(format!("`{name}` would print too much"));
         }
         if name == "tail" && paths.iter().any(|path| follows_by_operand(path.text)) {
-            return Err("`tail` would wait for more".to_owned());
+            return Err("`tail` would keep waiting for more".to_owned());
         }
         // Options may come from a file that is named so.
         if name == "strings" && paths.iter().any(|path| path.text.starts_with('@')) {
@@ -180,9 +184,7 @@ impl<'p> Command<'_, 'p> {
         }
         let descends = matches!(name, "grep" | "egrep" | "fgrep" | "rg" | "diff");
         if descends && paths.iter().any(|path| reaches_processes(path.text)) {
-            return Err(format!(
-                "`{name}` may read the environment of processes there"
-            ));
+            return Err(format!("`{name}` may read process environments there"));
         }
         paths.extend(arguments.paths);
         Ok(paths)
@@ -193,7 +195,7 @@ impl<'p> Command<'_, 'p> {
         let format = match self.arguments {
             [first, rest @ ..] if first.text == "--" => rest.first(),
             [first, ..] if first.text.starts_with('-') => {
-                return Err("`printf` is not known to only print with a flag".to_owned());
+                return Err("`printf` is not known to be read-only with a flag".to_owned());
             }
             all => all.first(),
         };
@@ -205,14 +207,14 @@ impl<'p> Command<'_, 'p> {
             || conversions(&format).any(|widths| widths.contains('*'))
                 && self.arguments.iter().any(|word| pads(&word.text))
         {
-            return Err("`printf` is told to print very much".to_owned());
+            return Err("`printf` would print too much".to_owned());
         }
         let assigns = format.split('%').skip(1).any(|conversion| {
             let flags = |flag: char| flag.is_ascii_digit() || "-+ #.*'hlLjtz".contains(flag);
             conversion.trim_start_matches(flags).starts_with('n')
         });
         if assigns {
-            Err("`printf` may assign a variable".to_owned())
+            Err("`printf` may set a variable".to_owned())
         } else {
             Ok(Vec::new())
         }
@@ -225,7 +227,7 @@ impl<'p> Command<'_, 'p> {
             .any(|word| matches!(word.text.as_str(), "-v" | "-R"))
         {
             return Err(format!(
-                "`{}` evaluates what it tests with -v and -R",
+                "`{}` evaluates its argument with -v and -R",
                 self.name
             ));
         }
@@ -260,7 +262,7 @@ impl<'p> Command<'_, 'p> {
         while let Some(word) = rest.next() {
             // Behind an operand even a flag is one, and the second operand is written.
             if !paths.is_empty() {
-                return Err("`xxd` writes its second operand".to_owned());
+                return Err("`xxd` writes its second argument".to_owned());
             }
             match word.text.as_str() {
                 "-a" | "-b" | "-e" | "-E" | "-i" | "-p" | "-ps" | "-r" | "-u" => {}
@@ -275,13 +277,13 @@ impl<'p> Command<'_, 'p> {
                 {
                     if !is_count(&text[2..]) {
                         return Err(format!(
-                            "`xxd` is not known to only read with the flag `{text}`"
+                            "`xxd` is not known to be read-only with the flag `{text}`"
                         ));
                     }
                 }
                 text if text.len() > 1 && text.starts_with('-') => {
                     return Err(format!(
-                        "`xxd` is not known to only read with the flag `{text}`"
+                        "`xxd` is not known to be read-only with the flag `{text}`"
                     ));
                 }
                 text => paths.push(Named { text, word }),

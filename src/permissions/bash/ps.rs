@@ -85,7 +85,7 @@ pub fn check(words: &[Word]) -> Result<(), String> {
         Ok(())
     } else {
         Err(format!(
-            "`ps {}` is not a form that is known to show no environment",
+            "`ps {}` may show process environments",
             texts.join(" ")
         ))
     }

@@ -37,7 +37,7 @@ pub fn check(words: &[Word], lists: Lists) -> Result<Vec<Named<'_>>, String> {
                 }
                 _ => {
                     return Err(format!(
-                        "`sed` is not known to only read with the flag `{text}`"
+                        "`sed` is not known to be read-only with the flag `{text}`"
                     ));
                 }
             }
@@ -66,7 +66,7 @@ pub fn check(words: &[Word], lists: Lists) -> Result<Vec<Named<'_>>, String> {
         growth = growth.saturating_mul(grown);
     }
     if growth > MOST_GROWTH {
-        return Err("`sed` is told to print very much".to_owned());
+        return Err("`sed` would print too much".to_owned());
     }
     Ok(operands)
 }

@@ -182,7 +182,7 @@ impl Decoder {
         if failed {
             self.response.error = Some(error(data));
         } else if self.response.stop_reason_raw.as_deref() == Some("error") {
-            let message = "the server broke off the response without saying why";
+            let message = "the server ended the response without a reason";
             self.response.error = Some(wire::api_error("error".into(), message.into()));
         } else if self.response.stop_reason_raw.is_some() {
             self.end_calls(events);

@@ -62,7 +62,7 @@ pub struct Script {
 
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptError {
-    #[error("cannot read the script `{path}`: {cause}")]
+    #[error("can't read the script `{path}`: {cause}")]
     Unreadable { path: String, cause: std::io::Error },
     #[error("{path}:{line}:{column}: {problem}")]
     Invalid {

@@ -46,7 +46,7 @@ pub fn read<'w>(subcommand: &Word, rest: &'w [Word]) -> Result<Option<Arguments<
                 ..arguments
             }))
         } else {
-            Err(format!("`git {name}` may write with these operands"))
+            Err(format!("`git {name}` may write with these arguments"))
         }
     };
     match name {
