@@ -66,10 +66,16 @@ fn replace(argument: &str) -> Option<Action> {
 fn edit(argument: &str) -> Option<Action> {
     let colon = colon(argument)?;
     let (file, rest) = (&argument[..colon], &argument[colon + 1..]);
-    let file = name(file, &[])?;
+    let all = file.trim_end().strip_suffix(" all");
+    let file = name(all.unwrap_or(file), &[])?;
     let (at, length) = arrow(rest)?;
     let (old, new) = (exact(&rest[..at]), replacement(&rest[at + length..])?);
-    (!old.is_empty() && old != new).then_some(Action::Edit { file, old, new })
+    (!old.is_empty() && old != new).then_some(Action::Edit {
+        file,
+        old,
+        new,
+        all: all.is_some(),
+    })
 }
 
 /// The colon behind the file: one with a space behind it, because `C:\notes.txt` has another one.

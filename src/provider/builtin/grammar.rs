@@ -45,6 +45,8 @@ pub(super) enum Action {
         file: String,
         old: String,
         new: String,
+        /// Wherever it occurs, not only where it occurs once.
+        all: bool,
     },
     Todo {
         items: Vec<String>,
@@ -66,8 +68,10 @@ pub(super) enum Scope {
 /// Why a request is no plan.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Misread {
+    /// The person asks what there is to ask for, or says nothing.
+    Help,
     /// It does not begin with a verb.
-    NoVerb,
+    NoVerb(String),
     Unclear {
         source: String,
         verb: Verb,
@@ -114,8 +118,11 @@ impl Action {
 }
 
 pub(super) fn parse(text: &str) -> Result<Plan, Misread> {
+    if asks_for_help(text) {
+        return Err(Misread::Help);
+    }
     let mut stages: Vec<Vec<Step>> = Vec::new();
-    for segment in segments(text).ok_or(Misread::NoVerb)? {
+    for segment in segments(text).ok_or_else(|| Misread::NoVerb(text.to_owned()))? {
         let action =
             arguments::action(segment.verb, segment.argument).ok_or_else(|| Misread::Unclear {
                 source: segment.source.to_owned(),
@@ -131,6 +138,11 @@ pub(super) fn parse(text: &str) -> Result<Plan, Misread> {
         }
     }
     Ok(Plan { stages })
+}
+
+fn asks_for_help(text: &str) -> bool {
+    let word = text.trim().trim_matches(['/', '!', '.', '?']);
+    word.is_empty() || word.eq_ignore_ascii_case("help")
 }
 
 /// The request cut at its joining words; `None` if it does not begin with a verb.

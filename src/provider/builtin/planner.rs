@@ -15,8 +15,8 @@ use crate::protocol::{Block, Message, Role, ToolDefinition, ToolUse, WireId};
 pub fn answer(messages: &[Message], tools: &[ToolDefinition], form: Form) -> Vec<Block> {
     let is_offered = |name: &str| tools.iter().any(|tool| tool.name == name);
     let Some((at, prompt)) = last_prompt(messages) else {
-        let nothing = grammar::Misread::NoVerb;
-        return vec![Block::text(report::misread(&nothing, is_offered))];
+        let help = report::misread(&grammar::Misread::Help, is_offered);
+        return vec![Block::text(help)];
     };
     let mut paragraphs = Vec::new();
     if at + 1 == messages.len() {
