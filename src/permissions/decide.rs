@@ -1,7 +1,7 @@
 //! Decides whether a tool call may run.
 //!
 //! Pure: rules, a mode and a call go in, a [`Verdict`] comes out. Deny beats ask beats allow, whatever the order of the
-//! rules; what is not understood is asked about.
+//! rules; what is not understood asks.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ use super::verdict::{Cause, Decision, Verdict};
 use super::world::World;
 use crate::protocol::{Lacks, Level, Mode, Paths, Touches};
 
-/// A call, as far as the decision looks at it.
+/// The part of a call that matters for the decision.
 #[derive(Debug, Clone)]
 pub struct Asked<'a> {
     pub tool: &'a str,
@@ -34,7 +34,7 @@ pub struct Asked<'a> {
 }
 
 impl Asked<'static> {
-    /// Nothing but that a file is read.
+    /// A plain read of a file.
     fn reading(path: String) -> Self {
         Self {
             tool: READ,
@@ -46,7 +46,7 @@ impl Asked<'static> {
     }
 }
 
-/// What hooks have said about a call, together.
+/// What all hooks together decided about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookWord {
     pub decision: Decision,
@@ -55,19 +55,19 @@ pub struct HookWord {
     pub by: String,
 }
 
-/// Decides. The order is that of the rules of the house: deny rules and the built-in list, plan mode, ask rules, critical
-/// removals, bypass, protected paths, allow rules, the default of the tool. The first that applies answers.
+/// Decides in this order: deny rules and the built-in list, plan mode, ask rules, critical removals, bypass, protected
+/// paths, allow rules, the default of the tool. The first that applies decides.
 pub fn decide(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>) -> Verdict {
     conclude(judge(asked, rules, mode, world), None, mode)
 }
 
-/// The first part of a decision: what rules, lists and tools say, before hooks have their say.
+/// The first part of a decision: what rules, lists and tools say, before hooks.
 pub fn judge(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>) -> Verdict {
     Case::new(asked, rules, mode, world).decide()
 }
 
-/// Whether what a call would find on the disk may be told before anybody has allowed the call: that a file is not there, or
-/// is a directory, is for those to know who may read it. A call that names no files finds nothing there.
+/// Whether the model may learn what the call would find on the disk before the call is allowed. That a file does not
+/// exist, or is a directory, may only be told where it may be read. A call that names no files reveals nothing.
 pub fn may_tell(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>) -> bool {
     let case = Case::new(asked, rules, mode, world);
     let (Subject::Read(files) | Subject::Edit(files)) = &case.subject else {
@@ -88,12 +88,12 @@ pub fn decide_reading(path: String, rules: &Rules, mode: Mode, world: &World<'_>
     decide(&Asked::reading(path), rules, mode, world)
 }
 
-/// How far a command reaches that is allowed.
+/// How far an allowed command reaches.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reach {
-    /// What it reads outside of the working directories, because a rule says that it may.
+    /// What it reads outside the working directories because a rule allows it.
     pub(super) outside: Vec<PathBuf>,
-    /// Parts of it run that no rule covers, and that nobody was asked about.
+    /// Parts of it run without a rule and without asking.
     pub(super) unasked: bool,
 }
 
@@ -113,7 +113,7 @@ pub fn reach(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>) ->
     }
 }
 
-/// The second part: what becomes of it when hooks have had their say, and nobody is to be asked.
+/// The second part: applies what hooks decided, and denies instead of asking in dontAsk mode.
 pub fn conclude(judged: Verdict, word: Option<&HookWord>, mode: Mode) -> Verdict {
     let verdict = match word {
         Some(word) => tempered(judged, word),
@@ -132,8 +132,8 @@ pub fn conclude(judged: Verdict, word: Option<&HookWord>, mode: Mode) -> Verdict
     }
 }
 
-/// Hooks may tighten whatever else decides. Their allow only stands in for the person where no more than the tool's own
-/// default would ask them: no rule, built-in list, protected path or mode gives way to it.
+/// Hooks may always tighten a decision. Their allow only replaces the person's answer where the tool's own default
+/// asks; it overrides no rule, built-in list, protected path or mode.
 pub fn tempered(verdict: Verdict, word: &HookWord) -> Verdict {
     let counts = match (word.decision, verdict.decision) {
         (Decision::Deny, Decision::Allow | Decision::Ask) | (Decision::Ask, Decision::Allow) => {
@@ -284,7 +284,7 @@ impl<'c> Case<'c> {
         ))
     }
 
-    /// Step 5. What deny rules cannot see through is asked about, if there are any for commands.
+    /// Step 5. If there are deny rules for commands, commands they cannot check ask.
     fn bypassed(&self, findings: &Findings<'_>) -> Option<Verdict> {
         match (self.mode, &findings.unclear) {
             (Mode::BypassPermissions, Some(unclear)) => {
@@ -396,7 +396,7 @@ impl<'c> Case<'c> {
         };
         match (&rule.matcher, &self.subject) {
             (Matcher::Name(name), _) if name.matches(self.asked.tool) => true,
-            // The bare names stand for their whole family: who denies `Edit` means edits.
+            // The bare names cover their whole family: denying `Edit` denies all edits.
             (Matcher::Name(NamePattern::Exact(name)), Subject::Edit(_)) => name == EDIT,
             (Matcher::Name(NamePattern::Exact(name)), Subject::Read(_)) => name == READ,
             (Matcher::Path(pattern), Subject::Read(files)) => {
@@ -463,7 +463,7 @@ impl<'c> Case<'c> {
     }
 }
 
-/// A glob that may stand for a path that is denied is asked about, whatever rule allows the command.
+/// A glob that may match a denied path asks, even if a rule allows the command.
 fn doubtful(findings: &Findings<'_>) -> Option<Verdict> {
     findings
         .doubtful

@@ -42,7 +42,7 @@ pub(super) struct Field {
 }
 
 impl Rule {
-    /// Whether its tool comes with the program, or is one of an MCP server.
+    /// Whether its tool is built in or belongs to an MCP server.
     pub(super) fn names_a_known_tool(&self) -> bool {
         TOOLS.contains(&self.tool.as_str()) || self.tool.starts_with("mcp__")
     }
@@ -77,12 +77,12 @@ impl Rules {
         }
     }
 
-    /// Whether the rule stands in allow.
+    /// Whether the rule is in the allow list.
     pub fn allows(&self, rule: &str) -> bool {
         self.allow.iter().any(|known| known.text == rule.trim())
     }
 
-    /// Whether a deny rule names the tool as a whole, so that it need not even be offered.
+    /// Whether a deny rule names the tool as a whole, so that it need not be offered.
     pub fn denies_whole(&self, tool: &str) -> bool {
         self.deny.iter().any(|rule| match &rule.matcher {
             Matcher::Name(pattern) => pattern.matches(tool),
@@ -92,7 +92,7 @@ impl Rules {
         })
     }
 
-    /// Whether any rule could keep a file from being read.
+    /// Whether any rule could deny reading a file.
     pub fn restrict_reading(&self) -> bool {
         let about_paths = |rule: &Rule| matches!(rule.matcher, Matcher::Path(_));
         self.deny.iter().chain(&self.ask).any(about_paths)
@@ -247,7 +247,7 @@ fn bash(specifier: &str, list: RuleList) -> Result<Parsed, String> {
     })
 }
 
-/// `name:value`, blanks round the colon ignored. Fields narrow what is refused, never what is allowed.
+/// `name:value`, blanks around the colon ignored. Fields only narrow what is refused, never what is allowed.
 fn field(specifier: &str, list: RuleList) -> Option<Field> {
     let (name, value) = specifier.split_once(':')?;
     let name = name.trim();

@@ -97,7 +97,7 @@ impl Reader<'_> {
                 draft.part.words.clear();
                 draft.define(name.text);
             }
-            // `time` is no keyword to us: it stays in the words, and what follows may still be a keyword.
+            // `time` is not treated as a keyword: it stays in the words, and a keyword may still follow.
             _ => return Ok(false),
         }
         Ok(true)
@@ -192,7 +192,7 @@ impl Reader<'_> {
             self.skip_lines()?;
             match self.word(false)? {
                 Some(word) if word.raw == "]]" => break,
-                // `-eq` evaluates a subscript that it finds in quotes.
+                // `-eq` evaluates subscripts even in quotes.
                 Some(word) if word.traits.has(Traits::QUOTED) => self.scan_text(&word.text)?,
                 Some(word) => self.condition_effect(&word),
                 None if self.peek().is_some() => self.at += 1,
@@ -203,7 +203,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Skips blanks, newlines and comments where no command may stand.
+    /// Skips blanks, newlines and comments where no command may start.
     fn skip_lines(&mut self) -> Result<(), Broken> {
         loop {
             self.skip_blanks();

@@ -1,4 +1,4 @@
-//! git: the subcommands that only look, with their permitted flags.
+//! git: the read-only subcommands, with their permitted flags.
 //!
 //! What a repository's own configuration makes git run (textconv, fsmonitor) is a matter of trusting the repository; what
 //! a command line makes it run is refused here. Auto-allowed git is run with optional locks off and no pager.
@@ -20,8 +20,8 @@ const FORMATS: [&str; 9] = [
     "raw",
 ];
 
-/// Ways to show a merge that compare what is there. Not `remerge`, which merges again, with the drivers of the
-/// configuration; nor `on` and `m`, which stand for whatever the configuration says.
+/// Ways to show a merge by comparing commits. Not `remerge`, which merges again with the configured drivers, and not
+/// `on` and `m`, which depend on the configuration.
 const DIFF_MERGES: [&str; 9] = [
     "off",
     "none",
@@ -114,7 +114,7 @@ const BLAME: Flags = Flags::new(
     "root show-stats date= porcelain line-porcelain incremental show-name show-number show-email since= abbrev= first-parent \
      ignore-rev= ignore-revs-file/ color-lines color-by-age minimal encoding= reverse=",
 );
-/// Without --dirty and --broken, which rewrite the index whatever locks are asked for.
+/// Without --dirty and --broken, which rewrite the index even with optional locks off.
 const DESCRIBE: Flags = Flags::new(
     "",
     "tags all contains long always abbrev= exact-match match= exclude= candidates= first-parent debug",
@@ -127,7 +127,7 @@ const GREP: Flags = Flags::with_numbers(
      name-only files-without-match null only-matching count color? no-color heading break show-function context= \
      after-context= before-context= function-context threads= and or not all-match quiet max-count=",
 );
-/// Their commit is taken from the next word, and is HEAD if there is none.
+/// Their commit is the next word, or HEAD if there is none.
 const AT_COMMIT: [&str; 5] = [
     "--contains",
     "--no-contains",
@@ -177,7 +177,7 @@ const WITHOUT_VALUE: [&str; 13] = [
     "--noglob-pathspecs",
     "--icase-pathspecs",
 ];
-/// Later words are not taken for the subcommand.
+/// Words after this are not considered as the subcommand.
 const MOST_SUBCOMMANDS: usize = 16;
 /// What branches and tags may be sorted by; other fields may verify a signature with a configured program.
 const SORT_FIELDS: [&str; 22] = [
@@ -205,7 +205,7 @@ const SORT_FIELDS: [&str; 22] = [
     "subject",
 ];
 
-/// The subcommands that only look, whatever permitted flags they are given.
+/// The subcommands that are read-only with all permitted flags.
 const PLAIN: &[(&str, Flags)] = &[
     ("status", STATUS),
     ("diff", DIFF),
@@ -221,7 +221,7 @@ const PLAIN: &[(&str, Flags)] = &[
     ("merge-base", MERGE_BASE),
 ];
 
-/// The paths and revisions that a git command which only looks names; the error says what is not accepted.
+/// The paths and revisions that a read-only git command names; the error says what is not accepted.
 pub fn check(words: &[Word], lists: Lists) -> Result<Vec<Named<'_>>, String> {
     let rest = skip(words, &["--no-pager", "--no-optional-locks"]);
     let Some((subcommand, rest)) = rest.split_first() else {
@@ -247,7 +247,7 @@ pub fn check(words: &[Word], lists: Lists) -> Result<Vec<Named<'_>>, String> {
     checked(name, rest, arguments)
 }
 
-/// The arguments of a subcommand that only looks in some of its forms.
+/// The arguments of a subcommand that is read-only in some of its forms.
 fn particular<'w>(name: &str, rest: &'w [Word]) -> Result<Arguments<'w>, String> {
     Ok(match name {
         "grep" => {
@@ -299,7 +299,7 @@ fn particular<'w>(name: &str, rest: &'w [Word]) -> Result<Arguments<'w>, String>
     })
 }
 
-/// What the arguments of a subcommand name, if they do not make it more than it is.
+/// The paths in the arguments of a subcommand, if they do not make it write or run something.
 fn checked<'w>(
     name: &str,
     rest: &'w [Word],
@@ -321,8 +321,8 @@ fn checked<'w>(
     Ok(operands.chain(arguments.paths).collect())
 }
 
-/// Whether an operand that begins with a colon is surely no path with magic in it, such as `:/` and `:(top)x`, which leaves
-/// the directory that git is run in: `:1:path` and `:path` are files of the index, and `:/text` is a commit.
+/// Whether an operand that begins with a colon is certainly not a path with magic, such as `:/` and `:(top)x`, which
+/// leave the directory that git runs in: `:1:path` and `:path` are files of the index, and `:/text` is a commit.
 fn is_revision(subcommand: &str, text: &str) -> bool {
     let mut letters = text.chars().skip(1);
     let (first, second) = (letters.next(), letters.next());
@@ -337,7 +337,7 @@ fn is_revision(subcommand: &str, text: &str) -> bool {
     }
 }
 
-/// Formats and keys that make git start something, or print without end.
+/// Formats and keys that make git start a program or print endlessly.
 fn check_values(name: &str, arguments: &Arguments<'_>) -> Result<(), String> {
     for (flag, value) in &arguments.values {
         let padded = match *flag {
@@ -364,8 +364,8 @@ fn check_values(name: &str, arguments: &Arguments<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// The words from the subcommand on, past all global options. For deny rules: it looks past more than is permitted. Behind
-/// an option that is not known, every later word may be the subcommand.
+/// The words from the subcommand on, past all global options. For deny rules: it also skips options that are not
+/// permitted. After an unknown option, every later word may be the subcommand.
 pub fn past_global_options(words: &[Word]) -> Vec<&[Word]> {
     let mut rest = words;
     while let Some((first, after)) = rest.split_first() {
@@ -390,7 +390,7 @@ fn read<'w>(flags: &Flags, name: &str, words: &'w [Word]) -> Result<Arguments<'w
         .map_err(|flag| format!("`git {name}` is not known to be read-only with the flag `{flag}`"))
 }
 
-/// The words without a flag at their end that stands for HEAD.
+/// The words without a final flag that implies HEAD.
 fn at_head(words: &[Word]) -> &[Word] {
     match words.split_last() {
         Some((last, rest)) if AT_COMMIT.contains(&last.text.as_str()) => rest,
@@ -454,7 +454,7 @@ fn is_harmless_format(subcommand: &str, value: &str) -> bool {
         "branch" | "tag" | "ls-files" | "ls-tree" | "for-each-ref"
     );
     let verifies = value.split('%').skip(1).any(|placeholder| {
-        // `%+G?` and its kin print the same with a blank or a newline.
+        // `%+G?` and similar ones print the same with a blank or a newline.
         placeholder
             .trim_start_matches(['+', '-', ' '])
             .starts_with('G')

@@ -5,7 +5,7 @@ use super::expansion::assignment_name;
 use super::reader::{Broken, Pending, Reader, is_name};
 use super::script::{Assignment, Descriptor, Joint, Operator, Redirect, Script, Traits, Word};
 
-/// Builtins whose arguments are assignments.
+/// Builtins that take assignments as arguments.
 const DECLARING: [&str; 5] = ["declare", "typeset", "local", "export", "readonly"];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -95,7 +95,7 @@ impl Reader<'_> {
 
     fn heredoc(&mut self, pending: &Pending) -> Result<String, Broken> {
         let from = self.at;
-        // In an expanded body a backslash joins lines: the second one is no delimiter then.
+        // In an expanded body a backslash joins lines, so the second one is not a delimiter.
         let mut joined = false;
         loop {
             let start = self.at;
@@ -320,7 +320,7 @@ impl Reader<'_> {
     }
 }
 
-/// `{name}` and `{name[1]}` before a redirection. `{a,b}` there is a word like any other.
+/// `{name}` and `{name[1]}` before a redirection. `{a,b}` there is an ordinary word.
 fn names_descriptor(raw: &str) -> bool {
     let inside = raw
         .strip_prefix('{')
