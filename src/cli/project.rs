@@ -132,7 +132,7 @@ impl Project {
     /// What a person should know about the settings and the project, the worst first.
     pub fn notices(&self) -> Vec<String> {
         let errors = self.settings.errors.iter().map(|error| {
-            format!("{error}; it is ignored, and until it's fixed everything it might forbid asks")
+            format!("{error}; fix or move the file: until then, everything it might forbid asks")
         });
         let warnings = self.settings.warnings.iter().cloned();
         errors.chain(warnings).chain(self.dirs.problems()).collect()

@@ -21,7 +21,7 @@ pub struct Wanted {
     pub flags: Wish,
     pub settings: Wish,
     pub stall: Option<Duration>,
-    /// The built-in model, as it suits whoever reads its answers.
+    /// The built-in model, set up for the screen or for a pipe.
     pub builtin: Builtin,
 }
 
@@ -39,11 +39,11 @@ pub struct Choice {
     pub about: About,
 }
 
-/// Why it is this one, for people who look for what is wrong.
+/// Why this one was chosen, for troubleshooting.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct About {
     pub why: String,
-    /// Where it is, without a password, and who says so.
+    /// Its address, without a password, and where that was set.
     pub address: Option<(String, String)>,
     pub key: KeyFound,
 }
@@ -106,7 +106,7 @@ async fn pick(wanted: &Wanted, name: Option<&str>) -> Result<Choice, ChoiceError
         None if key_of(Wire::Anthropic).is_some() => {
             because("its API key is set", over_http(wanted, Wire::Anthropic))
         }
-        // An address without a word about its language: most servers speak this one.
+        // An address without a provider: most servers use this format.
         None if key_of(Wire::OpenAi).is_some() || wanted.has_address() => {
             let why = if key_of(Wire::OpenAi).is_some() {
                 "its API key is set"
@@ -144,7 +144,7 @@ fn over_http(wanted: &Wanted, wire: Wire) -> Result<Choice, ChoiceError> {
     let (base_url, said_by) = said.unwrap_or_else(|| (facts.url.to_owned(), "by default"));
     let (key, key_found) = match key_of(wire) {
         Some((variable, key)) => (Some(key), KeyFound::In(variable)),
-        // Servers of one's own want none.
+        // Local servers need none.
         None if facts.key_only_at_home && base_url != facts.url => (None, KeyFound::NotNeeded),
         None => (None, KeyFound::Missing(wire)),
     };
@@ -193,7 +193,7 @@ fn script(path: &str) -> Result<Choice, ChoiceError> {
 
 /// A local Ollama, if one answers and has a model.
 async fn ollama(wanted: &Wanted) -> Option<Choice> {
-    // Whether anything listens there is known at once; a client is only made for a server that is there.
+    // It is known at once whether anything listens there; a client is only built for a server that exists.
     let address = "127.0.0.1:11434";
     tokio::time::timeout(OLLAMA_PATIENCE, tokio::net::TcpStream::connect(address))
         .await

@@ -15,14 +15,14 @@ use super::{
 };
 use crate::config::logged;
 
-/// A stream that is silent for this long counts as broken.
+/// A stream that is silent for this long is treated as broken.
 pub const STALL: Duration = Duration::from_secs(60);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long an error's body may take.
 const ERROR_TIMEOUT: Duration = Duration::from_secs(10);
 /// How much longer than any other byte the first one may take: a model may think long before it.
 const HEAD_SHARE: u32 = 5;
-/// No answer is this long; what goes on after it would only fill the memory.
+/// No real answer is this long; reading on would only fill the memory.
 const LONGEST_ANSWER: usize = 256 << 20;
 /// An error's body is read up to here.
 const LONGEST_ERROR: usize = 64 * 1024;
@@ -148,7 +148,7 @@ impl Http {
     }
 
     fn trace_sending(&self, request: &Request, bytes: usize) {
-        // What stands behind a question mark may be a key.
+        // The part after a question mark may be a key.
         let base = self.shown_url.split('?').next().unwrap_or_default();
         tracing::info!(
             provider = self.wire.facts().name,
@@ -166,7 +166,7 @@ impl Http {
         errors::redact(text, self.key.as_ref().map(Key::secret))
     }
 
-    /// A success that is no event stream is somebody else's page, or an error in disguise.
+    /// A success that is not an event stream comes from another server, or is really an error.
     async fn check_kind(
         &self,
         answer: reqwest::Response,
@@ -280,11 +280,11 @@ struct HttpStream {
     reader: sse::Reader,
     decoder: Box<dyn Decoder>,
     stall: Duration,
-    /// When silence has lasted too long. Kept here, because waiting for it is broken off and taken up again.
+    /// When silence has lasted too long. Kept here, because the wait is interrupted and continued.
     deadline: Instant,
-    /// Says when a call that is complete need not wait for more of it.
+    /// Says when a complete call need not wait any longer.
     pace: Pace,
-    /// How much has come.
+    /// How many bytes have arrived.
     bytes: usize,
     trace: ResponseTrace,
     /// The key, which no message may show.
@@ -401,7 +401,7 @@ pub(super) fn client(url: &reqwest::Url) -> reqwest::Result<reqwest::Client> {
         // The key goes to the host that was named, and to no other.
         .redirect(reqwest::redirect::Policy::none());
     if url.scheme() == "http" {
-        // Reading the system's certificates takes longer than all else until the first request.
+        // Reading the system's certificates takes longer than everything else before the first request.
         builder = builder.tls_certs_only([]);
     }
     if is_loopback(url) {
@@ -412,7 +412,7 @@ pub(super) fn client(url: &reqwest::Url) -> reqwest::Result<reqwest::Client> {
 
 fn without_password(url: &reqwest::Url) -> String {
     let mut url = url.clone();
-    // Only a URL that cannot have either refuses.
+    // Only a URL that cannot have a user name or password refuses.
     let _ = url.set_username("");
     let _ = url.set_password(None);
     url.as_str().trim_end_matches('/').to_owned()

@@ -33,7 +33,7 @@ pub enum StoreError {
     NoSuchSession(String),
     #[error("several session IDs start with `{0}`")]
     Ambiguous(String),
-    #[error("no earlier sessions here")]
+    #[error("no session to continue in this directory")]
     NothingToContinue,
     #[error("`{path}`: {problem}")]
     Unusable { path: PathBuf, problem: OpenError },

@@ -138,7 +138,7 @@ fn wrong_usage_is_explained_and_exits_with_2() {
         (&["-p"], &["no prompt given", "hint:"]),
         (
             &["-p", "x", "--provider", "nobody"],
-            &["no provider `nobody`", "anthropic, openai"],
+            &["unknown provider `nobody`", "anthropic, openai"],
         ),
         (
             &["-p", "x", "--output-format", "xml"],
@@ -168,9 +168,9 @@ fn wrong_usage_is_explained_and_exits_with_2() {
         (&["-p", "x", "--continue"], &["no session"]),
         (
             &["-p", "x", "--resume", "nothing"],
-            &["no session `nothing`"],
+            &["no session with the ID `nothing`"],
         ),
-        (&["-p", "x", "--fork"], &["--fork goes with"]),
+        (&["-p", "x", "--fork"], &["--fork needs"]),
         (&["-p", "x", "--max-turns", "0"], &["--max-turns"]),
         (
             &["-p", "x", "--provider", "openai", "--base-url", "ftp://x"],

@@ -30,7 +30,7 @@ fn headless_broken_settings_are_told_with_line_and_column_and_exit_with_2() {
             "{\"permissions\": {\"deny\": [\n\"Bash(\"]}}",
             "line 2, column 1",
         ),
-        ("{\"model\": \"a\", \"model\": \"b\"}", "stands here twice"),
+        ("{\"model\": \"a\", \"model\": \"b\"}", "appears twice"),
     ] {
         let program = Program::new();
         program.put(".agent-tui/settings.json", text);
@@ -63,7 +63,7 @@ fn unknown_keys_and_bad_allow_rules_are_told_and_the_rest_counts() {
     let output = program.run(&["-p", "run touch made", "--provider", "builtin"]);
     assert_eq!(output.code, Some(0), "{output:?}");
     for words in [
-        "line 2, column 3: `modle`",
+        "line 2, column 3: unknown setting `modle`",
         "did you mean `model`?",
         "line 3, column 29",
     ] {

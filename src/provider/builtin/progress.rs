@@ -1,8 +1,8 @@
-//! How far a step has come, told from the calls that were made for it.
+//! The progress of a step, derived from the calls that were made for it.
 //!
 //! Nothing is remembered: the calls of a plan follow from its words and from earlier results, so a call that the
 //! conversation already holds is done, and the first that it does not hold comes next. A resumed session therefore
-//! goes on where it was, and no call is made twice.
+//! continues where it stopped, and no call is made twice.
 
 use std::collections::HashMap;
 
@@ -53,7 +53,7 @@ impl<'a> Past<'a> {
         }
     }
 
-    /// The list that the last of the calls has left: a `TodoWrite` call writes it whole.
+    /// The list as the last call left it: a `TodoWrite` call writes it whole.
     pub(super) fn todos(&self) -> Vec<Value> {
         let written = self.calls.iter().rev().find_map(|(call, result)| {
             let is_written = call.name == "TodoWrite" && !result.is_error;
@@ -188,7 +188,7 @@ fn todo(step: &Step, past: &mut Past<'_>, todos: &mut Vec<Value>, items: &[Strin
     }
 }
 
-/// Reads before it edits: a file that was not read is not to be changed.
+/// Reads before it edits: a file must be read before it can be changed.
 fn edit(
     step: &Step,
     past: &mut Past<'_>,
@@ -231,7 +231,7 @@ fn edit(
     }
 }
 
-/// Whether the edit was refused because its text is in several places: the tool's own words say so.
+/// Whether the edit was refused because its text is in several places: the tool's error says so.
 fn occurs_often(result: &ToolResult) -> bool {
     let text = result.as_text();
     result.is_error && text.contains("matches of the string to replace")

@@ -111,7 +111,7 @@ impl Replace<'_> {
     }
 }
 
-/// The paths in a result of Grep: one a line, with remarks in brackets behind them.
+/// The paths in a result of Grep: one a line, followed by remarks in brackets.
 fn paths(text: &str) -> Vec<&str> {
     if text.starts_with("No matches found") || text.starts_with("No files found") {
         return Vec::new();

@@ -11,7 +11,7 @@ use crate::text::{first_line, plural};
 pub enum Form {
     /// As they are, for a pipe: `agent-tui -p "find *.rs"` prints paths and nothing else.
     Plain,
-    /// In fences, for a screen that renders Markdown: a result is not to be taken for it.
+    /// In fences, for a screen that renders Markdown, so that a result is not rendered as Markdown.
     Markdown,
 }
 
@@ -19,7 +19,7 @@ pub enum Form {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Part {
     Sentence(String),
-    /// Material that is shown as it came.
+    /// Text that is shown unchanged.
     Quote(String),
 }
 
@@ -36,7 +36,7 @@ pub(super) enum Went {
     Wrong,
 }
 
-/// The closing text: what each step brought, and what was not done.
+/// The final text: the result of each step, and what was not done.
 pub(super) fn closing(ended: &[(&Step, Outcome)], left: &[&Step], form: Form) -> String {
     let mut paragraphs = Vec::new();
     for (step, outcome) in ended {
@@ -54,7 +54,7 @@ pub(super) fn closing(ended: &[(&Step, Outcome)], left: &[&Step], form: Form) ->
     paragraphs.join("\n\n")
 }
 
-/// The answer to what is no plan.
+/// The answer to a request that is not a plan.
 pub(super) fn misread(misread: &Misread, is_offered: impl Fn(&str) -> bool) -> String {
     let is_possible = |verb: &Verb| verb.tools().iter().all(|tool| is_offered(tool));
     let possible: Vec<Verb> = Verb::ALL.into_iter().filter(is_possible).collect();
@@ -128,7 +128,7 @@ pub(super) fn short(text: &str) -> String {
     first_line(text, 80)
 }
 
-/// So many lines of a result from its beginning, and the tool's own remarks (in brackets) at its end.
+/// The first `most` lines of a result, and the tool's own remarks (in brackets) at its end.
 pub(super) fn first_lines(text: &str, most: usize) -> String {
     let lines: Vec<&str> = text.lines().collect();
     if lines.len() <= most {
@@ -146,12 +146,12 @@ pub(super) fn first_lines(text: &str, most: usize) -> String {
     shown.join("\n")
 }
 
-/// Whether a line of a result is the tool's own word about it.
+/// Whether a line of a result is a remark of the tool.
 pub(super) fn is_remark(line: &str) -> bool {
     line.starts_with('[') && line.ends_with(']')
 }
 
-/// So many lines of a result from its end, where a command says how it went.
+/// The last `most` lines of a result, where a command says how it went.
 pub(super) fn last_lines(text: &str, most: usize) -> String {
     let lines: Vec<&str> = text.lines().collect();
     match lines.len().checked_sub(most) {

@@ -17,13 +17,13 @@ use super::wires::Wire;
 use super::{ProviderError, ProviderErrorKind};
 use crate::text::shortened;
 
-/// A server that asks for a longer pause is not waited for: the person decides.
+/// If a server asks for a longer wait, the person decides.
 const LONGEST_WAIT: Duration = Duration::from_secs(120);
 
-/// How much of a server's own words is shown.
+/// How much of a server's message is shown.
 const MESSAGE_CHARS: usize = 300;
 
-/// What was asked, and of whom.
+/// The request that failed.
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'a> {
     /// `anthropic`, `openai` or `responses`.
@@ -88,7 +88,7 @@ pub fn http_error(
     }
 }
 
-/// What went wrong, by what a person can do about it.
+/// What went wrong, grouped by what a person can do about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Problem {
     Redirected,
@@ -143,7 +143,7 @@ impl Problem {
             Self::ContextFull => "the conversation is too long for this model",
             Self::RateLimited => "rate limited by the provider",
             Self::Overloaded => "the provider is overloaded",
-            Self::ServerTrouble => "internal error at the provider",
+            Self::ServerTrouble => "server error at the provider",
         }
     }
 
@@ -216,7 +216,7 @@ fn key_variable(provider: &str) -> &'static str {
     first.map_or("its key", |(variable, _)| *variable)
 }
 
-/// How long the server asks to wait. Garbage counts as nothing said.
+/// How long the server asks to wait. Invalid values are ignored.
 fn retry_after(header: &impl Fn(&str) -> Option<String>, now: SystemTime) -> Option<Duration> {
     let number = |name: &str| {
         let number: f64 = header(name)?.trim().parse().ok()?;
@@ -242,7 +242,7 @@ fn in_words(wait: Duration) -> String {
     }
 }
 
-/// The words of a body that is not JSON. Of a web page, as proxies send it, only the title is worth showing.
+/// The words of a body that is not JSON. For a web page, as proxies send it, only the title is shown.
 fn text_of_a_page(text: &str) -> Option<String> {
     let text = text.trim();
     if !text.starts_with('<') {

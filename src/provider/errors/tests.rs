@@ -163,11 +163,11 @@ fn a_proxys_web_page_is_summed_up() {
         "<!DOCTYPE html><html><head><title>502 Bad Gateway</title></head><body>…</body></html>";
     assert_eq!(
         explain(502, &[], page).message,
-        "internal error at the provider (502): a web page, `502 Bad Gateway`"
+        "server error at the provider (502): a web page, `502 Bad Gateway`"
     );
     assert_eq!(
         explain(502, &[], "").message,
-        "internal error at the provider (502)"
+        "server error at the provider (502)"
     );
 }
 

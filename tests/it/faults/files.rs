@@ -187,11 +187,11 @@ fn f2_what_is_missing_of_a_resumed_session_is_said() {
     let harms: [(Harm, &str); 5] = [
         (
             |log| [&log[..], b"{\"seq\":99,\"at"].concat(),
-            "last line of the session's log was cut off",
+            "last line of the session log was cut off",
         ),
         (
             |log| [&log[..], &[0; 64]].concat(),
-            "last line of the session's log was cut off",
+            "last line of the session log was cut off",
         ),
         (
             |log| [&log[..], &[0; 64], b"\n"].concat(),
@@ -296,7 +296,9 @@ fn c1_a_memory_file_that_is_too_long_is_named() {
     let output = program.run(&FIND);
     assert_calm(&program, &output);
     assert!(
-        output.stderr.contains("AGENTS.md`: it is longer than"),
+        output
+            .stderr
+            .contains("AGENTS.md` is not sent to the model: it is longer than"),
         "{output:?}"
     );
     let mut tui = Pty::spawn_in(program, &["--provider", "builtin"], 160, 30);

@@ -117,7 +117,7 @@ fn b13_directories_that_cannot_be_used_are_told_and_the_work_is_done() {
         let output = finish(command.spawn().expect("it starts"));
         assert_fine(&program, &output, about);
         if name == "AGENT_TUI_DATA_DIR" {
-            let said = output.stderr.contains("the session cannot be saved");
+            let said = output.stderr.contains("the session can't be saved");
             assert!(said, "{about}: {output:?}");
         }
     }

@@ -234,9 +234,15 @@ fn a14_the_screen_says_that_an_answer_was_empty_and_goes_on() {
     tui.wait_for("Enter send").send("one\r");
     tui.wait_for("the model returned an empty answer")
         .send("two\r");
-    tui.wait_until(|screen| screen.contents().matches("answered nothing").count() == 2)
-        .send("three\r")
-        .wait_for("Here I am.");
+    tui.wait_until(|screen| {
+        screen
+            .contents()
+            .matches("returned an empty answer")
+            .count()
+            == 2
+    })
+    .send("three\r")
+    .wait_for("Here I am.");
     assert!(!tui.screen().contains("repaired"), "{}", tui.screen());
     let last = &server.bodies()[2]["messages"];
     assert!(!last.to_string().contains("assistant"), "{last}");
