@@ -100,7 +100,7 @@ fn the_screen_starts_with_broken_settings_says_so_and_asks_about_everything() {
     let log = tui.program().session_log();
     assert!(!log.contains("s3cret"), "{log}");
     // A choice of the person does not overwrite it either.
-    tui.send("/theme light\r").wait_for("not kept");
+    tui.send("/theme light\r").wait_for("could not be saved");
     let file = tui.program().config().join("settings.json");
     assert_eq!(std::fs::read_to_string(file).expect("there"), broken);
 }
