@@ -44,6 +44,17 @@ impl Asked<'static> {
             read_only: true,
         }
     }
+
+    /// A plain change of a file.
+    fn writing(path: String) -> Self {
+        Self {
+            tool: EDIT,
+            touches: Touches::Writes(Paths::Files(vec![path])),
+            level: Level::Confirm,
+            read_only: false,
+            ..Self::reading(String::new())
+        }
+    }
 }
 
 /// What all hooks together decided about a call.
@@ -86,6 +97,11 @@ pub fn may_tell(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>)
 /// Decides whether a file may be read.
 pub fn decide_reading(path: String, rules: &Rules, mode: Mode, world: &World<'_>) -> Verdict {
     decide(&Asked::reading(path), rules, mode, world)
+}
+
+/// What rules and lists say about one file that an allowed call changes.
+pub fn judge_writing(path: String, rules: &Rules, mode: Mode, world: &World<'_>) -> Verdict {
+    judge(&Asked::writing(path), rules, mode, world)
 }
 
 /// How far an allowed command reaches.

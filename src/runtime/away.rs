@@ -63,7 +63,7 @@ impl Shell {
 
     pub(super) async fn suspend(&mut self) {
         if !terminal::has_shell() {
-            self.state.flash("no shell to suspend to");
+            self.state.flash_error("no shell to suspend to");
             return;
         }
         match self.stage {
