@@ -33,7 +33,7 @@ impl Shell {
         match exit {
             Exit::Asked | Exit::Ended(_) if shown => terminal::say(&self.last_words()),
             Exit::Lost => {
-                say("error: internal error; the conversation so far is in the session's log");
+                say("error: internal error; the conversation so far is saved");
                 say(
                     "hint: resume with --continue; `logs/panic.log` in the data directory may say more",
                 );
@@ -64,10 +64,10 @@ impl Shell {
         };
         let last = plain::last_lines(&self.state, self.state.width, LAST_LINES);
         match &self.state.session.unsaved {
-            None => format!("{last}\n\nresume with: agent-tui --resume {session}\n"),
+            None => format!("{last}\n\nResume with: agent-tui --resume {session}\n"),
             Some(problem) => {
                 let problem = clean(problem);
-                format!("{last}\n\nthe conversation could not be saved: {problem}\n")
+                format!("{last}\n\nThe conversation could not be saved: {problem}\n")
             }
         }
     }

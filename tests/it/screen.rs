@@ -71,7 +71,7 @@ fn a_command_that_is_denied_does_not_run_and_the_turn_goes_on() {
 #[test]
 fn the_reason_of_a_denial_reaches_the_model() {
     let mut tui = play(Program::new(), TOUCH, &[]);
-    armed(&mut tui, "e no, because").send("e");
+    armed(&mut tui, "e no, tell the model why").send("e");
     armed(&mut tui, "Enter send").send("use mkdir instead\r");
     tui.wait_for("Done with that.");
     let log = tui.program().session_log();
@@ -105,9 +105,9 @@ fn of_a_change_only_the_chosen_hunks_are_made() {
     program.put("poem.txt", POEM);
     let mut tui = play(program, EDIT, &[]);
     armed(&mut tui, "Tab pick changes").send("\t");
-    armed(&mut tui, "y take").send("n");
+    armed(&mut tui, "y accept").send("n");
     tui.wait_for("change 2/2");
-    armed(&mut tui, "y take").send("y");
+    armed(&mut tui, "y accept").send("y");
     armed(&mut tui, "Enter apply").send("\r");
     tui.wait_for("Done with that.");
     let poem = tui.program().read("poem.txt");
@@ -170,9 +170,9 @@ step = [{ call = "Bash", input = { command = "echo be''gun; sleep 600" } }]
     );
     tui.wait_for("begun")
         .send("\x03")
-        .wait_for("Bash runs to its end")
+        .wait_for("letting Bash finish")
         .wait_for("finishing")
-        .wait_for("stop with force");
+        .wait_for("kill it");
     tui.send("\x03").wait_for("interrupted after");
 }
 
@@ -230,12 +230,9 @@ fn the_size_may_change_while_text_arrives() {
     for (columns, rows) in [(40, 12), (160, 50), (20, 5), (1, 1), (110, 30), (80, 24)] {
         tui.resize(columns, rows);
     }
-    tui.wait_for("the end of it.");
+    tui.wait_for("the end of it.").wait_for("twice to quit");
     let screen = tui.screen();
-    assert!(
-        screen.contains('❯') && screen.contains("twice to quit"),
-        "{screen}"
-    );
+    assert!(screen.contains('❯'), "{screen}");
 }
 
 #[test]
