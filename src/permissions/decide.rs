@@ -367,16 +367,10 @@ impl<'c> Case<'c> {
                     Cause::Default,
                     format!("the tool {} changes nothing", self.asked.tool),
                 ),
-<<<<<<< HEAD
                 Level::Confirm | Level::Dangerous | Level::Forbidden => ask(match self.inner() {
                     Some((host, inner)) => format!("`{host}` is {}", inner.words()),
-                    None => format!("no rule allows {}", self.asked.tool),
+                    None => format!("{} is not covered by any rule", self.asked.tool),
                 }),
-=======
-                Level::Confirm | Level::Dangerous | Level::Forbidden => {
-                    ask(format!("{} is not covered by any rule", self.asked.tool))
-                }
->>>>>>> main
             },
         }
     }
