@@ -29,6 +29,8 @@ pub mod transcript;
 #[cfg(test)]
 pub mod rig;
 #[cfg(test)]
+pub mod story;
+#[cfg(test)]
 mod tests;
 
 use std::collections::VecDeque;

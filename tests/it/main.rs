@@ -9,7 +9,6 @@ mod faults;
 mod headless;
 mod hooks;
 mod hostile;
-mod picture;
 mod resume;
 mod retries;
 mod same_screen;
