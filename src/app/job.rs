@@ -29,6 +29,10 @@ pub enum Job {
     ListThemes,
     /// Keep the chosen theme.
     KeepTheme(String),
+    /// Keep whether the tool panel stays although nothing runs.
+    KeepPanel {
+        pinned: bool,
+    },
     ListSessions,
     /// See what is configured and what is missing.
     Examine,

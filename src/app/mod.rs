@@ -10,6 +10,7 @@ pub mod dialogs;
 pub mod diff;
 mod events;
 pub mod flash;
+pub mod folding;
 pub mod job;
 pub mod ladder;
 pub mod page;
@@ -310,7 +311,8 @@ impl AppState {
             .and_then(|dialog| dialog.wake_at(self.now));
         let flash = self.flash.as_ref().map(|flash| flash.until);
         let draft = self.composer.wake_at();
-        [seconds, dialog, flash, draft, self.quit_armed]
+        let panel = self.panel_wakes_at();
+        [seconds, dialog, flash, draft, panel, self.quit_armed]
             .into_iter()
             .flatten()
             .min()
@@ -335,7 +337,7 @@ impl AppState {
     }
 
     fn running_aside(&self) -> Option<&call::Call> {
-        let mut asides = self.panel.calls.iter().map(|key| self.calls.get(*key));
+        let mut asides = self.panel.calls().iter().map(|key| self.calls.get(*key));
         asides.find(|call| call.by == call::Author::Person && !call.is_over())
     }
 

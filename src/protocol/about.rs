@@ -16,6 +16,18 @@ pub struct ToolInfo {
     pub ruled: Option<Arc<str>>,
     /// A running call of it can continue without being waited for.
     pub can_background: bool,
+    /// Calls of it that went well may share a line: they only read, and show nothing that must be seen.
+    pub folds: bool,
+    pub output: OutputFormat,
+}
+
+/// What the output of a tool is, so that it can be shown well.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OutputFormat {
+    #[default]
+    Text,
+    /// Lines of the file that the call is about, each behind its number and a tab.
+    NumberedFile,
 }
 
 /// The fields of an input that say what a call is about.
@@ -78,6 +90,8 @@ impl ToolInfo {
             preview: PreviewFields::Nothing,
             ruled: None,
             can_background: false,
+            folds: false,
+            output: OutputFormat::Text,
         }
     }
 

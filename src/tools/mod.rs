@@ -47,8 +47,8 @@ use crate::permissions::Grant;
 use crate::process::sandbox::Unasked;
 use crate::process::{Programs, Variables, sandbox};
 use crate::protocol::{
-    CallRef, FileDiff, ForPerson, InterruptBehavior, Level, PartOfFile, PreviewFields, Printed,
-    ResultBlock, Shown, SubjectFields, ToolInfo, Touches,
+    CallRef, FileDiff, ForPerson, InterruptBehavior, Level, OutputFormat, PartOfFile,
+    PreviewFields, Printed, ResultBlock, Shown, SubjectFields, ToolInfo, Touches,
 };
 
 /// What is fixed about a tool.
@@ -71,6 +71,9 @@ pub struct ToolSpec {
     pub ruled: Option<Arc<str>>,
     /// Whether a running call can continue without being waited for; it looks at [`ToolCx::background`] then.
     pub can_background: bool,
+    /// Whether calls that went well may share a line of the screen: they only read, and show nothing that must be seen.
+    pub folds: bool,
+    pub output: OutputFormat,
     /// One of the few tools of `--simple`.
     pub is_essential: bool,
     /// The tool without which this one is of no use.
@@ -91,6 +94,8 @@ impl ToolSpec {
             preview: PreviewFields::Nothing,
             ruled: Some(subject.into()),
             can_background: false,
+            folds: false,
+            output: OutputFormat::Text,
             is_essential: false,
             needs: None,
         }
@@ -105,6 +110,8 @@ impl ToolSpec {
             preview: self.preview.clone(),
             ruled: self.ruled.clone(),
             can_background: self.can_background,
+            folds: self.folds,
+            output: self.output,
         }
     }
 }

@@ -4,6 +4,7 @@ mod acting;
 mod asking;
 mod calls;
 mod footer;
+mod listing;
 mod picking;
 mod prose;
 mod random;

@@ -60,7 +60,7 @@ impl AppState {
         let shown = self.transcript.push(Cell::Call(key));
         // Whoever runs a command wants to see what it says.
         self.transcript.change(shown, |entry| entry.open = true);
-        self.panel.add(key);
+        self.panel.add_aside(key, &self.calls);
         key
     }
 
@@ -96,7 +96,7 @@ impl AppState {
     /// The turn is over: what came to no result of its own, such as a call that was never written to its end, has none.
     pub(super) fn close_calls(&mut self) {
         let now = self.moment;
-        for key in self.panel.calls.clone() {
+        for key in self.panel.calls().to_vec() {
             let call = self.calls.get(key);
             if call.is_over() || call.by == Author::Person {
                 continue;
@@ -183,6 +183,7 @@ impl AppState {
         });
         if is_result {
             self.calls.bound_shown(key);
+            self.let_panel_linger();
         }
         if let Some(id) = waits_no_more {
             self.withdraw(id);

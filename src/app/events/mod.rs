@@ -10,15 +10,13 @@ use crate::app::call::Author;
 use crate::app::commands::Commands;
 use crate::app::dialogs::Dialog;
 use crate::app::dialogs::pause::PauseDialog;
-use crate::app::transcript::{Cell, NoticeKind, Progress, Summary, SummaryEnding};
+use crate::app::transcript::{Cell, Changed, NoticeKind, Progress, Summary, SummaryEnding};
 use crate::app::{Activity, AppState, Effect, Stage, Work};
 use crate::protocol::{
     AgentEvent, Block, Command, Ending, Message, SessionCommand, SessionEvent, Told, TurnEvent,
     TurnId, TurnSummary,
 };
 
-/// A turn this short says nothing about how long it took.
-const WORTH_A_SUMMARY: Duration = Duration::from_secs(2);
 /// What is left of a message that was refused, once the program that has it is gone.
 const NOT_KEPT: &str = "(a message that was not sent)";
 /// A record is not written later than it is heard of, but for what the first one took on its way.
@@ -155,7 +153,7 @@ impl AppState {
             TurnEvent::Answered { .. } => self.answered(),
             TurnEvent::Spent(spending) => self.session.spending = spending,
             TurnEvent::Streamed => self.panel.response_ended(self.moment),
-            TurnEvent::Saved(saved) => self.panel.saved += saved,
+            TurnEvent::Saved(saved) => self.panel.save_time(saved),
             TurnEvent::Finished(summary) => return self.finished(&summary),
         }
         Vec::new()
@@ -221,7 +219,7 @@ impl AppState {
                 Cell::Call(key) if self.calls.get(*key).times.begun.is_some() => {}
                 Cell::Call(key) => {
                     let key = *key;
-                    self.panel.calls.retain(|call| *call != key);
+                    self.panel.forget(key);
                     self.transcript.remove(cell);
                 }
                 Cell::Answer(_) | Cell::Thinking { .. } => self.transcript.remove(cell),
@@ -265,27 +263,24 @@ impl AppState {
         self.panel.response_ended(self.moment);
         self.close_turn_dialogs();
         self.close_calls();
-        let calls = self
-            .panel
-            .calls
-            .iter()
-            .filter(|key| self.calls.get(**key).by == Author::Model)
-            .count();
+        let (calls, changed) = self.sum_up_calls();
         self.activity = Activity::Idle;
+        self.panel.end_turn();
+        self.let_panel_linger();
         let said = |ending| {
             Cell::Summary(Summary {
                 took: summary.took,
-                saved: self.panel.saved,
+                saved: self.panel.last().map_or(Duration::ZERO, |turn| turn.saved),
                 calls,
+                changed: changed.clone(),
                 ending,
             })
         };
         match &summary.ending {
-            Ending::Done if calls > 0 || summary.took >= WORTH_A_SUMMARY => {
+            Ending::Done => {
                 let cell = said(SummaryEnding::Done);
                 self.transcript.push(cell);
             }
-            Ending::Done => {}
             Ending::Interrupted => {
                 let cell = said(SummaryEnding::Interrupted);
                 self.transcript.push(cell);
@@ -308,6 +303,21 @@ impl AppState {
             effects.push(Effect::Send(Command::Session(SessionCommand::TakeBack)));
         }
         effects
+    }
+
+    /// How many calls the turn made, and what they changed.
+    fn sum_up_calls(&self) -> (usize, Changed) {
+        let calls = self.panel.calls().iter().map(|key| self.calls.get(*key));
+        let mut count = 0;
+        let mut changed = Changed::default();
+        for call in calls.filter(|call| call.by == Author::Model) {
+            count += 1;
+            let changes = call.completed().map_or(&[][..], |it| &it.changed);
+            for change in changes {
+                changed.add(change);
+            }
+        }
+        (count, changed)
     }
 
     /// Calls the person, if they look elsewhere.

@@ -10,6 +10,9 @@ use crate::app::dialogs::by_hand::ByHandDialog;
 use crate::theme::{Role, Theme};
 use crate::ui::text::{clean, truncate, width};
 
+/// Stands where nothing is written yet.
+const PROMPT: &str = "what the model gets as the result";
+
 pub fn draw(
     dialog: &ByHandDialog,
     theme: &Theme,
@@ -21,7 +24,13 @@ pub fn draw(
         .unwrap_or(u16::MAX)
         .saturating_add(3);
     let area = at_bottom(area, height.clamp(5, 14));
-    let inner = frame(area, "the result, by hand", Role::BorderFocused, theme, buf);
+    let inner = frame(
+        area,
+        "Answer for this call",
+        Role::BorderFocused,
+        theme,
+        buf,
+    );
     if inner.height == 0 {
         return None;
     }
@@ -43,6 +52,10 @@ pub fn draw(
             ..inner
         };
         let end = field(&clean(text), Role::Text, theme, line, buf);
+        if dialog.field.is_empty() {
+            let prompt = truncate(PROMPT, usize::from(inner.width.saturating_sub(1)));
+            buf.set_string(line.x + 1, line.y, prompt, theme.style(Role::Faint));
+        }
         if number == row {
             let before: String = text.chars().take(column).collect();
             caret = Some(if column == text.chars().count() {
