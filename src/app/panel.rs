@@ -14,7 +14,7 @@ pub const WIDE_ENOUGH: u16 = CONVERSATION + 1 + NARROWEST;
 /// For how long it stays after the last call has ended.
 const LINGERS: Duration = Duration::from_secs(10);
 /// Background commands show their seconds until they have run for this long, and from then on their minutes.
-pub const COUNTS_SECONDS: Duration = Duration::from_mins(10);
+pub const COUNTS_SECONDS: Duration = Duration::from_secs(600);
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolPanel {
@@ -282,7 +282,7 @@ impl AppState {
             let step = if passed < COUNTS_SECONDS {
                 Duration::from_secs(1)
             } else {
-                Duration::from_mins(1)
+                Duration::from_secs(60)
             };
             let steps = passed.as_secs() / step.as_secs() + 1;
             Some(since + step * u32::try_from(steps).unwrap_or(u32::MAX))

@@ -221,12 +221,14 @@ fn answer_body(answer: &Answer, before: Body, cx: &mut CellContext) -> Body {
 /// A call's own revision counts, not that of the cell that shows it.
 fn revision(entry: &Entry, fold: Fold, state: &AppState) -> u64 {
     match &entry.cell {
-        Cell::Call(_) if let Fold::Head(count) = fold => {
-            let index = state.transcript.index_of(entry.id).unwrap_or(0);
-            let calls = state.folded_calls(index, count);
-            entry.revision + calls.map(|call| call.revision).sum::<u64>()
-        }
-        Cell::Call(key) => state.calls.get(*key).revision + entry.revision,
+        Cell::Call(key) => match fold {
+            Fold::Head(count) => {
+                let index = state.transcript.index_of(entry.id).unwrap_or(0);
+                let calls = state.folded_calls(index, count);
+                entry.revision + calls.map(|call| call.revision).sum::<u64>()
+            }
+            Fold::Alone | Fold::Hidden => state.calls.get(*key).revision + entry.revision,
+        },
         // The first cell says who answers.
         Cell::Welcome => u64::from(state.session.provider == "builtin"),
         Cell::User { .. }

@@ -312,8 +312,8 @@ impl AppState {
         let mut changed = Changed::default();
         for call in calls.filter(|call| call.by == Author::Model) {
             count += 1;
-            let changes = call.completed().map_or(&[][..], |it| &it.changed);
-            for change in changes {
+            let sizes = call.completed().map_or(&[][..], |it| &it.changed);
+            for change in sizes {
                 changed.add(change);
             }
         }
