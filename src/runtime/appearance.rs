@@ -145,7 +145,7 @@ pub fn keep_panel(dirs: &Dirs, pinned: bool) -> std::io::Result<()> {
     let file = dirs.data.join(PANEL);
     if pinned {
         create_private_dir(&dirs.data)?;
-        return std::fs::write(file, "");
+        return open_regular(&file, OpenOptions::new().write(true).create(true)).map(drop);
     }
     match std::fs::remove_file(file) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),

@@ -108,11 +108,15 @@ impl AppState {
         }
     }
 
-    fn advance(&mut self, key: CallKey, event: CallEvent) {
-        // What is over absorbs all that comes too late; but what went to the background still prints.
+    /// What is over absorbs all that comes too late; but what went to the background still prints.
+    fn comes_too_late(&self, key: CallKey, event: &CallEvent) -> bool {
         let call = self.calls.get(key);
         let prints = matches!(event, CallEvent::Progress(_)) && call.is_in_background();
-        if call.is_over() && !prints && event != CallEvent::Yielded {
+        call.is_over() && !prints && *event != CallEvent::Yielded
+    }
+
+    fn advance(&mut self, key: CallKey, event: CallEvent) {
+        if self.comes_too_late(key, &event) {
             return;
         }
         let now = self.moment;
