@@ -22,6 +22,7 @@ pub mod scroll;
 pub mod search;
 pub mod select;
 pub mod session;
+mod sessions;
 mod slash;
 pub mod transcript;
 
@@ -47,7 +48,7 @@ use self::scroll::{Found, Scroll};
 use self::search::Search;
 use self::select::Selection;
 use self::session::SessionInfo;
-use self::transcript::{Cell, CellId, NoticeKind, Transcript};
+use self::transcript::{Cell, CellId, Transcript};
 use crate::keymap::{Context, Key, Keymap, Resolved};
 use crate::protocol::{Command, Mode, Told, TurnId};
 use crate::settings::trust::Review;
@@ -126,6 +127,8 @@ pub enum OpeningSession {
     /// The one that is open, or one of that id.
     Same,
     Id(String),
+    /// A copy of the one of that id.
+    Fork(String),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -568,12 +571,24 @@ impl AppState {
                 Vec::new()
             }
             JobResult::Examined(findings) => {
-                self.notice(NoticeKind::Info, findings);
+                self.examined(findings);
                 Vec::new()
             }
             JobResult::Themes(themes) => self.themes_listed(themes),
             JobResult::Sessions(sessions) => {
                 self.offer_sessions(sessions);
+                Vec::new()
+            }
+            JobResult::SessionRead(content) => {
+                self.session_read(*content);
+                Vec::new()
+            }
+            JobResult::SessionDeleted { id, result } => {
+                self.session_deleted(id, result);
+                Vec::new()
+            }
+            JobResult::Models(models) => {
+                self.offer_models(models);
                 Vec::new()
             }
         }

@@ -85,6 +85,9 @@ actions! {
     Previous: "previous", "previous", "Go to the one before.";
     Open: "open", "open", "Open it, or fold it again.";
     Choose: "choose", "choose", "Take the chosen one.";
+    Fork: "fork", "fork", "Continue with a copy of the session.";
+    Delete: "delete", "delete", "Delete the chosen one, after a second press.";
+    AllDirectories: "all-directories", "all directories", "List the sessions of all directories, or of this one.";
 
     Mark: "mark", "mark", "Mark this one, or take its mark away.";
     Dismiss: "dismiss", "do not answer", "Leave the question without an answer; the call goes on.";

@@ -59,6 +59,8 @@ contexts! {
     /// Whether the project is trusted.
     Trust: "trust", "Asked about trust";
     Picker: "picker", "Picking from a list";
+    /// A page that is read.
+    Pager: "pager", "Reading a page";
     Help: "help", "In this help";
 }
 
@@ -81,6 +83,7 @@ impl Context {
             | Self::Reason
             | Self::ChoiceText
             | Self::Picker
+            | Self::Help
             // Both hold around the input, too.
             | Self::Working
             | Self::Global => true,
@@ -95,7 +98,7 @@ impl Context {
             | Self::Question
             | Self::Choice
             | Self::Trust
-            | Self::Help => false,
+            | Self::Pager => false,
         }
     }
 }

@@ -73,7 +73,8 @@ pub struct Caches {
     below: Rect,
     /// The detail view, and what it was laid out from.
     detail: Option<(DetailKey, Vec<Row>)>,
-    help: Vec<Line<'static>>,
+    help: dialogs::help::Laid,
+    pager: dialogs::pager::Laid,
     /// The list in front.
     list: Rect,
     question: dialogs::question::Laid,
@@ -169,10 +170,14 @@ impl Caches {
                         .lay_out(questions, state, area, &mut self.highlights),
                 )
             }
-            Dialog::Help(_) => {
-                let (lines, rest) = dialogs::help::lay_out(state, self.dialog_area(whole));
-                self.help = lines;
-                Some(rest)
+            Dialog::Help(help) => {
+                let area = self.modal_area(whole);
+                Some(self.help.lay_out(help, state, area))
+            }
+            Dialog::Pager(pager) => {
+                let area = self.modal_area(whole);
+                let code = &mut self.highlights;
+                Some(self.pager.lay_out(pager, state, area, code))
             }
             Dialog::Trust(dialog) => {
                 let area = self.dialog_area(whole);
@@ -408,10 +413,17 @@ fn draw(state: &AppState, caches: &Caches, whole: Rect, buf: &mut Buffer) -> Opt
             Dialog::Picker(picker) => {
                 let over = caches.modal_area(whole);
                 dialogs::modal::dim(over, theme, buf);
-                dialogs::picker::draw(picker, keymap, theme, over, buf)
+                dialogs::picker::draw(picker, &state.settings, over, buf)
             }
             Dialog::Help(help) => {
-                dialogs::help::draw(help, &caches.help, theme, over, buf);
+                let over = caches.modal_area(whole);
+                dialogs::modal::dim(over, theme, buf);
+                caches.help.draw(help, state, over, buf)
+            }
+            Dialog::Pager(pager) => {
+                let over = caches.modal_area(whole);
+                dialogs::modal::dim(over, theme, buf);
+                caches.pager.draw(pager, state, over, buf);
                 None
             }
         };

@@ -59,17 +59,18 @@ impl AppState {
                 _ => Vec::new(),
             },
             Dialog::Picker(_) => self.perform_in_picker(action),
-            Dialog::Help(help) => {
-                match action {
-                    Action::LineDown | Action::Next => help.scroll(1),
-                    Action::LineUp | Action::Previous => help.scroll(-1),
-                    Action::PageDown | Action::HalfPageDown => help.page(1),
-                    Action::PageUp | Action::HalfPageUp => help.page(-1),
-                    Action::Top => help.scroll(i64::MIN / 2),
-                    Action::Bottom => help.scroll(i64::MAX / 2),
-                    Action::Back | Action::Help => return self.close_dialog(),
-                    _ => {}
+            Dialog::Pager(pager) => {
+                if action == Action::Back {
+                    return self.close_dialog();
                 }
+                pager.paging.perform(action);
+                Vec::new()
+            }
+            Dialog::Help(help) => {
+                if matches!(action, Action::Back | Action::Help) {
+                    return self.close_dialog();
+                }
+                help.paging.perform(action);
                 Vec::new()
             }
         }
@@ -136,6 +137,7 @@ impl AppState {
             | Dialog::Pause(_)
             | Dialog::ByHand(_)
             | Dialog::Picker(_)
+            | Dialog::Pager(_)
             | Dialog::Help(_) => true,
         });
     }
@@ -153,7 +155,11 @@ impl AppState {
                 !questions.is_empty()
             }
             Dialog::Pause(_) => false,
-            Dialog::Trust(_) | Dialog::ByHand(_) | Dialog::Picker(_) | Dialog::Help(_) => true,
+            Dialog::Trust(_)
+            | Dialog::ByHand(_)
+            | Dialog::Picker(_)
+            | Dialog::Pager(_)
+            | Dialog::Help(_) => true,
         });
     }
 
@@ -175,6 +181,7 @@ impl AppState {
             | Dialog::Pause(_)
             | Dialog::ByHand(_)
             | Dialog::Picker(_)
+            | Dialog::Pager(_)
             | Dialog::Help(_) => true,
         });
         if !over {
@@ -209,7 +216,7 @@ impl AppState {
                 self.end_preview();
                 Vec::new()
             }
-            Some(Dialog::ByHand(_) | Dialog::Help(_)) => {
+            Some(Dialog::ByHand(_) | Dialog::Pager(_) | Dialog::Help(_)) => {
                 self.dialogs.pop();
                 Vec::new()
             }

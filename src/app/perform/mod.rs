@@ -6,8 +6,6 @@ mod travel;
 
 use crate::app::call::Call;
 use crate::app::composer::{Draft, Sent};
-use crate::app::dialogs::Dialog;
-use crate::app::dialogs::help::HelpDialog;
 use crate::app::job::Job;
 use crate::app::ladder::Rung;
 use crate::app::select::{Hold, Reach};
@@ -49,7 +47,7 @@ impl AppState {
             Action::PrintConversation => return vec![Effect::PrintConversation],
             Action::TogglePanel => self.toggle_panel(),
             Action::Palette => self.open_palette(),
-            Action::Help => self.dialogs.push(Dialog::Help(HelpDialog::default())),
+            Action::Help => self.open_help(),
             Action::ToggleDetails => self.toggle_details(),
             Action::ToggleThinking => self.toggle_thinking(),
             Action::ToggleDiffStyle => self.toggle_diff_style(),
@@ -110,7 +108,10 @@ impl AppState {
             | Action::AcceptRest
             | Action::RejectRest
             | Action::SplitHunk
-            | Action::ApplyHunks => {}
+            | Action::ApplyHunks
+            | Action::Fork
+            | Action::Delete
+            | Action::AllDirectories => {}
         }
         Vec::new()
     }
