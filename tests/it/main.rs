@@ -8,6 +8,7 @@ mod faults;
 mod headless;
 mod hooks;
 mod hostile;
+mod lists;
 mod picture;
 mod resume;
 mod retries;
