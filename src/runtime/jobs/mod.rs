@@ -81,7 +81,7 @@ impl Jobs {
                 let kept = save::set(&file, "theme", &name);
                 let problem = kept.err()?;
                 Some(JobResult::Failed(format!(
-                    "the theme is not kept: {problem}"
+                    "the theme could not be saved: {problem}"
                 )))
             }),
             Job::ListSessions { everywhere } => self.list_sessions(everywhere),

@@ -14,6 +14,7 @@ use crate::app::dialogs::DialogRest;
 use crate::app::dialogs::pager::{Content, Pager};
 use crate::app::page;
 use crate::keymap::{Action, Context};
+use crate::protocol::ChangeSize;
 use crate::theme::Role;
 use crate::ui::cells::{CellContext, shown_rows, shown_subject};
 use crate::ui::conversation::draw_row;
@@ -133,8 +134,18 @@ fn changes(calls: &[CallKey], state: &AppState, cx: &mut CellContext) -> Vec<Row
             Span::styled(format!(" {subject}"), cx.theme.style(Role::Muted)),
         ])));
         rows.extend(shown_rows(&completed.shown, None, state, cx));
-        let told: Vec<page::Line> = completed.told.iter().map(page::Line::text).collect();
-        rows.extend(lines::rows(&told, cx.width, cx.theme));
+        if completed.shown.changes().is_empty() {
+            let size = |it: &ChangeSize| {
+                let ChangeSize {
+                    path,
+                    added,
+                    removed,
+                } = it;
+                page::Line::muted(format!("{path} +{added} −{removed}, too old to show"))
+            };
+            let sizes: Vec<page::Line> = completed.changed.iter().map(size).collect();
+            rows.extend(lines::rows(&sizes, cx.width, cx.theme));
+        }
     }
     rows
 }
