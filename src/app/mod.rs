@@ -11,6 +11,7 @@ pub mod diff;
 mod events;
 pub mod flash;
 pub mod job;
+mod jobs_done;
 pub mod ladder;
 pub mod page;
 pub mod panel;
@@ -33,7 +34,6 @@ pub mod rig;
 mod tests;
 
 use std::collections::VecDeque;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -544,55 +544,6 @@ impl AppState {
         }
         self.composer.tick(now)
     }
-
-    fn job_done(&mut self, result: JobResult) -> Vec<Effect> {
-        match result {
-            JobResult::Paths { .. }
-            | JobResult::Edited(_)
-            | JobResult::History(_)
-            | JobResult::Draft(_)
-            | JobResult::Attached { .. } => match self.composer.done(result, self.now) {
-                Ok(effects) => effects,
-                Err(problem) => {
-                    self.flash_error(problem);
-                    Vec::new()
-                }
-            },
-            JobResult::Remembered(Ok(path)) => {
-                self.flash_done(format!("noted in {}", shown_path(&path)));
-                Vec::new()
-            }
-            JobResult::Remembered(Err(problem)) | JobResult::Failed(problem) => {
-                self.flash_error(problem);
-                Vec::new()
-            }
-            JobResult::Examined(findings) => {
-                self.examined(findings);
-                Vec::new()
-            }
-            JobResult::Themes(themes) => self.themes_listed(themes),
-            JobResult::Sessions(sessions) => {
-                self.offer_sessions(sessions);
-                Vec::new()
-            }
-            JobResult::SessionRead(content) => {
-                self.session_read(*content);
-                Vec::new()
-            }
-            JobResult::SessionDeleted { id, result } => {
-                self.session_deleted(id, result);
-                Vec::new()
-            }
-            JobResult::Models(models) => {
-                self.offer_models(models);
-                Vec::new()
-            }
-        }
-    }
-}
-
-fn shown_path(path: &Path) -> String {
-    path.display().to_string()
 }
 
 /// The next moment after `now` at which a time that is shown changes, for something that began at `since`.

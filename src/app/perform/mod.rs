@@ -52,10 +52,7 @@ impl AppState {
             Action::ToggleThinking => self.toggle_thinking(),
             Action::ToggleDiffStyle => self.toggle_diff_style(),
             Action::Scroll => self.focus_on(Focus::Conversation),
-            Action::Search => {
-                self.focus_on(Focus::Conversation);
-                self.start_search();
-            }
+            Action::Search => self.search_conversation(),
             Action::Accept => self.accept_search(),
             Action::NextMatch => self.next_hit(1),
             Action::PreviousMatch => self.next_hit(-1),
@@ -114,6 +111,11 @@ impl AppState {
             | Action::AllDirectories => {}
         }
         Vec::new()
+    }
+
+    fn search_conversation(&mut self) {
+        self.focus_on(Focus::Conversation);
+        self.start_search();
     }
 
     /// Enter: what the draft is decides what becomes of it.
