@@ -2,6 +2,7 @@
 
 use super::scroll::Motion;
 use super::select::{Hold, Reach, Selection, Spot};
+use super::transcript::CellId;
 use super::{AppState, Copied, Effect, Focus};
 
 /// How many rows a notch of the wheel is.
@@ -29,6 +30,8 @@ pub enum PointerKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     Conversation(Spot),
+    /// A message that is pinned at the top while it is out of view.
+    Message(CellId),
     /// The mark that says how much is below.
     NewBelow,
     /// A call of the panel, by its number there.
@@ -82,6 +85,7 @@ impl AppState {
                 };
                 self.selection = Some(Selection::at(spot, reach));
             }
+            Target::Message(cell) => self.scroll.go(Motion::Cell(cell)),
             Target::NewBelow => self.scroll.follow(),
             Target::Call(index) => {
                 self.focus_on(Focus::Panel);
@@ -104,6 +108,7 @@ impl AppState {
         match target {
             Target::ListRow(row) => self.click_in_picker(row),
             Target::Conversation(_)
+            | Target::Message(_)
             | Target::NewBelow
             | Target::Call(_)
             | Target::Panel

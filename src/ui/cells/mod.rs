@@ -11,6 +11,8 @@ pub use call::{
     glyph, is_own_command, outcome_words, phase_words, shown_rows, shown_subject, state_role,
 };
 
+pub use user::pinned;
+
 use std::time::Duration;
 
 use ratatui::text::{Line, Span};
