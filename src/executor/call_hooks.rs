@@ -108,8 +108,9 @@ impl CallRun {
             let text = halt.to_string();
             self.report(Report::Halted(text.clone())).await;
             let verdict = Verdict::deny(Cause::Hook(halt.by), text.clone());
+            let sentence = verdict.in_short();
             self.decided(call, verdict).await;
-            return Err(denied(call, denied_text(call, &text)));
+            return Err(denied(call, denied_text(call, &text), sentence));
         }
         let rewritten = answer
             .updated_input
@@ -122,7 +123,7 @@ impl CallRun {
                 told.push(format!(
                     "A hook of the user changed the input of this call. It was handled as if you had written: {input}"
                 ));
-                let notice = format!("the hook {by} rewrote the input of {}: {input}", call.name);
+                let notice = format!("the hook {by} changed the input of {}: {input}", call.name);
                 self.notice(notice).await;
                 None
             }
@@ -198,8 +199,9 @@ impl CallRun {
             let reason = format!("{} (the hook {} denies it)", word.reason, word.by);
             let verdict = Verdict::deny(Cause::Hook(word.by), reason);
             let text = denied_text(case.call, verdict.reason());
+            let sentence = verdict.in_short();
             self.decided(case.call, verdict).await;
-            return Err(denied(case.call, text));
+            return Err(denied(case.call, text, sentence));
         }
         if word.decision == Decision::Ask {
             return Ok(None);
@@ -221,10 +223,7 @@ impl CallRun {
         match allowed {
             Ok(permit) => Ok(Some(permit)),
             Err(why) => {
-                let notice = format!(
-                    "the hook {} allows it, but it is asked about: {why}",
-                    word.by
-                );
+                let notice = format!("the hook {} allows it, but it still asks: {why}", word.by);
                 self.notice(notice).await;
                 Ok(None)
             }
@@ -239,7 +238,7 @@ impl CallRun {
         call: &ToolCall,
     ) -> Result<Permit, String> {
         if case.insists {
-            return Err("the tool itself wants it to be looked at".to_owned());
+            return Err("the tool itself asks first".to_owned());
         }
         // What a hook before the call wanted to be asked about stays so.
         if case
@@ -248,7 +247,7 @@ impl CallRun {
             .as_ref()
             .is_some_and(|before| before.decision == Decision::Ask)
         {
-            return Err("another hook wants it to be asked about".to_owned());
+            return Err("another hook asks first".to_owned());
         }
         let heard = Heard {
             word: Some(word.clone()),

@@ -76,7 +76,8 @@ impl CallRun {
         };
         // They asked for it themselves: that is their answer.
         let Ok(grant) = verdict.answered(&Answer::Allow) else {
-            return Err(denied(call, denied_text(call, verdict.reason())));
+            let text = denied_text(call, verdict.reason());
+            return Err(denied(call, text, verdict.in_short()));
         };
         Ok(heard.with_input(grant.into()))
     }
@@ -120,14 +121,21 @@ impl CallRun {
         self.decided(call, verdict.clone()).await;
         match (verdict.decision(), self.context.shared.asking) {
             (Decision::Allow, _) => Ok(granted(&verdict)),
-            (Decision::Deny, _) => Err(denied(call, denied_text(call, verdict.reason()))),
+            (Decision::Deny, _) => {
+                let text = denied_text(call, verdict.reason());
+                Err(denied(call, text, verdict.in_short()))
+            }
             (Decision::Ask, Asking::Nobody) => {
                 let text = format!(
                     "{}. It needs a person's approval, and nobody is there to ask: allow it beforehand with \
                      --allow or a permission mode",
                     denied_text(call, verdict.reason())
                 );
-                Err(denied(call, text))
+                Err(denied(
+                    call,
+                    text,
+                    "needs approval, and nobody is there to ask",
+                ))
             }
             (Decision::Ask, Asking::Person) => {
                 self.reach(call, Phase::WaitingForApproval).await;
@@ -306,7 +314,7 @@ impl CallRun {
             let verdict = self.decision(case.call, case.tool, case.heard).await;
             if verdict.decision() != Decision::Allow {
                 let notice = format!(
-                    "your rule does not cover this call, which runs this once; the next such call is asked about: {}",
+                    "your rule doesn't cover this call, so it runs once and the next one asks: {}",
                     verdict.reason()
                 );
                 self.notice(notice).await;
@@ -326,10 +334,10 @@ impl CallRun {
             Err(no) => return Err(self.refused(call, no).await),
         };
         let (reason, part) = match answer {
-            Answer::Allow => ("you, once".to_owned(), None),
+            Answer::Allow => ("allowed once by you".to_owned(), None),
             Answer::AllowForSession { rule } => (self.allow_for_session(&rule).await, None),
             Answer::AllowAlways { rule } => (self.allow_always(&rule).await, None),
-            Answer::AllowPart { files } => ("you, in part".to_owned(), Some(files)),
+            Answer::AllowPart { files } => ("allowed in part by you".to_owned(), Some(files)),
             Answer::Deny { .. } => unreachable!("a no has no grant"),
         };
         self.decided(call, grant.verdict(reason)).await;
@@ -343,28 +351,28 @@ impl CallRun {
     async fn refused(&self, call: &ToolCall, no: Denied) -> Failure {
         let (by, text) = match no {
             Denied::ByPerson(Some(reason)) => (
-                format!("you said no: {reason}"),
+                format!("denied by you: {reason}"),
                 format!("The user did not allow this call, and says: {reason}"),
             ),
             Denied::ByPerson(None) => (
-                "you said no".to_owned(),
+                "denied by you".to_owned(),
                 "The user did not allow this call. Do not try it again; ask how to go on"
                     .to_owned(),
             ),
             Denied::Before(reason) => (reason.clone(), denied_text(call, &reason)),
         };
-        self.decided(call, Verdict::deny(Cause::Person, by)).await;
-        denied(call, text)
+        self.decided(call, Verdict::deny(Cause::Person, by.clone()))
+            .await;
+        denied(call, text, by)
     }
 
     /// Adds the rule for the rest of the session; returns who decided, in words.
     async fn allow_for_session(&self, rule: &str) -> String {
         match self.context.shared.allow(rule, &Source::Session) {
-            Ok(()) => format!("you, for this session: {rule}"),
+            Ok(()) => format!("allowed by you for this session: {rule}"),
             Err(problem) => {
-                self.notice(format!("{problem}; the call is allowed once"))
-                    .await;
-                "you, once".to_owned()
+                self.notice(format!("{problem}; allowed once")).await;
+                "allowed once by you".to_owned()
             }
         }
     }
@@ -372,18 +380,17 @@ impl CallRun {
     async fn allow_always(&self, rule: &str) -> String {
         let source = self.context.shared.rules_source();
         if let Err(problem) = self.context.shared.allow(rule, &source) {
-            self.notice(format!("{problem}; the call is allowed once"))
-                .await;
-            return "you, once".to_owned();
+            self.notice(format!("{problem}; allowed once")).await;
+            return "allowed once by you".to_owned();
         }
         match self.save(rule).await {
-            Ok(()) => format!("you, always: {rule} in {source}"),
+            Ok(()) => format!("always allowed by you: {rule} in {source}"),
             Err(problem) => {
                 let notice = format!(
-                    "the rule {rule} could not be saved, it counts for this session only: {problem}"
+                    "the rule {rule} could not be saved; it applies to this session only: {problem}"
                 );
                 self.notice(notice).await;
-                format!("you, for this session: {rule}")
+                format!("allowed by you for this session: {rule}")
             }
         }
     }

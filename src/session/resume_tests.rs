@@ -5,8 +5,8 @@ use serde_json::json;
 use super::record::Line;
 use super::{History, Record, repair};
 use crate::protocol::{
-    AgentId, Block, CallOutcome, CallRef, Message, Origin, Seq, SessionId, StopReason, ToolCall,
-    ToolResult, ToolUse, Usage,
+    AgentId, Block, CallOutcome, CallRef, ForPerson, Message, Origin, Seq, SessionId, StopReason,
+    ToolCall, ToolResult, ToolUse, Usage,
 };
 
 fn origin() -> Origin {
@@ -77,6 +77,7 @@ fn finished(id: &str) -> Record {
         result: result(id),
         ran_ms: 1,
         outcome: CallOutcome::Succeeded,
+        for_person: ForPerson::default(),
         changed: Vec::new(),
     }
 }
@@ -259,7 +260,7 @@ fn wherever_the_log_ends_no_result_is_lost_and_nothing_has_to_be_repaired_but_a_
         messages.push(Message::user("go on"));
         let said = repair::repair(&mut messages);
         assert!(
-            said.is_empty() || said == ["two answers in a row were joined"],
+            said.is_empty() || said == ["joined two answers in a row"],
             "after {end}: {said:?}"
         );
         assert_all_there(records, &messages, end);

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::record::{Line, Record, VERSION};
 use crate::protocol::{
-    AgentId, Block, CallNumbers, CallOutcome, CallRef, Note, ResultBlock, Seq, ToolCall,
+    AgentId, Block, CallNumbers, CallOutcome, CallRef, ForPerson, Note, ResultBlock, Seq, ToolCall,
     ToolResult, WireId,
 };
 
@@ -271,6 +271,7 @@ fn result_of(call: CallRef, mut result: ToolResult) -> Record {
         result,
         ran_ms: 0,
         outcome,
+        for_person: ForPerson::default(),
         changed: Vec::new(),
     }
 }
@@ -279,7 +280,7 @@ fn in_short(decision: &str, reason: &str, cause: &str) -> String {
     let decided = match decision {
         "allow" => "allowed",
         "deny" => "denied",
-        _ => "asked about",
+        _ => "asked",
     };
     match cause {
         "person" => reason.to_owned(),
@@ -288,6 +289,7 @@ fn in_short(decision: &str, reason: &str, cause: &str) -> String {
             format!("{decided} by {cause}")
         }
         cause if cause.starts_with("hook ") => format!("{decided} by {cause}"),
+        _ if decided == "asked" => format!("{decided}, because {reason}"),
         _ => format!("{decided}: {reason}"),
     }
 }

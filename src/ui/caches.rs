@@ -10,6 +10,7 @@ use super::layout::Heights;
 use super::markdown::{self, Streaming};
 use super::text::{Row, width};
 use crate::app::AppState;
+use crate::app::call::State;
 use crate::app::search::find_all;
 use crate::app::transcript::{Answer, Cell, CellId, Entry, Progress};
 
@@ -64,6 +65,8 @@ struct Key {
     open: bool,
     hugs: bool,
     margin: u16,
+    /// For how long a call runs, and how much of its output is shown meanwhile.
+    live: (u64, usize),
 }
 
 impl CellCache {
@@ -99,25 +102,28 @@ impl CellCache {
         })
     }
 
-    /// The nth match of a search in a cell, among its rows as they are shown.
+    /// The nth match of a search in a cell, among its rows as they are shown; the last one where there are fewer.
     pub fn find_match(&self, id: CellId, query: &str, nth: usize) -> Option<FoundMatch> {
         let mut left = nth;
+        let mut last = None;
         for row in 0..self.height(id) {
             let Some(shown) = self.row(id, row) else {
                 continue;
             };
             let text = shown.row.line.to_string();
             let hits = find_all(&text, query);
+            let column = |byte: usize| shown.margin + narrow(width(&text[..byte]));
+            let found = |hit: &Range<usize>| FoundMatch {
+                row,
+                columns: column(hit.start)..column(hit.end),
+            };
             if let Some(hit) = hits.get(left) {
-                let column = |byte: usize| shown.margin + narrow(width(&text[..byte]));
-                return Some(FoundMatch {
-                    row,
-                    columns: column(hit.start)..column(hit.end),
-                });
+                return Some(found(hit));
             }
+            last = hits.last().map(found).or(last);
             left -= hits.len();
         }
-        None
+        last
     }
 
     fn lay_out(&mut self, entry: &Entry, state: &AppState, width: u16, code: &mut Highlights) {
@@ -128,6 +134,7 @@ impl CellCache {
             open: entry.open,
             hugs: cells::hugs(entry, state),
             margin: cells::margin(&entry.cell),
+            live: live(entry, state),
         };
         let frame = self.frame;
         let colours = code.revision();
@@ -218,6 +225,30 @@ fn revision(entry: &Entry, state: &AppState) -> u64 {
         | Cell::Thinking { .. }
         | Cell::Notice { .. }
         | Cell::Summary(_) => entry.revision,
+    }
+}
+
+/// What time alone, or another call, changes of a call that runs.
+fn live(entry: &Entry, state: &AppState) -> (u64, usize) {
+    match &entry.cell {
+        Cell::Call(key) => {
+            let call = state.calls.get(*key);
+            match call.state {
+                State::Executing(_) => (
+                    cells::running_seconds(call, state),
+                    cells::live_lines(state),
+                ),
+                State::Arriving(_) | State::Queued | State::Completed(_) | State::Yielded(_) => {
+                    (0, 0)
+                }
+            }
+        }
+        Cell::Welcome
+        | Cell::User { .. }
+        | Cell::Answer(_)
+        | Cell::Thinking { .. }
+        | Cell::Notice { .. }
+        | Cell::Summary(_) => (0, 0),
     }
 }
 

@@ -64,7 +64,8 @@ pub fn finished() -> App {
         .queued(json!({"command": "cargo test"}))
         .running()
         .takes(2300)
-        .fails(
+        .exits(
+            101,
             "running 2 tests\ntest parse ... FAILED\n\nerror: test failed, to rerun pass `--lib`",
         );
     app.tool("c", "Read")
@@ -398,7 +399,7 @@ fn failed() {
     app.ends(Ending::Failed {
         problem: "the provider rejected the API key".to_owned(),
         hint: Some(
-            "set ANTHROPIC_API_KEY, or look around without one: `agent-tui --provider builtin`"
+            "set ANTHROPIC_API_KEY, or try it without a key: `agent-tui --provider builtin`"
                 .to_owned(),
         ),
     });
