@@ -31,6 +31,8 @@ pub enum Target {
     Conversation(Spot),
     /// The mark that says how much is below.
     NewBelow,
+    /// A message that waits, by its number.
+    Queued(usize),
     /// A call of the panel, by its number there.
     Call(usize),
     Panel,
@@ -52,7 +54,7 @@ impl AppState {
             PointerKind::Pressed { .. } if !self.dialogs.is_empty() => {
                 return self.press_dialog(pointer.target);
             }
-            PointerKind::Pressed { times } => self.press_pointer(pointer.target, times),
+            PointerKind::Pressed { times } => return self.press_pointer(pointer.target, times),
             PointerKind::Dragged => self.drag(pointer.target),
             PointerKind::Released => return self.release(),
         }
@@ -71,7 +73,7 @@ impl AppState {
         }
     }
 
-    fn press_pointer(&mut self, target: Target, times: u8) {
+    fn press_pointer(&mut self, target: Target, times: u8) -> Vec<Effect> {
         self.selection = None;
         match target {
             Target::Conversation(spot) => {
@@ -96,8 +98,13 @@ impl AppState {
                 self.focus_on(Focus::Composer);
                 self.composer.click(row, column);
             }
+            Target::Queued(number) => {
+                self.focus_on(Focus::Composer);
+                return self.ask_back_number(Some(number));
+            }
             Target::ListRow(_) | Target::Dialog | Target::Elsewhere => {}
         }
+        Vec::new()
     }
 
     fn press_dialog(&mut self, target: Target) -> Vec<Effect> {
@@ -105,6 +112,7 @@ impl AppState {
             Target::ListRow(row) => self.click_in_picker(row),
             Target::Conversation(_)
             | Target::NewBelow
+            | Target::Queued(_)
             | Target::Call(_)
             | Target::Panel
             | Target::Composer { .. }
