@@ -232,8 +232,10 @@ pub struct AppState {
     /// Messages that are in the transcript already, but that the agent has not taken up yet.
     expected: VecDeque<CellId>,
     pub panel: ToolPanel,
-    /// The last one has the keys.
+    /// The last one has the keys, unless the person looks back.
     pub dialogs: Vec<Dialog>,
+    /// The person has gone into the conversation from what is asked, which waits and takes no keys until they return.
+    looks_back: bool,
     pub session: SessionInfo,
     pub settings: Arc<Settings>,
     /// Set while another Ctrl+C would quit.
@@ -253,6 +255,8 @@ pub struct AppState {
 const QUIT_WINDOW: Duration = Duration::from_secs(2);
 /// From this width on a diff has room for two columns.
 pub const WIDE_ENOUGH_FOR_TWO: u16 = 140;
+/// How many cells may come after one that asks.
+const NEAR_THE_END: usize = 200;
 const FLASH: Duration = Duration::from_secs(3);
 /// How often what shows seconds is drawn again while something runs.
 const SECONDS: Duration = Duration::from_millis(200);
@@ -282,6 +286,7 @@ impl AppState {
             expected: VecDeque::new(),
             panel: ToolPanel::default(),
             dialogs: Vec::new(),
+            looks_back: false,
             session: SessionInfo {
                 workspace: workspace.to_owned(),
                 ..SessionInfo::default()
@@ -350,7 +355,7 @@ impl AppState {
 
     /// What the next key can mean, the innermost first.
     pub fn contexts(&self) -> Vec<Context> {
-        if let Some(dialog) = self.dialogs.last() {
+        if let Some(dialog) = self.dialogs.last().filter(|_| !self.looks_back) {
             return vec![dialog.context(), Context::Global];
         }
         let mut contexts = Vec::with_capacity(5);
@@ -389,13 +394,17 @@ impl AppState {
 pub fn update(state: &mut AppState, msg: Msg) -> Vec<Effect> {
     let open = state.dialogs.len();
     let effects = take(state, msg);
+    let is_new = state.dialogs.len() > open;
     let closed = state.dialogs.len() < open;
-    if let Some(dialog) = state.dialogs.last_mut() {
-        // Whatever closed the one before it, a key that was meant for that one may be on its way.
-        if closed {
-            dialog.uncover(state.now);
-        }
+    if is_new {
         state.drop_click();
+    }
+    // What has just come has the keys; where nothing is asked, there is nothing to return to.
+    let is_asked = state.dialogs.last().is_some_and(Dialog::takes_input_place);
+    state.looks_back &= is_asked && !is_new;
+    if let Some(dialog) = state.dialogs.last_mut().filter(|_| closed) {
+        // Whatever closed the one before it, a key that was meant for that one may be on its way.
+        dialog.uncover(state.now);
     }
     effects
 }
@@ -455,7 +464,7 @@ impl AppState {
     /// A key that no map binds belongs to the field that has the caret.
     fn type_key(&mut self, key: KeyEvent) -> Vec<Effect> {
         self.quit_armed = None;
-        if let Some(dialog) = self.dialogs.last_mut() {
+        if let Some(dialog) = self.dialogs.last_mut().filter(|_| !self.looks_back) {
             let effects = dialog.key(key, self.now);
             self.preview_chosen();
             return effects;
@@ -468,6 +477,9 @@ impl AppState {
     }
 
     fn paste(&mut self, text: String) -> Vec<Effect> {
+        if self.looks_back {
+            self.focus_on(Focus::Composer);
+        }
         if let Some(dialog) = self.dialogs.last_mut() {
             dialog.paste(&text, self.now);
             return Vec::new();
@@ -495,6 +507,33 @@ impl AppState {
             self.end_search();
         }
         self.focus = focus;
+        if focus == Focus::Composer && std::mem::take(&mut self.looks_back) {
+            // The key that led back must not answer.
+            if let Some(dialog) = self.dialogs.last_mut() {
+                dialog.uncover(self.now);
+            }
+        }
+    }
+
+    /// Whether the person has gone into the conversation from what is asked.
+    pub fn looks_back(&self) -> bool {
+        self.looks_back
+    }
+
+    /// The cell of the call whose question is in front; one of the last, because what asks has just been made.
+    pub fn asking_cell(&self) -> Option<usize> {
+        let asked = self.dialogs.iter().rev().find_map(|dialog| match dialog {
+            Dialog::Question(questions) => questions.current(),
+            Dialog::Trust(_)
+            | Dialog::Pause(_)
+            | Dialog::ByHand(_)
+            | Dialog::Picker(_)
+            | Dialog::Help(_) => None,
+        })?;
+        let key = self.calls.find(asked.call)?;
+        let entries = self.transcript.entries();
+        let mut last = entries.iter().enumerate().rev().take(NEAR_THE_END);
+        last.find_map(|(index, entry)| (entry.cell == Cell::Call(key)).then_some(index))
     }
 
     fn resize(&mut self, width: u16, height: u16) {

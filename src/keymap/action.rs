@@ -87,31 +87,32 @@ actions! {
     Choose: "choose", "choose", "Take the chosen one.";
 
     Mark: "mark", "mark", "Mark this one, or take its mark away.";
-    Dismiss: "dismiss", "do not answer", "Leave the question without an answer; the call goes on.";
+    Dismiss: "dismiss", "let it decide", "Leave the question without an answer; the call goes on.";
 
     CancelCall: "cancel-call", "cancel", "Cancel this call; the others go on.";
     RunAgain: "run-again", "run again", "Run this call again.";
     AnswerByHand: "answer-by-hand", "answer", "Write the result of this call yourself.";
 
     AllowOnce: "allow-once", "yes", "Allow this call.";
-    AllowForSession: "allow-for-session", "for this session", "Allow such calls until the session ends.";
+    AllowForSession: "allow-for-session", "yes, for this session", "Allow such calls until the session ends.";
     AllowAlways: "allow-always", "always", "Allow such calls from now on; shows the rule, and where it is saved.";
     Deny: "deny", "no", "Deny this call.";
-    DenyWithReason: "deny-with-reason", "no, because", "Deny this call, and tell the model why.";
-    DenyAndInterrupt: "deny-and-interrupt", "no, and stop", "Deny this call, and stop the turn.";
+    DenyWithReason: "deny-with-reason", "no, tell the model why", "Deny this call, and tell the model why.";
+    DenyAndInterrupt: "deny-and-interrupt", "no, stop the turn", "Deny this call, and stop the turn.";
     ChooseHunks: "choose-hunks", "pick changes", "Decide on each change of the diff by itself.";
+    WidenRule: "widen-rule", "wider or exact", "Offer a wider rule, or the exact one again.";
     SaveRule: "save-rule", "save", "Save the rule, and allow this call.";
     SendReason: "send-reason", "send", "Send what you wrote.";
 
     DoNotTrust: "do-not-trust", "not now", "Work on without trusting the project.";
     Trust: "trust", "trust it", "Trust the project: its settings count from now on.";
 
-    AcceptHunk: "accept-hunk", "take", "Take this change.";
-    RejectHunk: "reject-hunk", "leave out", "Leave this change out.";
-    AcceptRest: "accept-rest", "take the rest", "Take this change and all that follow.";
-    RejectRest: "reject-rest", "leave out the rest", "Leave out this change and all that follow.";
+    AcceptHunk: "accept-hunk", "accept", "Accept this change.";
+    RejectHunk: "reject-hunk", "skip", "Skip this change.";
+    AcceptRest: "accept-rest", "accept all", "Accept this change and all that follow.";
+    RejectRest: "reject-rest", "skip all", "Skip this change and all that follow.";
     SplitHunk: "split-hunk", "split", "Split this change into smaller ones.";
-    ApplyHunks: "apply-hunks", "apply", "Make the changes that you took.";
+    ApplyHunks: "apply-hunks", "apply", "Make the changes that you accepted.";
 }
 
 impl Action {

@@ -3,6 +3,7 @@
 //! [`Caches::lay_out`] finds out which rows are in view and keeps what it laid out; [`view`] only reads. Neither knows a
 //! colour: styles come from `theme`, by role.
 
+mod asked;
 pub mod caches;
 pub mod cells;
 pub mod composer;
@@ -73,8 +74,8 @@ pub struct Caches {
     /// The detail view, and what it was laid out from.
     detail: Option<(DetailKey, Vec<Row>)>,
     help: Vec<Line<'static>>,
-    question: dialogs::question::Laid,
-    trust: dialogs::trust::Laid,
+    /// What stands in the input's place.
+    asked: asked::Laid,
 }
 
 type DetailKey = (usize, u64, u16, u64, u64);
@@ -98,7 +99,10 @@ impl Caches {
                 diff_width: 0,
             };
         }
-        let areas = Areas::of(state, whole);
+        let asked = self
+            .asked
+            .lay_out(state, Areas::over_status(whole), &mut self.highlights);
+        let areas = Areas::of(state, whole, self.asked.area().height);
         self.areas = areas;
         let (rest, selection) = self.pane.lay_out(
             state,
@@ -109,7 +113,15 @@ impl Caches {
         self.below = new_below(state, &self.pane).map_or(Rect::default(), |(_, mark)| mark);
         self.listed = panel::lay_out(state, areas.panel, areas.strip);
         let detail = self.lay_out_detail(state);
-        let dialog = self.lay_out_dialog(state, whole);
+        let dialog = match state.dialogs.last() {
+            Some(Dialog::Help(_)) => {
+                let (lines, rest) = dialogs::help::lay_out(state, self.dialog_area(whole));
+                self.help = lines;
+                Some(rest)
+            }
+            Some(front) if front.takes_input_place() => asked,
+            Some(_) | None => None,
+        };
         Found {
             rest: Some(rest),
             selection,
@@ -121,7 +133,7 @@ impl Caches {
 
     fn diff_width(&self, state: &AppState, whole: Rect) -> u16 {
         match state.dialogs.last() {
-            Some(Dialog::Question(_)) => dialogs::places::inner_width(self.dialog_area(whole)),
+            Some(Dialog::Question(_)) => dialogs::places::inner_width(Areas::over_status(whole)),
             _ => self.areas.conversation.width.saturating_sub(cells::MARGIN),
         }
     }
@@ -156,29 +168,7 @@ impl Caches {
         Some(rows.saturating_sub(usize::from(area.height)))
     }
 
-    fn lay_out_dialog(&mut self, state: &AppState, whole: Rect) -> Option<DialogRest> {
-        match state.dialogs.last()? {
-            Dialog::Question(questions) => {
-                let area = self.dialog_area(whole);
-                Some(
-                    self.question
-                        .lay_out(questions, state, area, &mut self.highlights),
-                )
-            }
-            Dialog::Help(_) => {
-                let (lines, rest) = dialogs::help::lay_out(state, self.dialog_area(whole));
-                self.help = lines;
-                Some(rest)
-            }
-            Dialog::Trust(dialog) => {
-                let area = self.dialog_area(whole);
-                Some(self.trust.lay_out(dialog, &state.settings, area))
-            }
-            Dialog::Pause(_) | Dialog::ByHand(_) | Dialog::Picker(_) => None,
-        }
-    }
-
-    /// Questions stand over the conversation, and leave the input in view where that leaves them room enough.
+    /// What lies over the screen leaves the input in view where that leaves it room enough.
     fn dialog_area(&self, whole: Rect) -> Rect {
         let areas = &self.areas;
         let above = Rect {
@@ -196,6 +186,9 @@ impl Caches {
     /// What is under the mouse.
     pub fn hit(&self, column: u16, row: u16) -> Target {
         let at = Position::new(column, row);
+        if let Some(target) = self.asked.hit(column, row) {
+            return target;
+        }
         let areas = &self.areas;
         if areas.composer.contains(at) {
             return Target::Composer {
@@ -245,20 +238,39 @@ impl Caches {
 }
 
 impl Areas {
-    fn of(state: &AppState, whole: Rect) -> Self {
+    /// How many rows the status line and the footer have.
+    fn lowest(height: u16) -> (u16, u16) {
+        (u16::from(height >= 6), u16::from(height >= 8))
+    }
+
+    /// All that is over the status line.
+    fn over_status(whole: Rect) -> Rect {
+        let (status, footer) = Self::lowest(whole.height);
+        Rect {
+            height: whole.height - status - footer,
+            ..whole
+        }
+    }
+
+    /// What is asked takes so many rows: the input's, and then the conversation's.
+    fn of(state: &AppState, whole: Rect, asked: u16) -> Self {
         let height = whole.height;
-        let footer = u16::from(height >= 8);
-        let status = u16::from(height >= 6);
-        let rule = u16::from(height >= 7);
-        let most = state.composer_rows().min(height);
-        let composer = composer::height(&state.composer, whole.width, most).clamp(1, most);
+        let (status, footer) = Self::lowest(height);
+        let (rule, composer) = if asked > 0 {
+            (0, asked)
+        } else {
+            let most = state.composer_rows().min(height);
+            let composer = composer::height(&state.composer, whole.width, most).clamp(1, most);
+            (u16::from(height >= 7), composer)
+        };
         let wide = whole.width >= WIDE_ENOUGH_FOR_PANEL && !state.calls.is_empty();
         let left = height.saturating_sub(footer + status + rule + composer);
         let queue = u16::try_from(state.queue.len())
             .unwrap_or(3)
             .min(3)
             .min(left / 4);
-        let strip = if wide {
+        // What is asked leaves its rows to the conversation, where the calls are, too.
+        let strip = if wide || asked > 0 {
             0
         } else {
             panel::strip_height(state, (left / 4).max(1)).min(left.saturating_sub(2))
@@ -274,7 +286,10 @@ impl Areas {
         };
         let footer = take(footer);
         let status = take(status);
-        let composer = take(composer);
+        let mut composer = take(composer);
+        if asked > 0 {
+            composer.height = 0;
+        }
         let rule = take(rule);
         let queue = take(queue);
         let strip = take(strip);
@@ -318,11 +333,13 @@ pub fn paint(state: &AppState, caches: &Caches, whole: Rect, buf: &mut Buffer) -
 }
 
 /// [`paint`] on a frame of ratatui.
-pub fn view(state: &AppState, caches: &Caches, frame: &mut Frame) {
+pub fn view(state: &AppState, caches: &Caches, frame: &mut Frame) -> Option<Position> {
     let whole = frame.area();
-    if let Some(caret) = paint(state, caches, whole, frame.buffer_mut()) {
+    let caret = paint(state, caches, whole, frame.buffer_mut());
+    if let Some(caret) = caret {
         frame.set_cursor_position(caret);
     }
+    caret
 }
 
 fn draw_notice(state: &AppState, whole: Rect, buf: &mut Buffer) -> Option<Position> {
@@ -360,10 +377,17 @@ fn draw(state: &AppState, caches: &Caches, whole: Rect, buf: &mut Buffer) -> Opt
     }
     draw_queue(state, areas.queue, buf);
     status::draw_rule(state, areas.rule, buf);
-    let mut caret = Some(composer::draw(&state.composer, theme, areas.composer, buf));
+    let mut caret = match asked::front(state) {
+        Some(_) => caches.asked.draw(state, Areas::over_status(whole), buf),
+        None => Some(composer::draw(&state.composer, theme, areas.composer, buf)),
+    };
     status::draw_status(state, areas.status, buf);
     footer::draw(state, areas.footer, buf);
-    draw_search(state, areas, buf).inspect(|at| caret = Some(*at));
+    let line = match asked::front(state) {
+        Some(_) => caches.asked.last_line(),
+        None => areas.composer,
+    };
+    draw_search(state, line, buf).inspect(|at| caret = Some(*at));
     if state.dialogs.is_empty() && state.focus == Focus::Composer {
         let above = Rect {
             height: areas.rule.y - whole.y,
@@ -371,29 +395,16 @@ fn draw(state: &AppState, caches: &Caches, whole: Rect, buf: &mut Buffer) -> Opt
         };
         composer::draw_popup(&state.composer, theme, above, buf);
     }
-    if let Some(dialog) = state.dialogs.last() {
-        let over = caches.dialog_area(whole);
-        let keymap = &state.settings.keymap;
-        let inside = match dialog {
-            Dialog::Question(questions) => caches.question.draw(questions, state, over, buf),
-            Dialog::Trust(dialog) => {
-                caches.trust.draw(dialog, state, over, buf);
-                None
-            }
-            Dialog::Pause(dialog) => {
-                dialogs::pause::draw(dialog, keymap, theme, over, buf);
-                None
-            }
-            Dialog::ByHand(dialog) => dialogs::by_hand::draw(dialog, theme, over, buf),
-            Dialog::Picker(picker) => dialogs::picker::draw(picker, theme, over, buf),
-            Dialog::Help(help) => {
-                dialogs::help::draw(help, &caches.help, theme, over, buf);
-                None
-            }
-        };
-        caret = inside.or(caret);
+    let over = caches.dialog_area(whole);
+    match state.dialogs.last() {
+        Some(Dialog::Picker(picker)) => dialogs::picker::draw(picker, theme, over, buf).or(caret),
+        Some(Dialog::Help(help)) => {
+            dialogs::help::draw(help, &caches.help, theme, over, buf);
+            caret
+        }
+        Some(Dialog::Question(_) | Dialog::Trust(_) | Dialog::Pause(_) | Dialog::ByHand(_))
+        | None => caret,
     }
-    caret
 }
 
 /// How much came since the person scrolled up, and where it is said.
@@ -445,14 +456,11 @@ fn first_line(text: &str, room: usize) -> String {
 }
 
 /// The word that is searched for, in place of the input.
-fn draw_search(state: &AppState, areas: Areas, buf: &mut Buffer) -> Option<Position> {
+fn draw_search(state: &AppState, place: Rect, buf: &mut Buffer) -> Option<Position> {
     let search = state.search.as_ref()?;
     let theme = &state.settings.theme;
-    let area = Rect {
-        height: 1,
-        ..areas.composer
-    };
-    dialogs::clear(areas.composer, buf);
+    let area = Rect { height: 1, ..place };
+    dialogs::clear(place, buf);
     let found = match (search.query.is_empty(), search.hits.len()) {
         (true, _) => String::new(),
         (false, 0) => "  nothing found".to_owned(),

@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 use ratatui::Terminal;
-use ratatui::backend::{Backend, TestBackend};
+use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
@@ -17,6 +17,8 @@ pub struct Screen {
     pub app: App,
     pub caches: Caches,
     terminal: Terminal<TestBackend>,
+    /// Where it was in the last frame; `None` where nothing is typed.
+    caret: Option<Position>,
 }
 
 impl Deref for Screen {
@@ -52,6 +54,7 @@ impl Screen {
             app,
             caches: Caches::new(),
             terminal: terminal.expect("a backend without errors"),
+            caret: None,
         };
         screen.resize(width, height);
         screen.frame();
@@ -72,15 +75,21 @@ impl Screen {
         let found = self.caches.lay_out(&self.app.state, area);
         self.app.update(Msg::LaidOut(found));
         let (state, caches) = (&self.app.state, &self.caches);
-        let drawn = self.terminal.draw(|frame| view(state, caches, frame));
+        let mut caret = None;
+        let drawn = self
+            .terminal
+            .draw(|frame| caret = view(state, caches, frame));
         drawn.expect("a backend without errors");
+        self.caret = caret;
     }
 
     /// The next frame as text, and where the caret is.
     pub fn draw(&mut self) -> String {
         let text = self.text();
-        let Position { x, y } = self.caret();
-        format!("{text}\ncaret: row {y}, column {x}")
+        match self.caret() {
+            Some(Position { x, y }) => format!("{text}\ncaret: row {y}, column {x}"),
+            None => format!("{text}\nno caret"),
+        }
     }
 
     pub fn text(&mut self) -> String {
@@ -105,9 +114,8 @@ impl Screen {
         self.terminal.backend().buffer()
     }
 
-    pub fn caret(&mut self) -> Position {
-        let caret = self.terminal.backend_mut().get_cursor_position();
-        caret.expect("a backend without errors")
+    pub fn caret(&self) -> Option<Position> {
+        self.caret
     }
 
     /// The mouse does something where a text is on the screen.

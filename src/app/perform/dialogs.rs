@@ -2,12 +2,13 @@
 
 use crate::app::call::{Author, Call};
 use crate::app::dialogs::Dialog;
+use crate::app::dialogs::help::HelpDialog;
 use crate::app::dialogs::picker::{Choice, Item, Picker};
 use crate::app::dialogs::question::{DENIED, Questions, Verdict};
 use crate::app::dialogs::trust::TrustDialog;
 use crate::app::ladder::Rung;
 use crate::app::transcript::NoticeKind;
-use crate::app::{AppState, Effect, slash};
+use crate::app::{AppState, Effect, Focus, slash};
 use crate::keymap::{Action, Context};
 use crate::protocol::{CallCommand, CallRef, Command, Question, TurnCommand};
 use crate::settings::trust::Review;
@@ -41,6 +42,14 @@ impl AppState {
                 return Vec::new();
             }
             Action::NextMode if self.is_asked() => return self.next_mode_while_asked(),
+            Action::Scroll => {
+                self.look_back();
+                return Vec::new();
+            }
+            Action::Help if self.dialogs.last().is_some_and(Dialog::takes_input_place) => {
+                self.explain_question();
+                return Vec::new();
+            }
             _ => {}
         }
         let now = self.now;
@@ -108,6 +117,28 @@ impl AppState {
         }
     }
 
+    /// Into the conversation that the question is about.
+    fn look_back(&mut self) {
+        if self.dialogs.last().is_some_and(Dialog::takes_input_place) {
+            self.focus_on(Focus::Conversation);
+            self.looks_back = true;
+        }
+    }
+
+    /// What the keys of the question do, unless the key was meant for something else.
+    fn explain_question(&mut self) {
+        let now = self.now;
+        let counts = match self.dialogs.last_mut() {
+            Some(Dialog::Question(questions)) => questions.press(now),
+            Some(Dialog::Trust(trust)) => trust.press(now),
+            Some(Dialog::Pause(_) | Dialog::ByHand(_) | Dialog::Picker(_) | Dialog::Help(_))
+            | None => true,
+        };
+        if counts {
+            self.dialogs.push(Dialog::Help(HelpDialog::default()));
+        }
+    }
+
     /// Another mode may allow what is asked about, so it counts as an answer.
     fn next_mode_while_asked(&mut self) -> Vec<Effect> {
         let now = self.now;
@@ -118,6 +149,19 @@ impl AppState {
             return Vec::new();
         }
         self.next_mode()
+    }
+
+    /// The mouse goes to an option of the question; a second press chooses it.
+    pub(in crate::app) fn press_option(&mut self, option: usize, times: u8) -> Vec<Effect> {
+        let now = self.now;
+        let Some(Dialog::Question(questions)) = self.dialogs.last_mut() else {
+            return Vec::new();
+        };
+        let is_there = questions.press_option(option, now);
+        if is_there && times > 1 {
+            return self.perform(Action::Choose);
+        }
+        Vec::new()
     }
 
     fn is_asked(&self) -> bool {
@@ -145,7 +189,7 @@ impl AppState {
             .retain(|dialog| !matches!(dialog, Dialog::Trust(_)));
         let dialog = TrustDialog::new(review, self.now);
         self.dialogs.push(Dialog::Trust(Box::new(dialog)));
-        self.call_person("do you trust this project?")
+        self.call_person("Trust this project?")
     }
 
     fn answer_trust(&mut self, yes: bool) -> Vec<Effect> {
@@ -202,6 +246,7 @@ impl AppState {
                 (vec![Effect::Send(deny)], true)
             }
         };
+        self.scroll.follow_from_end(&self.transcript);
         self.dialogs.retain(|dialog| match dialog {
             Dialog::Question(questions) => !over && !questions.is_empty(),
             Dialog::Trust(_)
