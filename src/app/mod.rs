@@ -3,6 +3,7 @@
 //! Pure: no clock, no disk, no terminal. Time comes in with [`AppState::now`]; what may wait leaves as an effect and comes
 //! back as a message. How it looks is `ui`'s matter; here are only the facts that it paints.
 
+mod asking;
 pub mod call;
 pub mod composer;
 pub mod dialogs;
@@ -255,8 +256,6 @@ pub struct AppState {
 const QUIT_WINDOW: Duration = Duration::from_secs(2);
 /// From this width on a diff has room for two columns.
 pub const WIDE_ENOUGH_FOR_TWO: u16 = 140;
-/// How many cells may come after one that asks.
-const NEAR_THE_END: usize = 200;
 const FLASH: Duration = Duration::from_secs(3);
 /// How often what shows seconds is drawn again while something runs.
 const SECONDS: Duration = Duration::from_millis(200);
@@ -394,18 +393,7 @@ impl AppState {
 pub fn update(state: &mut AppState, msg: Msg) -> Vec<Effect> {
     let open = state.dialogs.len();
     let effects = take(state, msg);
-    let is_new = state.dialogs.len() > open;
-    let closed = state.dialogs.len() < open;
-    if is_new {
-        state.drop_click();
-    }
-    // What has just come has the keys; where nothing is asked, there is nothing to return to.
-    let is_asked = state.dialogs.last().is_some_and(Dialog::takes_input_place);
-    state.looks_back &= is_asked && !is_new;
-    if let Some(dialog) = state.dialogs.last_mut().filter(|_| closed) {
-        // Whatever closed the one before it, a key that was meant for that one may be on its way.
-        dialog.uncover(state.now);
-    }
+    state.turn_to_front(open);
     effects
 }
 
@@ -507,33 +495,9 @@ impl AppState {
             self.end_search();
         }
         self.focus = focus;
-        if focus == Focus::Composer && std::mem::take(&mut self.looks_back) {
-            // The key that led back must not answer.
-            if let Some(dialog) = self.dialogs.last_mut() {
-                dialog.uncover(self.now);
-            }
+        if focus == Focus::Composer {
+            self.return_to_question();
         }
-    }
-
-    /// Whether the person has gone into the conversation from what is asked.
-    pub fn looks_back(&self) -> bool {
-        self.looks_back
-    }
-
-    /// The cell of the call whose question is in front; one of the last, because what asks has just been made.
-    pub fn asking_cell(&self) -> Option<usize> {
-        let asked = self.dialogs.iter().rev().find_map(|dialog| match dialog {
-            Dialog::Question(questions) => questions.current(),
-            Dialog::Trust(_)
-            | Dialog::Pause(_)
-            | Dialog::ByHand(_)
-            | Dialog::Picker(_)
-            | Dialog::Help(_) => None,
-        })?;
-        let key = self.calls.find(asked.call)?;
-        let entries = self.transcript.entries();
-        let mut last = entries.iter().enumerate().rev().take(NEAR_THE_END);
-        last.find_map(|(index, entry)| (entry.cell == Cell::Call(key)).then_some(index))
     }
 
     fn resize(&mut self, width: u16, height: u16) {

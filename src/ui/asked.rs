@@ -110,8 +110,8 @@ impl Laid {
                 self.trust.draw(dialog, state, buf);
                 None
             }
-            Dialog::Pause(_) => {
-                self.pause.draw(state, buf);
+            Dialog::Pause(dialog) => {
+                self.pause.draw(dialog, state, buf);
                 None
             }
             Dialog::ByHand(dialog) => self.by_hand.draw(dialog, state, buf),

@@ -93,7 +93,7 @@ fn cve_2025_59536_nothing_of_a_project_runs_before_it_is_trusted_nor_after_a_no(
     assert!(!tui.program().path("ran").exists(), "nothing of it has run");
     let mut again = start(leave(tui), &[]);
     again.wait_for("Trust this project?");
-    assert!(!again.screen().contains("has changed"), "a no is not kept");
+    assert!(!again.screen().contains("have changed"), "a no is not kept");
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_yes_counts_at_once_and_at_the_next_start_until_something_changes() {
     let mut changed = start(program, &[]);
     changed
         .wait_for("Trust this project?")
-        .wait_for("has changed")
+        .wait_for("have changed")
         .wait_for("+ Stop: touch stolen");
     assert!(
         !changed.screen().contains("+ Bash"),

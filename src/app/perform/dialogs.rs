@@ -8,7 +8,7 @@ use crate::app::dialogs::question::{DENIED, Questions, Verdict};
 use crate::app::dialogs::trust::TrustDialog;
 use crate::app::ladder::Rung;
 use crate::app::transcript::NoticeKind;
-use crate::app::{AppState, Effect, Focus, slash};
+use crate::app::{AppState, Effect, slash};
 use crate::keymap::{Action, Context};
 use crate::protocol::{CallCommand, CallRef, Command, Question, TurnCommand};
 use crate::settings::trust::Review;
@@ -33,24 +33,8 @@ const PALETTE: &[Action] = &[
 
 impl AppState {
     pub(super) fn perform_in_dialog(&mut self, action: Action) -> Vec<Effect> {
-        match action {
-            Action::Interrupt | Action::ClearOrQuit => return self.close_dialog(),
-            Action::Redraw => return vec![Effect::Redraw],
-            Action::Suspend => return vec![Effect::Suspend],
-            Action::ToggleDiffStyle => {
-                self.toggle_diff_style();
-                return Vec::new();
-            }
-            Action::NextMode if self.is_asked() => return self.next_mode_while_asked(),
-            Action::Scroll => {
-                self.look_back();
-                return Vec::new();
-            }
-            Action::Help if self.dialogs.last().is_some_and(Dialog::takes_input_place) => {
-                self.explain_question();
-                return Vec::new();
-            }
-            _ => {}
+        if let Some(effects) = self.perform_over_dialog(action) {
+            return effects;
         }
         let now = self.now;
         let Some(dialog) = self.dialogs.last_mut() else {
@@ -117,12 +101,20 @@ impl AppState {
         }
     }
 
-    /// Into the conversation that the question is about.
-    fn look_back(&mut self) {
-        if self.dialogs.last().is_some_and(Dialog::takes_input_place) {
-            self.focus_on(Focus::Conversation);
-            self.looks_back = true;
+    /// What means the same in all of them.
+    fn perform_over_dialog(&mut self, action: Action) -> Option<Vec<Effect>> {
+        let is_asked = self.dialogs.last().is_some_and(Dialog::takes_input_place);
+        match action {
+            Action::Interrupt | Action::ClearOrQuit => return Some(self.close_dialog()),
+            Action::Redraw => return Some(vec![Effect::Redraw]),
+            Action::Suspend => return Some(vec![Effect::Suspend]),
+            Action::NextMode if self.is_asked() => return Some(self.next_mode_while_asked()),
+            Action::ToggleDiffStyle => self.toggle_diff_style(),
+            Action::Scroll => self.look_back(),
+            Action::Help if is_asked => self.explain_question(),
+            _ => return None,
         }
+        Some(Vec::new())
     }
 
     /// What the keys of the question do, unless the key was meant for something else.

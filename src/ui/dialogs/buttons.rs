@@ -17,10 +17,6 @@ pub struct Button {
     pub short: String,
     /// What finds no room goes by this, the highest first.
     pub rank: usize,
-    /// Whether it would do that if it were pressed now.
-    pub works: bool,
-    /// Enter would press it.
-    pub is_chosen: bool,
 }
 
 /// Buttons with their places on the screen.
@@ -37,15 +33,7 @@ impl Button {
             words: words.to_owned(),
             short: words.to_owned(),
             rank: 0,
-            works: true,
-            is_chosen: false,
         })
-    }
-
-    #[must_use]
-    pub fn if_works(mut self, works: bool) -> Self {
-        self.works = works;
-        self
     }
 
     fn shortened(mut self) -> Self {
@@ -141,7 +129,7 @@ impl Row {
         Self(placed)
     }
 
-    /// The one that is there, if it would do something now.
+    /// What the one that is there does.
     pub fn hit(&self, column: u16, row: u16) -> Option<Action> {
         let (_, button) = self
             .0
@@ -151,29 +139,35 @@ impl Row {
     }
 
     /// Draws them in a line that has something else in it already, with a blank before and after.
-    pub fn draw_over(&self, theme: &Theme, buf: &mut Buffer) {
+    pub fn draw_over(&self, can: impl Fn(Action) -> bool, theme: &Theme, buf: &mut Buffer) {
         if let (Some((first, _)), Some((last, _))) = (self.0.first(), self.0.last()) {
             let from = first.x.saturating_sub(1);
             let cells = usize::from(last.right() + 1 - from);
             buf.set_string(from, first.y, " ".repeat(cells), theme.style(Role::Text));
         }
-        self.draw(theme, buf);
+        self.draw(can, theme, buf);
     }
 
-    pub fn draw(&self, theme: &Theme, buf: &mut Buffer) {
+    /// Draws them, dim where they would do nothing if they were pressed now.
+    pub fn draw(&self, can: impl Fn(Action) -> bool, theme: &Theme, buf: &mut Buffer) {
         for (area, button) in &self.0 {
-            let (key, words) = match button.works {
-                true => (Role::Key, Role::KeyHint),
-                false => (Role::Faint, Role::Faint),
+            let (key, words) = if can(button.action) {
+                (Role::Key, Role::KeyHint)
+            } else {
+                (Role::Faint, Role::Faint)
             };
             let line = Line::from(vec![
                 Span::styled(button.key.clone(), theme.style(key)),
                 Span::styled(format!(" {}", button.words), theme.style(words)),
             ]);
             buf.set_line(area.x, area.y, &line, area.width);
-            if button.is_chosen {
-                buf.set_style(*area, theme.style(Role::Chosen));
-            }
+        }
+    }
+
+    /// Marks the one that Enter would press.
+    pub fn mark(&self, action: Action, theme: &Theme, buf: &mut Buffer) {
+        for (area, _) in self.0.iter().filter(|(_, it)| it.action == action) {
+            buf.set_style(*area, theme.style(Role::Chosen));
         }
     }
 }

@@ -57,7 +57,7 @@ impl Laid {
         draw_rows(places.content, &self.rows, buf);
         draw_rows(places.label, &self.label, buf);
         foot(places, Line::default(), theme, buf);
-        self.buttons.draw(theme, buf);
+        self.buttons.draw(|_| true, theme, buf);
         text_field::draw(&dialog.field, theme, places.field, buf)
     }
 }

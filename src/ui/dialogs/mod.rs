@@ -74,9 +74,10 @@ pub fn title(
     clear(area, buf);
     let style = theme.style(Role::BorderAlert);
     let aside = place.width();
-    let room = match places.is_ruled {
-        true => room_of_heading(title.width, aside),
-        false => usize::from(title.width).saturating_sub(aside + 2 * usize::from(aside > 0)),
+    let room = if places.is_ruled {
+        room_of_heading(title.width, aside)
+    } else {
+        usize::from(title.width).saturating_sub(aside + 2 * usize::from(aside > 0))
     };
     let heading = truncate(heading, room.max(1));
     if places.is_ruled {

@@ -26,10 +26,8 @@ impl Laid {
         let why = clean(&dialog.why).into_owned();
         let why = Line::from(Span::styled(why, theme.style(Role::Text)));
         self.rows = wrap(why, width, &Indent::default());
-        let button = |(action, words)| {
-            let button = Button::new(action, words, Context::Question, &state.settings.keymap)?;
-            Some(button.if_works(dialog.is_armed(state.now)))
-        };
+        let button =
+            |(action, words)| Button::new(action, words, Context::Question, &state.settings.keymap);
         let answers = [
             (Action::Choose, "continue"),
             (Action::Back, "stop the turn"),
@@ -45,11 +43,12 @@ impl Laid {
         self.buttons = buttons::Row::place(answers, self.places.buttons);
     }
 
-    pub fn draw(&self, state: &AppState, buf: &mut Buffer) {
+    pub fn draw(&self, dialog: &PauseDialog, state: &AppState, buf: &mut Buffer) {
         let (theme, places) = (&state.settings.theme, &self.places);
         title(places, "Continue?", Line::default(), theme, buf);
         draw_rows(places.content, &self.rows, buf);
         foot(places, Line::default(), theme, buf);
-        self.buttons.draw(theme, buf);
+        self.buttons
+            .draw(|_| dialog.is_armed(state.now), theme, buf);
     }
 }

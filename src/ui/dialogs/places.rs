@@ -39,7 +39,7 @@ pub struct Places {
 const RULED: (u16, u16) = (30, 12);
 /// In fewer columns no command can be read.
 const READABLE: u16 = 8;
-/// How much of the pane it takes at most, in tenths: the rest is the conversation's.
+/// How much of the screen it takes at most, in tenths: the rest is the conversation's.
 const TENTHS: u16 = 8;
 
 pub fn is_ruled(pane: Rect) -> bool {
@@ -66,7 +66,8 @@ impl Places {
     }
 
     fn ruled(pane: Rect, wanted: Wanted) -> Self {
-        let most = (pane.height * TENTHS / 10).max(RULED.1);
+        // The lines under it count, too.
+        let most = ((pane.height + 2) * TENTHS / 10).clamp(RULED.1, pane.height);
         let field = wanted.field.min(usize::from(most / 4));
         let label = wanted.label.min(2);
         let around = 2

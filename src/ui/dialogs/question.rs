@@ -45,17 +45,16 @@ impl Laid {
         over: Rect,
         code: &mut Highlights,
     ) -> DialogRest {
-        let (settings, now) = (&*state.settings, state.now);
+        let settings = &*state.settings;
         match questions.current() {
             Some(asked) => match &asked.front {
                 Front::Permission(_) => {
                     self.is_choice = false;
-                    self.permission
-                        .lay_out(questions, settings, now, over, code)
+                    self.permission.lay_out(questions, settings, over, code)
                 }
                 Front::Choice(dialog) => {
                     self.is_choice = true;
-                    self.choice.lay_out(asked, dialog, settings, now, over)
+                    self.choice.lay_out(asked, dialog, settings, over)
                 }
             },
             None => DialogRest::default(),
@@ -89,20 +88,21 @@ impl Laid {
         buf: &mut Buffer,
     ) -> Option<Position> {
         let asked = questions.current()?;
-        let settings = &*state.settings;
+        let (settings, now) = (&*state.settings, state.now);
         let dialog = match &asked.front {
-            Front::Permission(_) => return self.permission.draw(questions, settings, buf),
+            Front::Permission(_) => return self.permission.draw(questions, settings, now, buf),
             Front::Choice(dialog) => dialog,
         };
         let theme = &settings.theme;
         let place = place_in_queue(questions.position());
         let place = Line::styled(place, theme.style(Role::Muted));
-        let heading = match self.choice.is_in_title {
-            true => dialog.request().question.clone(),
-            false => heading(asked, state),
+        let heading = if self.choice.is_in_title {
+            dialog.request().question.clone()
+        } else {
+            heading(asked, state)
         };
         title(&self.choice.places, &heading, place, theme, buf);
-        self.choice.draw(dialog, settings, buf)
+        self.choice.draw(dialog, settings, now, buf)
     }
 }
 
@@ -131,7 +131,6 @@ impl Choice {
         asked: &Asked,
         dialog: &ChoiceDialog,
         settings: &Settings,
-        now: Instant,
         over: Rect,
     ) -> DialogRest {
         let (width, theme) = (places::inner_width(over), &settings.theme);
@@ -140,7 +139,7 @@ impl Choice {
         let end = self.rows.len();
         let chosen = dialog.at().and_then(|at| self.options.get(at).cloned());
         let chosen = chosen.unwrap_or(end..end);
-        let answers = arrange(answers(dialog, settings, now), width.into(), 1);
+        let answers = arrange(answers(dialog, settings), width.into(), 1);
         self.notice = match dialog.notice() {
             Some(notice) => notice_rows(notice, width, theme),
             None => Vec::new(),
@@ -191,6 +190,7 @@ impl Choice {
         &self,
         dialog: &ChoiceDialog,
         settings: &Settings,
+        now: Instant,
         buf: &mut Buffer,
     ) -> Option<Position> {
         let (places, theme) = (&self.places, &settings.theme);
@@ -209,7 +209,7 @@ impl Choice {
         };
         foot(places, words, theme, buf);
         draw_rows(places.notice, &self.notice, buf);
-        self.buttons.draw(theme, buf);
+        self.buttons.draw(|_| dialog.is_armed(now), theme, buf);
         draw_rows(places.label, &self.label, buf);
         let caret = text_field::draw(dialog.text()?, theme, places.field, buf);
         caret.filter(|_| dialog.is_writing())
@@ -339,8 +339,8 @@ fn label_rows(dialog: &ChoiceDialog, columns: u16, theme: &Theme) -> Vec<Row> {
     chop(line, columns, &Indent::default())
 }
 
-/// What the keys do now, dim until they count.
-fn answers(dialog: &ChoiceDialog, settings: &Settings, now: Instant) -> Vec<Button> {
+/// What the keys do now.
+fn answers(dialog: &ChoiceDialog, settings: &Settings) -> Vec<Button> {
     let is_possible = |action: Action| match action {
         Action::Mark => dialog.request().several,
         _ => true,
@@ -361,7 +361,6 @@ fn answers(dialog: &ChoiceDialog, settings: &Settings, now: Instant) -> Vec<Butt
         let button = Button::new(*action, action.describe(), context, &settings.keymap)?;
         Some(Button {
             rank: *rank,
-            works: dialog.is_armed(now),
             ..button
         })
     };

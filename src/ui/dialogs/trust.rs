@@ -36,11 +36,7 @@ impl Laid {
             self.rows = rows(dialog, width.min(WIDEST), &settings.theme);
             self.key = Some(key);
         }
-        let answers = arrange(
-            answers(dialog, state),
-            width.into(),
-            places::most_buttons(over),
-        );
+        let answers = arrange(answers(state), width.into(), places::most_buttons(over));
         let wanted = Wanted {
             content: self.rows.len(),
             buttons: answers.len(),
@@ -70,25 +66,29 @@ impl Laid {
                 .chord_for(Action::PageDown, &[Context::Trust]);
             let key = key.map(|key| key.to_string());
             let words = more_lines(below, key.as_deref(), places.foot.width.into());
-            let role = match dialog.reading.has_reached_end() {
-                true => Role::Muted,
-                false => Role::Warning,
+            let role = if dialog.reading.has_reached_end() {
+                Role::Muted
+            } else {
+                Role::Warning
             };
             Line::styled(words, theme.style(role))
         };
         foot(places, words, theme, buf);
-        self.buttons.draw(theme, buf);
+        let can = |action| match action {
+            Action::Trust => dialog.can_trust(state.now),
+            _ => dialog.is_armed(state.now),
+        };
+        self.buttons.draw(can, theme, buf);
     }
 }
 
-fn answers(dialog: &TrustDialog, state: &AppState) -> Vec<Button> {
+fn answers(state: &AppState) -> Vec<Button> {
     let button = |action, words| Button::new(action, words, Context::Trust, &state.settings.keymap);
     let trust = button(Action::Trust, "trust (asks again if it changes)").map(|button| Button {
         short: "trust".to_owned(),
-        ..button.if_works(dialog.can_trust(state.now))
+        ..button
     });
     let not_now = button(Action::DoNotTrust, "not now");
-    let not_now = not_now.map(|button| button.if_works(dialog.is_armed(state.now)));
     trust.into_iter().chain(not_now).collect()
 }
 

@@ -159,7 +159,7 @@ fn the_wheel_scrolls_what_it_is_over() {
     let mut screen = asked("Edit", 80, 20);
     screen.point(PointerKind::WheelDown, "fn main");
     assert_eq!(screen.lines_with("@@ -1,5"), [""; 0]);
-    assert_eq!(screen.lines_with("fix the failing test").len(), 1);
+    assert_eq!(screen.lines_with("? Edit src/lib.rs").len(), 1);
 }
 
 #[test]

@@ -49,11 +49,10 @@ const REASON: [Answer; 2] = [
     (Action::Back, "back", "back", 1),
 ];
 
-/// The answers of the stage, dim where they do nothing yet.
+/// The answers of the stage.
 pub fn rows(
     dialog: &PermissionDialog,
     settings: &Settings,
-    now: Instant,
     (columns, most): (u16, usize),
 ) -> Vec<Vec<Button>> {
     let answers: &[Answer] = match dialog.stage() {
@@ -67,8 +66,6 @@ pub fn rows(
         Some(Button {
             short: (*short).to_owned(),
             rank: *rank,
-            works: works(dialog, *action, now),
-            is_chosen: dialog.chosen() == Some(*action),
             ..button
         })
     };
@@ -112,12 +109,13 @@ pub fn counts(picking: &Picking) -> String {
 }
 
 /// Whether the key would do it if it were pressed now.
-fn works(dialog: &PermissionDialog, action: Action, now: Instant) -> bool {
+pub fn works(dialog: &PermissionDialog, action: Action, now: Instant) -> bool {
     let can = match action {
         Action::AllowOnce | Action::SaveRule | Action::AllowForSession | Action::AllowAlways => {
             dialog.obstacle().is_none()
         }
         Action::AcceptHunk | Action::AcceptRest => dialog.picking().is_some_and(Picking::can_take),
+        Action::ToggleDiffStyle => return true,
         _ => true,
     };
     let is_typing = matches!(dialog.stage(), Stage::Rule | Stage::Reason | Stage::Hunks);

@@ -29,12 +29,13 @@ impl Facts {
         let why = why(dialog, settings);
         let rule = rule(dialog, settings);
         let Some(why) = why else {
-            return match rule.width() <= usize::from(columns.saturating_sub(RESERVED)) {
-                true => Self {
+            return if rule.width() <= usize::from(columns.saturating_sub(RESERVED)) {
+                Self {
                     foot: Some(rule),
                     ..Self::default()
-                },
-                false => Self::in_rows(vec![rule], columns),
+                }
+            } else {
+                Self::in_rows(vec![rule], columns)
             };
         };
         let joined = |line: &Line| line.to_string().contains(BETWEEN.trim());
@@ -90,9 +91,10 @@ fn rule(dialog: &PermissionDialog, settings: &Settings) -> Line<'static> {
     };
     let keys = [Action::AllowForSession, Action::AllowAlways].map(key);
     let keys: Vec<String> = keys.into_iter().flatten().collect();
-    let label = match keys.is_empty() {
-        true => "rule: ".to_owned(),
-        false => format!("rule for {}: ", keys.join(" and ")),
+    let label = if keys.is_empty() {
+        "rule: ".to_owned()
+    } else {
+        format!("rule for {}: ", keys.join(" and "))
     };
     beside(&label, &offer.rule, settings)
 }

@@ -75,7 +75,6 @@ impl Laid {
         &mut self,
         questions: &Questions,
         settings: &Settings,
-        now: Instant,
         over: Rect,
         code: &mut Highlights,
     ) -> DialogRest {
@@ -84,9 +83,10 @@ impl Laid {
             return DialogRest::default();
         };
         let (width, theme) = (places::inner_width(over), &settings.theme);
-        self.facts = match over.height < ENOUGH_FOR_FACTS {
-            true => Facts::inside(),
-            false => Facts::new(dialog, settings, width),
+        self.facts = if over.height < ENOUGH_FOR_FACTS {
+            Facts::inside()
+        } else {
+            Facts::new(dialog, settings, width)
         };
         self.keep_rows(asked, dialog, settings, over, code);
         self.notice = match dialog.notice() {
@@ -95,7 +95,7 @@ impl Laid {
         };
         self.label = label_rows(dialog, width, theme);
         let most = places::most_buttons(over);
-        let answers = answers::rows(dialog, settings, now, (width, most));
+        let answers = answers::rows(dialog, settings, (width, most));
         let wanted = Wanted {
             content: self.written.rows.len(),
             sticky: usize::from(places::is_ruled(over) && !self.written.files.is_empty()),
@@ -175,6 +175,7 @@ impl Laid {
         &self,
         questions: &Questions,
         settings: &Settings,
+        now: Instant,
         buf: &mut Buffer,
     ) -> Option<Position> {
         let dialog = questions.permission()?;
@@ -197,8 +198,12 @@ impl Laid {
         let room = usize::from(places.foot.width);
         let words = self.foot_words(dialog, settings, dialog.reading().below(), room);
         dialogs::foot(places, words, theme, buf);
-        self.others.draw_over(theme, buf);
-        self.buttons.draw(theme, buf);
+        let can = |action| answers::works(dialog, action, now);
+        self.others.draw_over(can, theme, buf);
+        self.buttons.draw(can, theme, buf);
+        if let Some(chosen) = dialog.chosen() {
+            self.buttons.mark(chosen, theme, buf);
+        }
         let field = field_of(dialog)?;
         draw_rows(places.label, &self.label, buf);
         text_field::draw(field, theme, places.field, buf)
@@ -323,7 +328,7 @@ fn heading(dialog: &PermissionDialog) -> String {
     let request = dialog.request();
     let tool = clean_line(&request.tool, 1);
     let file = only_file(dialog).map(|diff| clean_line(diff.path(), 1));
-    let heading = match (dialog.stage(), file, dialog.diffs()) {
+    match (dialog.stage(), file, dialog.diffs()) {
         (Stage::Asking, Some(file), _) => format!("{tool} {file}?"),
         (Stage::Asking, None, [_, ..]) => format!("{tool} {} files?", dialog.diffs().len()),
         (Stage::Asking, None, []) if request.input.get("command").is_some() => {
@@ -334,8 +339,7 @@ fn heading(dialog: &PermissionDialog) -> String {
         (Stage::Reason, ..) => format!("Deny {tool}"),
         (Stage::Hunks, Some(file), _) => format!("Pick changes in {file}"),
         (Stage::Hunks, None, _) => "Pick changes".to_owned(),
-    };
-    heading
+    }
 }
 
 /// How much changes in the file that the heading names, and where one is in the queue.

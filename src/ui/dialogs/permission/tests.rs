@@ -55,10 +55,12 @@ impl Screen {
         let mut code = Highlights::default();
         let rest = self
             .laid
-            .lay_out(&self.dialog, &self.settings, self.now, self.area, &mut code);
+            .lay_out(&self.dialog, &self.settings, self.area, &mut code);
         self.dialog.settle(rest);
         let mut buf = Buffer::empty(self.area);
-        self.caret = self.laid.draw(&self.dialog, &self.settings, &mut buf);
+        self.caret = self
+            .laid
+            .draw(&self.dialog, &self.settings, self.now, &mut buf);
         buf
     }
 
@@ -190,8 +192,9 @@ fn a_change_is_shown_as_a_diff_and_what_is_out_of_view_is_announced() {
         13 + line thirteen
      14 14   line 14
      15 15   line 15
+     16 16   line 16
      why: edits ask · rule for s and a: Bash(cargo test:*)
-    ── 1 more line · Space ─────────────────── Tab hunks  d side by side  ? more ───
+    ────────────────────────────────────────── Tab hunks  d side by side  ? more ───
      y yes   s yes, this session   a always …   n no   e no, tell why …   Esc stop
     ");
 }
@@ -289,9 +292,9 @@ fn forty_columns_hold_a_command() {
                   server
      timeout      120000 ms
      runs         in the background
-     why: no rule allows `cargo test`
-     rule for s and a: Bash(cargo test:*)
-    ───────────────────────────── ? more ───
+     why          no rule allows `cargo
+                  test`
+    ── 1 more line · Space ────── ? more ───
      y yes  s yes, this session  a always …
      n no  e no, tell why …  Esc stop
     ");
@@ -306,8 +309,8 @@ fn forty_columns_hold_a_refusal() {
      @@ -1,5 +1,5 @@
       1   line 1
       2 - line 2
-     why: edits ask
-     rule for s and a: Bash(cargo test:*)
+      2 + line two
+      3   line 3
      11 more lines: read to the end, then
      answer
     ── 13 more lines · Space ──── ? more ───
@@ -319,9 +322,9 @@ fn forty_columns_hold_a_refusal() {
 #[test]
 fn twenty_columns_hold_a_command() {
     insta::assert_snapshot!(Screen::new(tests_run(), 20, 5).text(), @r"
-    Run this comman…
+    Run this command?
     $ cd server &&
-      cargo test --works
+      cargo test
     15 more · Space
     y yes  n no
     ");
@@ -332,7 +335,7 @@ fn twenty_columns_hold_a_rule() {
     let actions = [Action::Bottom, Action::AllowAlways];
     let mut screen = Screen::new(tests_run(), 20, 5).perform(&actions);
     insta::assert_snapshot!(screen.text(), @r"
-    Always allow Ba…
+    Always allow Bash
       al.json
     1 more line · PgDn
     › ash(cargo test:*)
