@@ -40,6 +40,8 @@ pub enum Target {
         row: u16,
         column: u16,
     },
+    /// A row of the list in front, counted from the first in view.
+    ListRow(usize),
     Dialog,
     /// An answer of the dialog.
     Button(Action),
@@ -69,6 +71,7 @@ impl AppState {
             | Target::Call(_)
             | Target::Panel
             | Target::Composer { .. }
+            | Target::ListRow(_)
             | Target::Elsewhere => !dialog.takes_input_place(),
         };
         let front = self.dialogs.last_mut();
@@ -94,6 +97,7 @@ impl AppState {
                     return Vec::new();
                 }
                 Target::Option(option) => return self.press_option(option, times),
+                Target::ListRow(row) => return self.click_in_picker(row),
                 Target::Conversation(_) | Target::NewBelow if front.takes_input_place() => {}
                 _ => return Vec::new(),
             }
@@ -122,7 +126,11 @@ impl AppState {
                 self.focus_on(Focus::Composer);
                 self.composer.click(row, column);
             }
-            Target::Dialog | Target::Button(_) | Target::Option(_) | Target::Elsewhere => {}
+            Target::ListRow(_)
+            | Target::Dialog
+            | Target::Button(_)
+            | Target::Option(_)
+            | Target::Elsewhere => {}
         }
         Vec::new()
     }
@@ -154,7 +162,7 @@ impl AppState {
             self.toggle(cell);
             return Vec::new();
         }
-        self.flash("copied");
+        self.flash_done("copied");
         vec![Effect::Copy(Copied::Selection)]
     }
 }

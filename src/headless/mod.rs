@@ -247,6 +247,7 @@ impl Printer {
             | SessionEvent::Reply(_)
             | SessionEvent::Saving(_)
             | SessionEvent::Tools(_)
+            | SessionEvent::Commands(_)
             | SessionEvent::Rules(_) => {}
         }
     }

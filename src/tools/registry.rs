@@ -75,9 +75,13 @@ impl Registry {
             registry.add(super::bash::Bash),
             registry.add(super::bash_output::BashOutput),
             registry.add(super::edit::Edit),
+            registry.add(super::file_search::FileSearch::default()),
             registry.add(super::glob::Glob),
             registry.add(super::grep::Grep),
             registry.add(super::kill_shell::KillShell),
+            registry.add(super::ls::LS),
+            registry.add(super::multi_edit::MultiEdit),
+            registry.add(super::notebook_edit::NotebookEdit),
             registry.add(super::read::Read),
             registry.add(super::write::Write),
         ];

@@ -14,8 +14,10 @@ pub mod footer;
 pub mod highlight;
 pub mod layout;
 pub mod markdown;
+pub mod page;
 pub mod panel;
 pub mod plain;
+mod rule;
 mod selection;
 pub mod status;
 pub mod text;
@@ -52,13 +54,14 @@ pub const SMALLEST: (u16, u16) = (20, 5);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Areas {
     pub conversation: Rect,
+    /// The empty row under the conversation.
+    pub air: Rect,
     pub panel: Rect,
     pub strip: Rect,
     pub queue: Rect,
     pub rule: Rect,
     pub composer: Rect,
     pub status: Rect,
-    pub footer: Rect,
 }
 
 /// What was laid out, for [`view`] to paint and for the mouse to find.
@@ -74,6 +77,8 @@ pub struct Caches {
     /// The detail view, and what it was laid out from.
     detail: Option<(DetailKey, Vec<Row>)>,
     help: Vec<Line<'static>>,
+    /// The list in front.
+    list: Rect,
     /// What stands in the input's place.
     asked: asked::Laid,
 }
@@ -110,10 +115,16 @@ impl Caches {
             &mut self.cells,
             &mut self.highlights,
         );
-        self.below = new_below(state, &self.pane).map_or(Rect::default(), |(_, mark)| mark);
+        self.below = new_below(state, &self.pane, areas).map_or(Rect::default(), |(_, mark)| mark);
         self.listed = panel::lay_out(state, areas.panel, areas.strip);
         let detail = self.lay_out_detail(state);
+        self.list = Rect::default();
         let dialog = match state.dialogs.last() {
+            Some(Dialog::Picker(picker)) => {
+                let (places, rest) = dialogs::picker::lay_out(picker, self.modal_area(whole));
+                self.list = places.list;
+                Some(rest)
+            }
             Some(Dialog::Help(_)) => {
                 let (lines, rest) = dialogs::help::lay_out(state, self.dialog_area(whole));
                 self.help = lines;
@@ -178,6 +189,14 @@ impl Caches {
         if above.height < 12 { whole } else { above }
     }
 
+    /// Lists and pages stand over everything but the footer, which may have something to say.
+    fn modal_area(&self, whole: Rect) -> Rect {
+        Rect {
+            height: whole.height - self.areas.status.height,
+            ..whole
+        }
+    }
+
     /// Where the conversation is; its rows move up and down.
     pub fn conversation(&self) -> Rect {
         self.areas.conversation
@@ -186,10 +205,13 @@ impl Caches {
     /// What is under the mouse.
     pub fn hit(&self, column: u16, row: u16) -> Target {
         let at = Position::new(column, row);
+        let areas = &self.areas;
+        if self.list.contains(at) {
+            return Target::ListRow(usize::from(row - self.list.y));
+        }
         if let Some(target) = self.asked.hit(column, row) {
             return target;
         }
-        let areas = &self.areas;
         if areas.composer.contains(at) {
             return Target::Composer {
                 row: row - areas.composer.y,
@@ -206,13 +228,14 @@ impl Caches {
         if areas.panel.contains(at) {
             return Target::Panel;
         }
-        if areas.conversation.contains(at) && self.detail.is_none() {
-            if self.below.contains(at) {
-                return Target::NewBelow;
-            }
-            if let Some(spot) = self.pane.spot(column, row) {
-                return Target::Conversation(spot);
-            }
+        if self.below.contains(at) && self.detail.is_none() {
+            return Target::NewBelow;
+        }
+        if areas.conversation.contains(at)
+            && self.detail.is_none()
+            && let Some(spot) = self.pane.spot(column, row)
+        {
+            return Target::Conversation(spot);
         }
         Target::Elsewhere
     }
@@ -238,16 +261,10 @@ impl Caches {
 }
 
 impl Areas {
-    /// How many rows the status line and the footer have.
-    fn lowest(height: u16) -> (u16, u16) {
-        (u16::from(height >= 6), u16::from(height >= 8))
-    }
-
     /// All that is over the status line.
     fn over_status(whole: Rect) -> Rect {
-        let (status, footer) = Self::lowest(whole.height);
         Rect {
-            height: whole.height - status - footer,
+            height: whole.height - status::height(whole),
             ..whole
         }
     }
@@ -255,7 +272,8 @@ impl Areas {
     /// What is asked takes so many rows: the input's, and then the conversation's.
     fn of(state: &AppState, whole: Rect, asked: u16) -> Self {
         let height = whole.height;
-        let (status, footer) = Self::lowest(height);
+        let status = status::height(whole);
+        let air = u16::from(height >= 12 && asked == 0);
         let (rule, composer) = if asked > 0 {
             (0, asked)
         } else {
@@ -264,7 +282,7 @@ impl Areas {
             (u16::from(height >= 7), composer)
         };
         let wide = whole.width >= WIDE_ENOUGH_FOR_PANEL && !state.calls.is_empty();
-        let left = height.saturating_sub(footer + status + rule + composer);
+        let left = height.saturating_sub(status + rule + air + composer);
         let queue = u16::try_from(state.queue.len())
             .unwrap_or(3)
             .min(3)
@@ -284,7 +302,6 @@ impl Areas {
                 ..whole
             }
         };
-        let footer = take(footer);
         let status = take(status);
         let mut composer = take(composer);
         if asked > 0 {
@@ -293,6 +310,7 @@ impl Areas {
         let rule = take(rule);
         let queue = take(queue);
         let strip = take(strip);
+        let air = take(air);
         let rest = Rect {
             height: y - whole.y,
             ..whole
@@ -308,9 +326,14 @@ impl Areas {
                 width: rest.width - aside - 1,
                 ..rest
             },
+            air: Rect {
+                width: air.width - aside,
+                ..air
+            },
             panel: Rect {
                 x: rest.right() - aside,
                 width: aside,
+                height: rest.height + air.height,
                 ..rest
             },
             strip,
@@ -318,7 +341,6 @@ impl Areas {
             rule,
             composer,
             status,
-            footer,
         }
     }
 }
@@ -365,10 +387,6 @@ fn draw(state: &AppState, caches: &Caches, whole: Rect, buf: &mut Buffer) -> Opt
         panel::draw_detail(rows, detail.scroll, areas.conversation, buf);
     } else {
         caches.pane.draw(state, &caches.cells, buf);
-        if let Some((text, mark)) = new_below(state, &caches.pane) {
-            let style = theme.style(Role::Chosen);
-            buf.set_stringn(mark.x, mark.y, text, usize::from(mark.width), style);
-        }
     }
     if areas.panel.width > 0 {
         panel::draw(state, &caches.listed, areas.panel, buf);
@@ -376,42 +394,74 @@ fn draw(state: &AppState, caches: &Caches, whole: Rect, buf: &mut Buffer) -> Opt
         panel::draw_strip(state, &caches.listed, buf);
     }
     draw_queue(state, areas.queue, buf);
-    status::draw_rule(state, areas.rule, buf);
-    let mut caret = match asked::front(state) {
-        Some(_) => caches.asked.draw(state, Areas::over_status(whole), buf),
-        None => Some(composer::draw(&state.composer, theme, areas.composer, buf)),
+    rule::draw(state, areas.rule, buf);
+    draw_new_below(state, caches, buf);
+    let typed = state.dialogs.is_empty() && state.focus == Focus::Composer;
+    let (mut caret, line) = if asked::front(state).is_some() {
+        let caret = caches.asked.draw(state, Areas::over_status(whole), buf);
+        (caret, caches.asked.last_line())
+    } else {
+        let at = composer::draw(&state.composer, theme, areas.composer, buf);
+        (typed.then_some(at), areas.composer)
     };
-    status::draw_status(state, areas.status, buf);
-    footer::draw(state, areas.footer, buf);
-    let line = match asked::front(state) {
-        Some(_) => caches.asked.last_line(),
-        None => areas.composer,
-    };
+    if !typed {
+        let faint = theme.style(Role::Faint);
+        buf.set_style(areas.composer, faint);
+    }
+    status::draw(state, areas.status, buf);
     draw_search(state, line, buf).inspect(|at| caret = Some(*at));
-    if state.dialogs.is_empty() && state.focus == Focus::Composer {
+    if typed {
         let above = Rect {
             height: areas.rule.y - whole.y,
             ..whole
         };
         composer::draw_popup(&state.composer, theme, above, buf);
     }
-    let over = caches.dialog_area(whole);
     match state.dialogs.last() {
-        Some(Dialog::Picker(picker)) => dialogs::picker::draw(picker, theme, over, buf).or(caret),
+        Some(Dialog::Picker(picker)) => {
+            let over = caches.modal_area(whole);
+            dialogs::modal::dim(over, theme, buf);
+            dialogs::picker::draw(picker, &state.settings.keymap, theme, over, buf)
+        }
         Some(Dialog::Help(help)) => {
+            let over = caches.dialog_area(whole);
             dialogs::help::draw(help, &caches.help, theme, over, buf);
-            caret
+            None
         }
         Some(Dialog::Question(_) | Dialog::Trust(_) | Dialog::Pause(_) | Dialog::ByHand(_))
         | None => caret,
     }
 }
 
-/// How much came since the person scrolled up, and where it is said.
-fn new_below(state: &AppState, pane: &Pane) -> Option<(String, Rect)> {
-    let area = pane.area;
-    if pane.follows || area.height == 0 {
+fn draw_new_below(state: &AppState, caches: &Caches, buf: &mut Buffer) {
+    if caches.detail.is_some() {
+        return;
+    }
+    if let Some((text, mark)) = new_below(state, &caches.pane, caches.areas) {
+        let style = state.settings.theme.style(Role::Chosen);
+        buf.set_stringn(mark.x, mark.y, text, usize::from(mark.width), style);
+    }
+}
+
+/// How much came since the person scrolled up, and where it is said: in the empty row under the conversation or on the
+/// rule, where it covers no text.
+fn new_below(state: &AppState, pane: &Pane, areas: Areas) -> Option<(String, Rect)> {
+    if pane.follows || pane.area.height == 0 {
         return None;
+    }
+    let area = match (areas.air.height, areas.rule.height) {
+        (0, 0) => Rect {
+            // The column beside the text.
+            x: pane.area.right(),
+            y: pane.area.bottom() - 1,
+            width: 1,
+            height: 1,
+        },
+        (0, _) => areas.rule,
+        (_, _) => areas.air,
+    };
+    if area.width == 1 {
+        return Some(("↓".to_owned(), area));
     }
     let text = match state.scroll.unseen(state.transcript.len()) {
         0 => " ↓ ".to_owned(),
@@ -473,7 +523,8 @@ fn draw_search(state: &AppState, place: Rect, buf: &mut Buffer) -> Option<Positi
     ]);
     buf.set_line(area.x, area.y, &line, area.width);
     let caret = 2 + u16::try_from(width(&clean(&search.query))).unwrap_or(0);
-    Some(Position::new(
+    let is_typed = state.dialogs.is_empty() && search.is_typing();
+    is_typed.then_some(Position::new(
         area.x + caret.min(area.width.saturating_sub(1)),
         area.y,
     ))

@@ -7,7 +7,7 @@ use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::{Caches, view};
+use super::{Caches, paint};
 use crate::app::pointer::{Pointer, PointerKind, Target};
 use crate::app::rig::App;
 use crate::app::{Effect, Msg};
@@ -17,7 +17,7 @@ pub struct Screen {
     pub app: App,
     pub caches: Caches,
     terminal: Terminal<TestBackend>,
-    /// Where it was in the last frame; `None` where nothing is typed.
+    /// `None` while the cursor is hidden.
     caret: Option<Position>,
 }
 
@@ -75,18 +75,17 @@ impl Screen {
         let found = self.caches.lay_out(&self.app.state, area);
         self.app.update(Msg::LaidOut(found));
         let (state, caches) = (&self.app.state, &self.caches);
-        let mut caret = None;
-        let drawn = self
-            .terminal
-            .draw(|frame| caret = view(state, caches, frame));
+        let caret = &mut self.caret;
+        let drawn = self.terminal.draw(|frame| {
+            *caret = paint(state, caches, frame.area(), frame.buffer_mut());
+        });
         drawn.expect("a backend without errors");
-        self.caret = caret;
     }
 
     /// The next frame as text, and where the caret is.
     pub fn draw(&mut self) -> String {
         let text = self.text();
-        match self.caret() {
+        match self.caret {
             Some(Position { x, y }) => format!("{text}\ncaret: row {y}, column {x}"),
             None => format!("{text}\nno caret"),
         }
@@ -114,6 +113,7 @@ impl Screen {
         self.terminal.backend().buffer()
     }
 
+    /// Where the last frame has the cursor.
     pub fn caret(&self) -> Option<Position> {
         self.caret
     }

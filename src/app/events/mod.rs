@@ -7,6 +7,7 @@ mod writing;
 use std::time::{Duration, Instant};
 
 use crate::app::call::Author;
+use crate::app::commands::Commands;
 use crate::app::dialogs::Dialog;
 use crate::app::dialogs::pause::PauseDialog;
 use crate::app::transcript::{Cell, NoticeKind, Progress, Summary, SummaryEnding};
@@ -66,7 +67,8 @@ impl AppState {
             SessionEvent::Notice(text) => self.notice(NoticeKind::Warning, text),
             SessionEvent::Saving(saving) => self.session.unsaved = saving.err(),
             SessionEvent::Reply(text) => self.notice(NoticeKind::Info, text),
-            SessionEvent::Rules(rules) => self.offer_rules(rules),
+            SessionEvent::Rules(rules) => self.offer_rules(&rules),
+            SessionEvent::Commands(custom) => self.composer.set_commands(Commands::with(custom)),
             SessionEvent::Tools(tools) => self.session.offer(tools),
             SessionEvent::ModeIs(mode) => self.session.mode = mode,
             SessionEvent::TakenBack(messages) => return self.taken_back(&messages),
@@ -105,8 +107,8 @@ impl AppState {
         match lost {
             0 if sends => return self.send(),
             0 => {}
-            1 => self.flash("an image could not be put back; attach it again"),
-            lost => self.flash(format!(
+            1 => self.flash_error("an image could not be put back; attach it again"),
+            lost => self.flash_error(format!(
                 "{lost} images could not be put back; attach them again"
             )),
         }

@@ -55,7 +55,7 @@ fn screen(composer: &Composer, width: u16, rows: u16) -> Vec<String> {
 fn the_sign_stands_first_and_an_empty_input_says_what_it_is_for() {
     assert_eq!(
         screen(&Composer::default(), 30, 1),
-        ["❯ ▏Ask for something, or / for"]
+        ["❯ ▏Ask anything · / commands ·"]
     );
 }
 
@@ -92,11 +92,7 @@ fn folded_and_invisible_things_are_seen() {
 fn commands_are_proposed_with_what_they_do() {
     assert_eq!(
         screen(&typed("/mod"), 60, 3),
-        [
-            "",
-            "› /model [NAME]  show the model, or switch to another one",
-            "❯ /mod▏"
-        ]
+        ["", "› /model [NAME]  show or switch the model", "❯ /mod▏"]
     );
 }
 

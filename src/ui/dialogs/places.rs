@@ -66,8 +66,8 @@ impl Places {
     }
 
     fn ruled(pane: Rect, wanted: Wanted) -> Self {
-        // The lines under it count, too.
-        let most = ((pane.height + 2) * TENTHS / 10).clamp(RULED.1, pane.height);
+        // The line under it counts, too.
+        let most = ((pane.height + 1) * TENTHS / 10).clamp(RULED.1, pane.height);
         let field = wanted.field.min(usize::from(most / 4));
         let label = wanted.label.min(2);
         let around = 2

@@ -103,7 +103,7 @@ fn a_question_takes_the_place_of_the_input_and_gives_it_back_with_the_draft() {
     let mut screen = app.on(80, 24);
     assert_eq!(screen.lines_with("❯"), [""; 0]);
     assert_eq!(screen.caret(), None, "nothing is typed");
-    assert_eq!(screen.lines_with("builtin · default").len(), 1);
+    assert_eq!(screen.lines_with("builtin · ").len(), 1);
     screen.after(millis(300));
     screen.press("n");
     assert_eq!(screen.lines_with("❯"), ["❯ half a thou"]);

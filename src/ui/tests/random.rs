@@ -522,7 +522,8 @@ impl Watched {
     fn look(&mut self) {
         self.screen.frame();
         let area = self.screen.buffer().area;
-        if let Some(caret) = self.screen.caret() {
+        let caret = self.screen.caret();
+        if let Some(caret) = caret {
             assert!(area.contains(caret), "{caret} is outside of {area}");
         }
         let question = match self.screen.state.dialogs.last() {
