@@ -433,7 +433,10 @@ impl Conversation {
     fn send(&mut self, attempt: u32) {
         if let Some(what) = self.journal.history().repairs() {
             if !what.is_empty() {
-                let notice = format!("the history was repaired: {}", what.join("; "));
+                let notice = format!(
+                    "repaired the conversation before sending: {}",
+                    what.join("; ")
+                );
                 self.journal.notice(notice);
             }
             self.journal.append(Record::Repaired { what });
@@ -563,7 +566,7 @@ fn may_stop(journal: &mut Journal, answer: hooks::Answer) -> Fact {
         return Fact::MayStop;
     };
     let notice = format!(
-        "the hook {} makes the model go on: {}",
+        "the hook {} keeps the model working: {}",
         word.by, word.reason
     );
     journal.notice(notice);

@@ -19,12 +19,17 @@ pub mod ls;
 pub mod multi_edit;
 #[cfg(test)]
 pub mod named;
+#[cfg(feature = "notebook")]
 pub mod notebook_edit;
 pub mod off_limits;
 pub mod offered;
 pub mod read;
 pub mod registry;
 pub mod tree;
+#[cfg(feature = "web")]
+pub mod web;
+#[cfg(feature = "web")]
+pub mod web_fetch;
 pub mod write;
 
 use std::future::Future;

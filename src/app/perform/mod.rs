@@ -100,7 +100,6 @@ impl AppState {
             | Action::DenyWithReason
             | Action::DenyAndInterrupt
             | Action::ChooseHunks
-            | Action::WidenRule
             | Action::SaveRule
             | Action::SendReason
             | Action::Mark

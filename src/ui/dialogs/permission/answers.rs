@@ -39,9 +39,8 @@ const HUNKS: [Answer; 7] = [
     (Action::ApplyHunks, "apply", "apply", 2),
     (Action::Back, "back", "back", 3),
 ];
-const RULE: [Answer; 3] = [
+const RULE: [Answer; 2] = [
     (Action::SaveRule, "save", "save", 0),
-    (Action::WidenRule, "wider or exact", "wider", 2),
     (Action::Back, "back", "back", 1),
 ];
 const REASON: [Answer; 2] = [

@@ -257,7 +257,7 @@ fn a_rule_is_edited_beside_the_file_it_goes_to() {
      will be saved to /repo/.agent-tui/settings.local.json
      › Bash(cargo test:*)
     ────────────────────────────────────────────────────────────────────────────────
-     Enter save   Tab wider or exact   Esc back
+     Enter save   Esc back
     ");
     assert_eq!(screen.caret, Some(Position::new(21, 21)));
 }
