@@ -447,6 +447,7 @@ pub fn choice(call: impl Into<CallRef>, options: &[&str]) -> Question {
             options: options.iter().map(option).collect(),
             several: false,
             free_text: false,
+            ..ChoiceRequest::default()
         }),
     }
 }

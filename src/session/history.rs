@@ -226,6 +226,7 @@ impl History {
             Record::Notice { .. }
             | Record::Reply { .. }
             | Record::Mode { .. }
+            | Record::Todos { .. }
             | Record::Retry { .. }
             | Record::Thinking { .. }
             | Record::Streamed

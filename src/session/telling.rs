@@ -88,6 +88,7 @@ fn told(
         Record::Streamed => turn(TurnEvent::Streamed),
         Record::Discarded => turn(TurnEvent::Discarded),
         Record::Broken { text } => turn(TurnEvent::Broken(text)),
+        Record::Todos { todos } => turn(TurnEvent::Planned(todos)),
         Record::Assistant {
             message,
             stop_reason,
