@@ -157,7 +157,9 @@ impl Screen {
         update(&mut self.state, Msg::LaidOut(found));
         let (state, caches) = (&self.state, &self.caches);
         self.terminal
-            .draw(|frame| ui::view(state, caches, frame))
+            .draw(|frame| {
+                ui::view(state, caches, frame);
+            })
             .expect("memory can be drawn to");
     }
 }
@@ -184,6 +186,7 @@ fn exchange(number: usize) -> Vec<Told> {
             text: String::new(),
             responses: 1,
             usage: Usage::default(),
+            cost: None,
             took: Duration::from_millis(500),
             denials: Vec::new(),
         };

@@ -54,11 +54,12 @@ impl Pane {
             width: area.width,
         };
         let entries = state.transcript.entries();
-        let mut placed = layout::place(entries, &mut measured, &state.scroll, height);
+        let asking = state.asking_cell();
+        let mut placed = layout::place(entries, &mut measured, &state.scroll, height, asking);
         let pinned = above(state, placed.top).filter(|_| area.height >= HIGH_ENOUGH_TO_PIN);
         let height = height - usize::from(pinned.is_some());
         if pinned.is_some() && placed.follows {
-            placed = layout::place(entries, &mut measured, &Scroll::default(), height);
+            placed = layout::place(entries, &mut measured, &Scroll::default(), height, asking);
         }
         self.pinned = pinned;
         let taken = narrow(usize::from(pinned.is_some()));

@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 
 use super::{CellContext, MARGIN};
 use crate::theme::{Role, Theme};
-use crate::ui::first_line;
+use crate::ui::queue::first_line;
 use crate::ui::text::{Indent, Row, attach, clean, link_addresses, wrap};
 
 /// A long paste is the model's to read; the screen shows its beginning.
