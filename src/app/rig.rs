@@ -192,6 +192,7 @@ impl App {
             text: String::new(),
             responses: 1,
             usage: Usage::default(),
+            cost: None,
             took: Duration::from_millis(1500),
             denials: Vec::new(),
         }));
@@ -447,6 +448,7 @@ pub fn choice(call: impl Into<CallRef>, options: &[&str]) -> Question {
             options: options.iter().map(option).collect(),
             several: false,
             free_text: false,
+            ..ChoiceRequest::default()
         }),
     }
 }

@@ -13,6 +13,7 @@ use super::question::Question;
 use super::shown::Shown;
 use super::source::Source;
 use super::spending::Spending;
+use super::todo::Todo;
 use super::tool::{Mode, Phase, RuleList};
 
 /// An event on its way to those who read it.
@@ -61,7 +62,7 @@ pub enum SessionEvent {
     Saving(Result<(), String>),
     /// The active mode from now on: the answer to every [`SetMode`](super::SessionCommand::SetMode).
     ModeIs(Mode),
-    /// The messages that waited are the person's again.
+    /// Messages that waited are the person's again. Empty where the one that was wanted back has been sent already.
     TakenBack(Vec<Vec<Block>>),
     /// The answer to something that the person wanted to know, or to be done.
     Reply(String),
@@ -109,10 +110,14 @@ pub enum TurnEvent {
     Prompted(Message),
     /// The person's message does not go to the model: a hook refused it, or it was stopped before.
     Refused,
-    /// A request goes out. What an earlier try of it had shown is void.
+    /// A request goes out. What was discarded before it is void.
     Requested {
         attempt: u32,
     },
+    /// What came of the last request will not be used: it is asked for again, or was declined.
+    Discarded,
+    /// The response broke off after a call of it had started. What had arrived is kept; in words for the person.
+    Broken(String),
     /// A request failed and is tried again after `wait`.
     Retrying {
         problem: String,
@@ -121,6 +126,8 @@ pub enum TurnEvent {
     },
     Text(String),
     Thinking(String),
+    /// What the model plans to do, all of it.
+    Planned(Vec<Todo>),
     /// A limit was reached; nothing goes out until the person says [`GoOn`](super::TurnCommand::GoOn) or interrupts.
     Paused {
         why: String,
@@ -239,6 +246,8 @@ pub struct TurnSummary {
     /// How many responses of the model it took.
     pub responses: u32,
     pub usage: Usage,
+    /// What that cost, in dollars; `None` if the price of any of it is not known.
+    pub cost: Option<f64>,
     pub took: Duration,
     pub denials: Vec<Denial>,
 }
@@ -262,6 +271,7 @@ impl TurnSummary {
             text: String::new(),
             responses: 0,
             usage: Usage::default(),
+            cost: None,
             took,
             denials: Vec::new(),
         }

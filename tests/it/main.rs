@@ -10,6 +10,7 @@ mod headless;
 mod hooks;
 mod hostile;
 mod lists;
+mod messages;
 mod picture;
 mod resume;
 mod retries;

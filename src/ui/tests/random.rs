@@ -256,6 +256,7 @@ fn any_choice() -> impl Strategy<Value = Question> {
             options,
             several,
             free_text,
+            ..ChoiceRequest::default()
         }),
     })
 }
@@ -336,6 +337,7 @@ fn any_turn_event() -> impl Strategy<Value = TurnEvent> {
             text: String::new(),
             responses: 1,
             usage: Usage::default(),
+            cost: None,
             took: Duration::from_secs(100),
             denials: Vec::new(),
         })),
