@@ -66,7 +66,7 @@ impl Agent {
         let mut journal = Journal::new(setup.log, AgentId::MAIN, setup.history);
         journal.tell_session(SessionEvent::Opened(opened));
         if !is_kept {
-            let nowhere = Err("there is no place for it".to_owned());
+            let nowhere = Err("no directory to save it in".to_owned());
             journal.tell_session(SessionEvent::Saving(nowhere));
         }
         for notice in setup.notices {

@@ -173,7 +173,7 @@ async fn a_change_is_known_by_its_checkpoints_and_told_by_its_size_without_them(
     update(&mut again.state, Msg::Agent(opened));
     let mut calls = again.state.calls.iter();
     let words = calls.find_map(|(_, call)| call.completed()?.told.first().cloned());
-    let expected = "poem +1 −1, too long ago to be shown";
+    let expected = "poem +1 −1 (too old to show)";
     assert_eq!(words.as_deref(), Some(expected));
 }
 

@@ -246,7 +246,7 @@ impl Call {
         };
         let told = changes.iter().map(|change| {
             format!(
-                "{} +{} −{}, too long ago to be shown",
+                "{} +{} −{} (too old to show)",
                 change.path, change.added, change.removed
             )
         });

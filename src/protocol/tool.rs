@@ -48,7 +48,7 @@ pub enum Level {
 pub enum InterruptBehavior {
     /// Stopped at once; the model is told.
     Cancel,
-    /// Runs to its end: stopping it half-way would leave a worse state.
+    /// It finishes: stopping it half-way would leave a worse state.
     Block,
 }
 

@@ -259,7 +259,7 @@ pub struct Environment {
     pub programs: Arc<Programs>,
     pub git: Git,
     pub home: PathBuf,
-    /// Whether the kernel holds commands that nobody was asked about.
+    /// Whether commands that run without asking are sandboxed.
     pub unasked: Unasked,
     /// What all held commands may touch, once one was started.
     pub ground: OnceLock<Arc<sandbox::Ground>>,

@@ -19,5 +19,6 @@ mod streaming;
 mod terminal;
 mod tidy;
 mod tidy_readers;
+mod tidy_words;
 mod tools;
 mod trust;

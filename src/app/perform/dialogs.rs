@@ -112,13 +112,13 @@ impl AppState {
             .retain(|dialog| !matches!(dialog, Dialog::Trust(_)));
         let dialog = TrustDialog::new(review, self.now);
         self.dialogs.push(Dialog::Trust(Box::new(dialog)));
-        self.call_person("do you trust this project?")
+        self.call_person("Trust this project?")
     }
 
     fn answer_trust(&mut self, yes: bool) -> Vec<Effect> {
         self.dialogs.pop();
         if !yes {
-            let said = "the project is not trusted: of its settings, only what forbids or asks counts; you are asked again at the next start";
+            let said = "Not trusted. Only this project's deny and ask rules apply. You'll be asked again next time.";
             self.notice(NoticeKind::Hint, said);
         }
         vec![Effect::Trust(yes)]

@@ -31,7 +31,7 @@ use serde::Deserialize;
 
 pub use blame::{Tried, tried};
 
-/// Whether the kernel holds commands that nobody was asked about.
+/// Whether commands that run without asking are sandboxed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Unasked {
@@ -40,7 +40,7 @@ pub enum Unasked {
     Auto,
     /// They run without it.
     Off,
-    /// Where it cannot, every command is asked about.
+    /// Where that is not possible, every command asks.
     Require,
 }
 

@@ -247,7 +247,7 @@ fn unknown_type(kind: &str, builder: &TypesBuilder) -> ToolError {
         .map(|(_, name)| format!("`{name}`"))
         .collect();
     ToolError::new(format!(
-        "there is no file type `{}`; near names: {}. Or use `glob`",
+        "unknown file type `{}`; near names: {}. Or use `glob`",
         names::escape(kind),
         near.join(", ")
     ))

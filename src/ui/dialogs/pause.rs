@@ -21,7 +21,7 @@ pub fn draw(dialog: &PauseDialog, keymap: &Keymap, theme: &Theme, area: Rect, bu
         .saturating_add(4);
     let inner = frame(
         at_bottom(area, height),
-        "go on?",
+        "Continue?",
         Role::BorderAlert,
         theme,
         buf,
@@ -29,7 +29,10 @@ pub fn draw(dialog: &PauseDialog, keymap: &Keymap, theme: &Theme, area: Rect, bu
     let mut lines: Vec<Line> = rows.into_iter().map(|row| row.line).collect();
     lines.push(Line::default());
     let mut keys = Vec::new();
-    for (action, words) in [(Action::Choose, "go on"), (Action::Back, "stop the turn")] {
+    for (action, words) in [
+        (Action::Choose, "continue"),
+        (Action::Back, "stop the turn"),
+    ] {
         if let Some(chord) = keymap.chord_for(action, &[Context::Question]) {
             keys.push(Span::styled(chord.to_string(), theme.style(Role::Key)));
             keys.push(Span::styled(
