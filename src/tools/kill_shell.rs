@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::bash::jobs::unknown;
 use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec};
 use crate::permissions::Grant;
 use crate::protocol::{InterruptBehavior, Level, Touches};
@@ -42,11 +43,12 @@ impl Tool for KillShell {
     async fn call(&self, input: Input, _grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
         let (id, groups) = (&input.shell_id, &cx.env.groups);
         let killed = groups.kill(id).await;
-        if let Some(status) = killed.map_err(|error| ToolError::new(error.to_string()))? {
+        if let Some(status) = killed.map_err(|error| unknown(&error))? {
             return Err(ToolError::new(format!(
                 "{id} does not run any more: {}",
                 status.in_words()
-            )));
+            ))
+            .saying("already finished"));
         }
         let command = groups.jobs.command(id).unwrap_or_default();
         Ok(ToolOutput::text(format!("Killed {id} ({command})")))

@@ -19,12 +19,17 @@ pub mod ls;
 pub mod multi_edit;
 #[cfg(test)]
 pub mod named;
+#[cfg(feature = "notebook")]
 pub mod notebook_edit;
 pub mod off_limits;
 pub mod offered;
 pub mod read;
 pub mod registry;
 pub mod tree;
+#[cfg(feature = "web")]
+pub mod web;
+#[cfg(feature = "web")]
+pub mod web_fetch;
 pub mod write;
 
 use std::future::Future;
@@ -42,8 +47,8 @@ use crate::permissions::Grant;
 use crate::process::sandbox::Unasked;
 use crate::process::{Programs, Variables, sandbox};
 use crate::protocol::{
-    CallRef, FileDiff, InterruptBehavior, Level, PartOfFile, PreviewFields, ResultBlock, Shown,
-    SubjectFields, ToolInfo, Touches,
+    CallRef, FileDiff, ForPerson, InterruptBehavior, Level, PartOfFile, PreviewFields, Printed,
+    ResultBlock, Shown, SubjectFields, ToolInfo, Touches,
 };
 
 /// What is fixed about a tool.
@@ -181,7 +186,8 @@ pub trait Tool: Send + Sync + 'static {
         async {
             Err(ToolError::new(
                 "The user allowed only a part of this call, which is not possible: nothing was done",
-            ))
+            )
+            .saying("this call can't be done in part"))
         }
     }
 
@@ -231,7 +237,7 @@ pub struct ToolCx {
 
 /// Where a call reports what it has done so far; a full channel drops the report, never the call's time.
 #[derive(Clone)]
-pub struct Progress(Arc<dyn Fn(String) + Send + Sync>);
+pub struct Progress(Arc<dyn Fn(Printed) + Send + Sync>);
 
 /// Where a call announces that it is about to change a file. The change waits until that is in the session's log.
 #[derive(Clone)]
@@ -278,6 +284,7 @@ impl Environment {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolOutput {
     pub for_model: Vec<ResultBlock>,
+    pub for_person: ForPerson,
     /// What a person is shown.
     pub shown: Shown,
     pub changes: Vec<ContextChange>,
@@ -291,10 +298,11 @@ pub enum ContextChange {
     Cwd(PathBuf),
 }
 
-/// A failure, in words for the model: what was wrong with the call, and how to get it right.
+/// A failure: for the model what was wrong with the call and how to get it right, for the person what happened.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolError {
     pub message: String,
+    pub for_person: ForPerson,
     pub kind: ToolErrorKind,
     /// What the call has changed all the same: a command that fails may have gone to another directory first.
     pub changes: Vec<ContextChange>,
@@ -325,8 +333,18 @@ impl ToolError {
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
+            for_person: ForPerson::default(),
             kind: ToolErrorKind::Refused,
             changes: Vec::new(),
+        }
+    }
+
+    /// What the person is told instead of the message.
+    #[must_use]
+    pub fn saying(self, sentence: impl Into<String>) -> Self {
+        Self {
+            for_person: ForPerson::saying(sentence),
+            ..self
         }
     }
 
@@ -344,7 +362,7 @@ impl ToolError {
 }
 
 impl Progress {
-    pub fn new(report: impl Fn(String) + Send + Sync + 'static) -> Self {
+    pub fn new(report: impl Fn(Printed) + Send + Sync + 'static) -> Self {
         Self(Arc::new(report))
     }
 
@@ -353,8 +371,8 @@ impl Progress {
         Self::new(|_| {})
     }
 
-    pub fn report(&self, text: String) {
-        (self.0)(text);
+    pub fn report(&self, printed: impl Into<Printed>) {
+        (self.0)(printed.into());
     }
 }
 

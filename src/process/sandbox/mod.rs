@@ -35,10 +35,10 @@ pub use blame::{Tried, tried};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Unasked {
-    /// Where it can. Elsewhere commands that are known to only read run all the same.
+    /// Where possible. Elsewhere read-only commands run without a sandbox.
     #[default]
     Auto,
-    /// They run without it.
+    /// They run without a sandbox.
     Off,
     /// Where that is not possible, every command asks.
     Require,
