@@ -156,7 +156,7 @@ impl Agent {
     async fn exchange(&mut self, prompt: Vec<Block>) {
         self.conversation.begin(prompt);
         let ending = loop {
-            // Nobody is to hear of a call before its tool.
+            // A tool must be announced before its calls.
             self.tell_tools();
             self.conversation.tell().await;
             let shared = self.conversation.context().shared.clone();
@@ -175,7 +175,7 @@ impl Agent {
                     if let Some(command) = command {
                         self.handle_command(command);
                     } else {
-                        // Whoever could have waited for the answer is gone.
+                        // The receiver of the answer is gone.
                         self.deserted = true;
                         self.interrupt();
                     }

@@ -99,7 +99,7 @@ pub struct HookInfo {
     pub event: &'static str,
     pub matcher: String,
     pub command: String,
-    /// The file that it stands in.
+    /// Its file.
     pub origin: String,
 }
 
@@ -109,7 +109,7 @@ pub enum TurnEvent {
     Prompted(Message),
     /// The person's message does not go to the model: a hook refused it, or it was stopped before.
     Refused,
-    /// A request goes out. What an earlier try of it had shown is void.
+    /// A request goes out. What an earlier try had shown is discarded.
     Requested {
         attempt: u32,
     },

@@ -1,4 +1,4 @@
-//! The kernel's hold on a command that nobody was asked about.
+//! The sandbox for commands that run without asking.
 //!
 //! The permission engine predicts that a command only reads; the kernel makes it true. A command is started from a thread
 //! that has restricted itself, and children inherit that: there is no helper process, and the program itself stays free.

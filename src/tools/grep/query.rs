@@ -251,7 +251,7 @@ fn unknown_type(kind: &str, builder: &TypesBuilder) -> ToolError {
         names::escape(kind),
         near.join(", ")
     ))
-    .saying("there is no such file type")
+    .saying("unknown file type")
 }
 
 /// How many letters differ; a name that the other begins with is near whatever its length.

@@ -112,10 +112,8 @@ fn broke_off(error: JoinError) -> ToolError {
             .saying("the system allows no more threads")
         }
         // What it says is of no use to the model, and stands in the log.
-        Ok(_) => {
-            ToolError::new("the search failed; this is a bug in agent-tui, not in the call")
-                .saying("internal error in agent-tui")
-        }
+        Ok(_) => ToolError::new("the search failed; this is a bug in agent-tui, not in the call")
+            .saying("internal error in agent-tui"),
         // The runtime is shutting down.
         Err(_) => ToolError::cancelled(),
     }

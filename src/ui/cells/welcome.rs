@@ -32,7 +32,7 @@ fn hints(provider: &str) -> &'static [&'static str] {
     match provider {
         "builtin" => &[
             "No model connected. The built-in demo can read, find, search, edit, replace and run.",
-            "To connect one, set ANTHROPIC_API_KEY or OPENAI_API_KEY, or start Ollama, and restart.",
+            "Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or start Ollama, then restart.",
         ],
         _ => &[],
     }

@@ -103,12 +103,12 @@ fn lines(dialog: &TrustDialog, width: u16, theme: &Theme) -> Vec<Line<'static>> 
     let mut lines = paragraph(&path, Role::Accent, width, theme, "");
     let what = match review.state {
         State::Changed => {
-            "You trusted this project before, and what it wants has changed; what is new has a +. Until you say yes, its \
-             settings can only forbid and ask."
+            "You trusted this project before, but its settings have changed; new entries have a +. Without your yes, only \
+             its deny and ask rules apply."
         }
         State::Nothing | State::Trusted | State::Unknown => {
-            "Its settings want to run things or to change what runs without a question. None of that has happened: \
-             until you say yes, they can only forbid and ask."
+            "This project's settings would run commands or allow some without asking. Nothing has run. Without your yes, \
+             only its deny and ask rules apply."
         }
     };
     lines.extend(paragraph(what, Role::Text, width, theme, ""));

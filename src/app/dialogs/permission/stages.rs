@@ -89,7 +89,7 @@ impl PermissionDialog {
             *picking = Picking::new(diffs.clone());
         }
         let Some(picking) = picking else {
-            return self.refuse("there are no changes to pick from");
+            return self.refuse("no changes to pick from");
         };
         if reading.has_reached_end() {
             picking.note_all_read();
@@ -133,7 +133,7 @@ impl PermissionDialog {
     /// The rule that would cover such calls, if one may, and all that it covers has been shown.
     fn coverable(&self) -> Result<RuleOffer, &'static str> {
         let offer = self.request.rule.clone();
-        let offer = offer.ok_or("no rule may cover such a call: it is asked about each time")?;
+        let offer = offer.ok_or("can't be allowed permanently; asks every time")?;
         self.obstacle().map_or(Ok(offer), Err)
     }
 

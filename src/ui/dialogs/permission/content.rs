@@ -184,10 +184,7 @@ impl<'a> Writer<'a> {
                     self.fact("saved in", &offer.file.display().to_string());
                 }
             }
-            None => self.prose(
-                "rule",
-                "none may cover such a call: it is asked about each time",
-            ),
+            None => self.prose("rule", "can't be allowed permanently; asks every time"),
         }
     }
 

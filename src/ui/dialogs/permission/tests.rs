@@ -212,7 +212,7 @@ fn a_new_file_outside_is_said_to_be_one_and_no_rule_covers_it() {
     │ 1 + line 0                                                                   │
     │ 2 + line 1                                                                   │
     │                                                                              │
-    │ rule         none may cover such a call: it is asked about each time         │
+    │ rule         can't be allowed permanently; asks every time                   │
     │                                                                              │
     │ y yes   n no   e no, tell the model why   Tab pick changes                   │
     │ Esc no, stop the turn                                                        │
@@ -247,8 +247,8 @@ fn an_input_that_nothing_else_knows_is_shown_field_by_field() {
     │   draft: false                                           │
     │   parents: []                                            │
     │                                                          │
-    │ rule         none may cover such a call: it is asked     │
-    │              about each time                             │
+    │ rule         can't be allowed permanently; asks every    │
+    │              time                                        │
     │                                                          │
     │ y yes   n no   e no, tell the model why                  │
     │ Esc no, stop the turn                                    │
