@@ -13,6 +13,7 @@ use super::question::Question;
 use super::shown::Shown;
 use super::source::Source;
 use super::spending::Spending;
+use super::todo::Todo;
 use super::tool::{Mode, Phase, RuleList};
 
 /// An event on its way to those who read it.
@@ -121,6 +122,8 @@ pub enum TurnEvent {
     },
     Text(String),
     Thinking(String),
+    /// What the model plans to do, all of it.
+    Planned(Vec<Todo>),
     /// A limit was reached; nothing goes out until the person says [`GoOn`](super::TurnCommand::GoOn) or interrupts.
     Paused {
         why: String,

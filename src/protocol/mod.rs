@@ -14,6 +14,7 @@ pub mod question;
 pub mod shown;
 pub mod source;
 pub mod spending;
+pub mod todo;
 pub mod tool;
 pub mod touches;
 

@@ -223,6 +223,7 @@ impl History {
             }
             Record::Notice { .. }
             | Record::Mode { .. }
+            | Record::Todos { .. }
             | Record::Retry { .. }
             | Record::Thinking { .. }
             | Record::Streamed
