@@ -126,7 +126,7 @@ fn a_yes_counts_at_once_and_at_the_next_start_until_something_changes() {
     let mut changed = start(program, &[]);
     changed
         .wait_for("do you trust this project?")
-        .wait_for("has changed")
+        .wait_for("have changed")
         .wait_for("+ Stop: touch stolen");
     assert!(
         !changed.screen().contains("+ Bash"),
