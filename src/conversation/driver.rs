@@ -66,7 +66,7 @@ pub struct Conversation {
     numbers: CallNumbers,
     /// Messages that wait for the next request.
     queue: VecDeque<Vec<Block>>,
-    /// What the model is told with the next message, though nobody has written it.
+    /// Notes that go to the model with the next message.
     notes: Vec<Block>,
     /// Calls that were permitted, and whole: they run once more unasked.
     permitted: HashSet<CallRef>,
