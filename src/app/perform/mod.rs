@@ -6,15 +6,13 @@ mod travel;
 
 use crate::app::call::Call;
 use crate::app::composer::{Draft, Sent};
-use crate::app::dialogs::Dialog;
-use crate::app::dialogs::help::HelpDialog;
 use crate::app::job::Job;
 use crate::app::ladder::Rung;
 use crate::app::select::{Hold, Reach};
 use crate::app::transcript::{Cell, CellId, Entry};
 use crate::app::{AppState, Copied, DiffStyle, Effect, ExitReason, Focus, QUIT_WINDOW, Stage};
 use crate::keymap::Action;
-use crate::protocol::{Command, Mode, SessionCommand, TurnCommand};
+use crate::protocol::{Command, Mode, SessionCommand, TurnCommand, Wanted};
 
 /// The modes that a key goes through, in this order.
 const CYCLE: [Mode; 3] = [Mode::Default, Mode::AcceptEdits, Mode::Plan];
@@ -24,8 +22,13 @@ impl AppState {
         if !matches!(action, Action::ClearOrQuit | Action::Interrupt) {
             self.quit_armed = None;
         }
-        if !self.dialogs.is_empty() {
+        if !self.dialogs.is_empty() && !self.looks_back {
             return self.perform_in_dialog(action);
+        }
+        if action == Action::HistoryPrevious
+            && let Some(effects) = self.ask_back()
+        {
+            return effects;
         }
         if self.focus == Focus::Composer
             && let Some(effects) = self.composer.perform(action, self.now)
@@ -51,15 +54,13 @@ impl AppState {
             Action::NextTurn => self.go_to_turn(1),
             Action::PreviousTurn => self.go_to_turn(-1),
             Action::Palette => self.open_palette(),
-            Action::Help => self.dialogs.push(Dialog::Help(HelpDialog::default())),
+            Action::Help => self.open_help(),
             Action::ToggleDetails => self.toggle_details(),
             Action::ToggleThinking => self.toggle_thinking(),
             Action::ToggleDiffStyle => self.toggle_diff_style(),
+            Action::Scroll if self.looks_back => self.focus_on(Focus::Composer),
             Action::Scroll => self.focus_on(Focus::Conversation),
-            Action::Search => {
-                self.focus_on(Focus::Conversation);
-                self.start_search();
-            }
+            Action::Search => self.search_conversation(),
             Action::Accept => self.accept_search(),
             Action::NextMatch => self.next_hit(1),
             Action::PreviousMatch => self.next_hit(-1),
@@ -112,15 +113,23 @@ impl AppState {
             | Action::AcceptRest
             | Action::RejectRest
             | Action::SplitHunk
-            | Action::ApplyHunks => {}
+            | Action::ApplyHunks
+            | Action::Fork
+            | Action::Delete
+            | Action::AllDirectories => {}
         }
         Vec::new()
+    }
+
+    fn search_conversation(&mut self) {
+        self.focus_on(Focus::Conversation);
+        self.start_search();
     }
 
     /// Enter: what the draft is decides what becomes of it.
     pub(in crate::app) fn send(&mut self) -> Vec<Effect> {
         if self.composer.is_empty() {
-            self.sends_when_back = !self.is_working() && !self.queue.is_empty();
+            self.sends_when_back = self.queue.returns();
             return self.send_queue();
         }
         let Sent { draft, mut effects } = match self.composer.submit(self.now) {
@@ -143,11 +152,28 @@ impl AppState {
         effects
     }
 
-    /// Whether Enter would stop the turn for what waits. One that stops already gives back what waits instead.
+    /// Whether Enter would stop the turn for what waits. Where it stops already, what waits goes out anyway, and before a
+    /// retry it goes out with the next try.
     pub fn sends_queue(&self) -> bool {
-        let stage = self.work().map(|work| &work.stage);
-        let runs = matches!(stage, Some(Stage::Running | Stage::Retrying { .. }));
-        runs && self.composer.is_empty() && !self.queue.is_empty()
+        let runs = self.work().is_some_and(|work| work.stage == Stage::Running);
+        runs && self.composer.is_empty() && self.queue.stays()
+    }
+
+    /// ↑ on the empty line wants the last message that waits back, before it goes to those that were sent.
+    fn ask_back(&mut self) -> Option<Vec<Effect>> {
+        let is_free = self.focus == Focus::Composer && self.composer.is_free();
+        if !is_free || self.queue.is_empty() {
+            return None;
+        }
+        Some(self.ask_back_number(None))
+    }
+
+    /// Wants the message with this number back, or the last one. The agent says whether it has it still.
+    pub(in crate::app) fn ask_back_number(&mut self, number: Option<usize>) -> Vec<Effect> {
+        let message = self.queue.ask_back(number);
+        let command = message.map(|it| SessionCommand::TakeBack(Wanted::One(it)));
+        let send = command.map(|command| Effect::Send(Command::Session(command)));
+        send.into_iter().collect()
     }
 
     fn send_queue(&mut self) -> Vec<Effect> {
@@ -168,8 +194,9 @@ impl AppState {
         shown: String,
     ) -> Vec<Effect> {
         self.scroll.follow();
-        if self.is_working() {
-            self.queue.push(shown);
+        // What waits for a turn that has just ended goes first.
+        if self.is_working() || !self.queue.is_empty() {
+            self.queue.push(blocks.clone(), shown);
         } else {
             let images = blocks
                 .iter()
@@ -198,6 +225,7 @@ impl AppState {
             Rung::Interrupt => {
                 if let Some(work) = self.work_mut() {
                     work.stage = Stage::Stopping;
+                    self.queue.return_all();
                 }
                 return vec![Effect::Send(Command::Turn(TurnCommand::Interrupt))];
             }
@@ -222,6 +250,7 @@ impl AppState {
     fn leave_focus(&mut self) {
         match self.focus {
             Focus::Panel if self.panel.detail.is_some() => self.panel.detail = None,
+            Focus::Conversation if self.looks_back => self.focus_on(Focus::Composer),
             Focus::Conversation => {
                 self.focus_on(Focus::Composer);
                 self.scroll.park();

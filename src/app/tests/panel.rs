@@ -358,7 +358,7 @@ fn a_command_in_the_background_can_be_cancelled_until_it_has_ended() {
         Cell::Notice { text, .. } => text.as_str(),
         other => panic!("{other:?}"),
     };
-    assert_eq!(told, "in the background, killed: npm run dev");
+    assert_eq!(told, "background command stopped: npm run dev");
     assert_eq!(app.commands("x"), []);
     assert_eq!(flash(&app), Some("already finished"));
 }
