@@ -27,10 +27,12 @@ pub struct Agent {
     /// What is offered, as far as it has not been told.
     tools: Changes,
     inbox: mpsc::UnboundedReceiver<Command>,
-    pub(super) outbox: mpsc::Sender<Told>,
+    /// What comes of the person's rule commands, for the log: files are written beside the turns.
+    pub(super) replies: mpsc::UnboundedSender<Record>,
+    replied: mpsc::UnboundedReceiver<Record>,
     pub(super) session: CancellationToken,
-    /// Whether what waits goes out by itself once the turn is over: only when it is done, or has stopped to make way.
-    pub(super) send_queue: bool,
+    /// The turn was asked to stop. What is sent from then on is meant for what comes after it.
+    pub(super) stopping: bool,
     /// Nobody can send commands any more.
     deserted: bool,
     pub(super) beginning: hooks::occasion::Source,
@@ -66,7 +68,7 @@ impl Agent {
         let mut journal = Journal::new(setup.log, AgentId::MAIN, setup.history);
         journal.tell_session(SessionEvent::Opened(opened));
         if !is_kept {
-            let nowhere = Err("there is no place for it".to_owned());
+            let nowhere = Err("no directory to save it in".to_owned());
             journal.tell_session(SessionEvent::Saving(nowhere));
         }
         for notice in setup.notices {
@@ -84,17 +86,19 @@ impl Agent {
             max_output_tokens: setup.max_output_tokens,
             session: setup.session.0,
             journal,
-            events: outbox.clone(),
+            events: outbox,
             token: session.clone(),
         });
+        let (replies, came) = mpsc::unbounded_channel();
         let mut agent = Self {
             conversation,
             asides,
             tools,
             inbox,
-            outbox,
+            replies,
+            replied: came,
             session,
-            send_queue: true,
+            stopping: false,
             deserted: false,
             beginning: setup.beginning,
             leaving: None,
@@ -111,7 +115,6 @@ impl Agent {
             let Some(prompt) = self.next_prompt().await else {
                 break;
             };
-            self.send_queue = true;
             self.exchange(prompt).await;
         }
         self.asides.end(&mut self.conversation.journal).await;
@@ -124,9 +127,7 @@ impl Agent {
     /// The message that goes out next: one that waits, or one that the person writes now. Meanwhile nothing runs but what the
     /// person runs. `None` once nobody can send one any more.
     async fn next_prompt(&mut self) -> Option<Vec<Block>> {
-        if self.send_queue
-            && let Some(waiting) = self.conversation.queue().pop_front()
-        {
+        if let Some(waiting) = self.conversation.queue().pop_front() {
             return Some(waiting);
         }
         let mut idle = std::pin::pin!(self.idle());
@@ -140,6 +141,9 @@ impl Agent {
                     }
                 }
                 report = self.asides.next() => self.hear_aside(report),
+                Some(record) = self.replied.recv() => {
+                    self.journal().append(record);
+                }
                 (call, change) = shared.env.groups.jobs.next_change() => {
                     self.background_changed(call, change);
                 }
@@ -154,9 +158,10 @@ impl Agent {
     }
 
     async fn exchange(&mut self, prompt: Vec<Block>) {
+        self.stopping = false;
         self.conversation.begin(prompt);
         let ending = loop {
-            // Nobody is to hear of a call before its tool.
+            // A tool must be announced before its calls.
             self.tell_tools();
             self.conversation.tell().await;
             let shared = self.conversation.context().shared.clone();
@@ -167,6 +172,9 @@ impl Agent {
                     }
                 }
                 report = self.asides.next() => self.hear_aside(report),
+                Some(record) = self.replied.recv() => {
+                    self.journal().append(record);
+                }
                 (call, change) = shared.env.groups.jobs.next_change() => {
                     self.background_changed(call, change);
                 }
@@ -175,16 +183,20 @@ impl Agent {
                     if let Some(command) = command {
                         self.handle_command(command);
                     } else {
-                        // Whoever could have waited for the answer is gone.
+                        // The receiver of the answer is gone.
                         self.deserted = true;
                         self.interrupt();
                     }
                 }
             }
         };
-        // What follows a failure would fail, too: the person decides.
-        self.send_queue &= matches!(ending, Ending::Done | Ending::Interrupted);
+        let goes_on = self.stopping || matches!(ending, Ending::Done | Ending::Interrupted);
         self.conversation.finish(ending).await;
+        if !goes_on {
+            // What follows a failure would fail, too: the person decides.
+            self.give_back();
+            self.conversation.tell().await;
+        }
     }
 
     fn tell_tools(&mut self) {

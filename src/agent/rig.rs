@@ -20,24 +20,123 @@ use crate::protocol::{
     Usage,
 };
 use crate::provider::{
-    Batch, Provider, ProviderError, Request, Response, ResponseStream, StreamEvent, retry,
+    Batch, Provider, ProviderError, ProviderErrorKind, Request, Response, ResponseStream,
+    StreamError, StreamErrorKind, StreamEvent, retry,
 };
+use crate::session::record::VERSION;
 use crate::session::telling::{Recalled, recall};
-use crate::session::{Log, Writer};
+use crate::session::{Log, Record, Writer};
 use crate::tools::files::scratch::Scratch;
 use crate::tools::registry::Registry;
+
+/// What a model says to one request, and how it ends.
+#[derive(Debug, Clone)]
+pub struct Scripted {
+    blocks: Vec<Block>,
+    /// What comes after the blocks and does not come to its end.
+    rest: Vec<StreamEvent>,
+    /// Texts and inputs come in pieces, as on a wire.
+    in_pieces: bool,
+    end: End,
+}
+
+#[derive(Debug, Clone)]
+pub enum End {
+    Well(StopReason),
+    Broken {
+        retryable: bool,
+    },
+    /// The server does not get as far as an answer.
+    Failed(ProviderErrorKind),
+    /// It never ends.
+    Never,
+}
+
+impl Scripted {
+    pub fn new(blocks: Vec<Block>, rest: Vec<StreamEvent>, end: End) -> Self {
+        Self {
+            blocks,
+            rest,
+            in_pieces: true,
+            end,
+        }
+    }
+
+    fn events(&self) -> Vec<StreamEvent> {
+        let blocks = self.blocks.iter().flat_map(|block| {
+            let mut events = if self.in_pieces {
+                pieces(block)
+            } else {
+                Vec::new()
+            };
+            events.push(StreamEvent::BlockEnded(block.clone()));
+            events
+        });
+        blocks.chain(self.rest.iter().cloned()).collect()
+    }
+
+    fn response(&self, usage: Usage) -> Response {
+        let (stop_reason, error) = match &self.end {
+            End::Well(reason) => (Some(reason.clone()), None),
+            End::Broken { retryable } => {
+                let error = StreamError {
+                    kind: StreamErrorKind::Truncated,
+                    code: "cut".to_owned(),
+                    message: "unexpected end".to_owned(),
+                    retryable: *retryable,
+                };
+                (None, Some(error))
+            }
+            End::Failed(_) | End::Never => (None, None),
+        };
+        Response {
+            blocks: self.blocks.clone(),
+            stop_reason,
+            complete: error.is_none(),
+            error,
+            usage,
+            ..Response::default()
+        }
+    }
+}
+
+impl From<Vec<Block>> for Scripted {
+    fn from(blocks: Vec<Block>) -> Self {
+        Self {
+            in_pieces: false,
+            ..Self::new(blocks, Vec::new(), End::Well(StopReason::EndTurn))
+        }
+    }
+}
+
+/// What comes of a block before its end.
+fn pieces(block: &Block) -> Vec<StreamEvent> {
+    match block {
+        Block::Text { text, .. } => {
+            let words = text.split_inclusive(' ').map(str::to_owned);
+            words.map(StreamEvent::Text).collect()
+        }
+        Block::ToolUse(call) => {
+            let (id, name) = (call.id.clone(), call.name.clone());
+            let started = StreamEvent::ToolStarted { id, name };
+            let (id, fragment) = (call.id.clone(), call.input.to_string());
+            vec![started, StreamEvent::ToolInput { id, fragment }]
+        }
+        _ => Vec::new(),
+    }
+}
 
 /// A model that says what it was told to say, one answer a request.
 #[derive(Default)]
 struct Model {
-    answers: Mutex<VecDeque<Vec<Block>>>,
+    answers: Mutex<VecDeque<Scripted>>,
     asked: Mutex<Vec<Vec<Message>>>,
     /// The names of the tools in each request.
     offered: Mutex<Vec<Vec<String>>>,
     usage: Mutex<Usage>,
 }
 
-struct Stream(Option<Vec<Block>>, Usage);
+struct Stream(Option<Scripted>, Usage);
 
 impl Provider for Model {
     fn name(&self) -> &'static str {
@@ -56,25 +155,31 @@ impl Provider for Model {
         drop(requests);
         let answer = self.answers.lock().expect("unpoisoned").pop_front();
         let usage = *self.usage.lock().expect("unpoisoned");
-        let blocks = answer.unwrap_or_else(|| vec![Block::text("done")]);
-        let stream: Box<dyn ResponseStream> = Box::new(Stream(Some(blocks), usage));
+        let answer = answer.unwrap_or_else(|| vec![Block::text("done")].into());
+        if let End::Failed(kind) = answer.end {
+            let error = ProviderError {
+                kind,
+                message: "rate limited (429): slow down".to_owned(),
+                hint: None,
+            };
+            return async move { Err(error) }.boxed();
+        }
+        let stream: Box<dyn ResponseStream> = Box::new(Stream(Some(answer), usage));
         async move { Ok(stream) }.boxed()
     }
 }
 
 impl ResponseStream for Stream {
     fn next(&mut self) -> BoxFuture<'_, Batch> {
-        let blocks = self.0.take().expect("asked once");
-        let events = blocks.iter().cloned().map(StreamEvent::BlockEnded);
-        let events = events.collect();
-        let response = Response {
-            blocks,
-            stop_reason: Some(StopReason::EndTurn),
-            complete: true,
-            usage: self.1,
-            ..Response::default()
+        let Some(answer) = self.0.take() else {
+            return std::future::pending().boxed();
         };
-        async move { Batch::Over(events, Box::new(response)) }.boxed()
+        let events = answer.events();
+        if matches!(answer.end, End::Never) {
+            return async move { Batch::Events(events) }.boxed();
+        }
+        let response = Box::new(answer.response(self.1));
+        async move { Batch::Over(events, response) }.boxed()
     }
 }
 
@@ -95,6 +200,16 @@ impl Rig {
         Self::in_scratch(scratch, answers, limits, None)
     }
 
+    /// With answers of every kind, and tries that follow each other at once.
+    pub fn scripted(answers: Vec<Scripted>) -> Self {
+        let retry = retry::Policy {
+            tries: 3,
+            base: Duration::from_millis(2),
+            cap: Duration::from_millis(10),
+        };
+        Self::with(Scratch::new(), answers, Limits::default(), None, retry)
+    }
+
     /// With hooks, which run in the scratch directory.
     pub fn hooked(answers: impl IntoIterator<Item = Vec<Block>>, hooks: Vec<Hook>) -> Self {
         let scratch = Scratch::new();
@@ -112,8 +227,19 @@ impl Rig {
         limits: Limits,
         hooks: Option<Runner>,
     ) -> Self {
+        let answers = answers.into_iter().map(Scripted::from).collect();
+        Self::with(scratch, answers, limits, hooks, retry::Policy::default())
+    }
+
+    fn with(
+        scratch: Scratch,
+        answers: Vec<Scripted>,
+        limits: Limits,
+        hooks: Option<Runner>,
+        retry: retry::Policy,
+    ) -> Self {
         let model = Arc::new(Model {
-            answers: Mutex::new(answers.into_iter().collect()),
+            answers: Mutex::new(answers.into()),
             ..Model::default()
         });
         let places = Places {
@@ -135,8 +261,8 @@ impl Rig {
         let context = Arc::new(Context::new(Arc::new(shared), Registry::built_in()));
         let path = scratch.root.with_file_name("log.jsonl");
         let (log, lines) = match Log::open(&path) {
-            Ok((log, contents)) => (log, contents.lines),
-            Err(_) => (Log::create(&path).expect("a log"), Vec::new()),
+            Ok((log, contents)) => (Writer::new(log), contents.lines),
+            Err(_) => (new_log(&path, &scratch.root), Vec::new()),
         };
         let checkpoints = &context.shared.env.checkpoints;
         let Recalled {
@@ -150,10 +276,10 @@ impl Rig {
             context: context.clone(),
             policy: Policy::default(),
             limits,
-            retry: retry::Policy::default(),
+            retry,
             max_output_tokens: 1000,
             session: SessionId("s".into()),
-            log: Writer::new(log),
+            log,
             history,
             past,
             branch: None,
@@ -367,6 +493,18 @@ impl Rig {
             })
             .collect()
     }
+}
+
+fn new_log(path: &Path, workspace: &Path) -> Writer {
+    let log = Writer::new(Log::create(path).expect("a log"));
+    let session = Record::Session {
+        version: VERSION,
+        id: SessionId("s".into()),
+        cwd: workspace.to_owned(),
+        forked_from: None,
+    };
+    log.write(AgentId::MAIN, &session);
+    log
 }
 
 pub fn call(id: &str, tool: &str, input: Value) -> Block {

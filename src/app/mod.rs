@@ -3,6 +3,7 @@
 //! Pure: no clock, no disk, no terminal. Time comes in with [`AppState::now`]; what may wait leaves as an effect and comes
 //! back as a message. How it looks is `ui`'s matter; here are only the facts that it paints.
 
+mod asking;
 pub mod call;
 pub mod commands;
 pub mod composer;
@@ -10,7 +11,9 @@ pub mod dialogs;
 pub mod diff;
 mod events;
 pub mod flash;
+pub mod folding;
 pub mod job;
+mod jobs_done;
 pub mod ladder;
 pub mod page;
 pub mod panel;
@@ -19,10 +22,12 @@ mod permissions;
 mod pickers;
 pub mod pointer;
 pub mod preview;
+pub mod queue;
 pub mod scroll;
 pub mod search;
 pub mod select;
 pub mod session;
+mod sessions;
 mod slash;
 pub mod transcript;
 
@@ -34,7 +39,6 @@ pub mod story;
 mod tests;
 
 use std::collections::VecDeque;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -43,15 +47,17 @@ use crossterm::event::{KeyCode, KeyEvent};
 use self::call::Calls;
 use self::composer::Composer;
 use self::dialogs::Dialog;
+pub use self::events::in_short;
 use self::flash::Flash;
 use self::job::{Job, JobResult};
 use self::panel::ToolPanel;
 use self::pointer::Pointer;
+use self::queue::Queue;
 use self::scroll::{Found, Scroll};
 use self::search::Search;
 use self::select::Selection;
 use self::session::SessionInfo;
-use self::transcript::{Cell, CellId, NoticeKind, Transcript};
+use self::transcript::{Cell, CellId, Transcript};
 use crate::keymap::{Context, Key, Keymap, Resolved};
 use crate::protocol::todo::Todo;
 use crate::protocol::{Command, Mode, Told, TurnId};
@@ -131,6 +137,8 @@ pub enum OpeningSession {
     /// The one that is open, or one of that id.
     Same,
     Id(String),
+    /// A copy of the one of that id.
+    Fork(String),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -179,6 +187,10 @@ pub struct Work {
     pub response: Vec<CellId>,
     /// When the last text of it came.
     pub heard: Option<Instant>,
+    /// What that response has shown goes when it is asked for again.
+    pub void: bool,
+    /// Why the last request failed that is to be tried again.
+    pub failed: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -229,7 +241,7 @@ pub struct AppState {
     pub selection: Option<Selection>,
     pub composer: Composer,
     /// Messages that wait for the running turn.
-    pub queue: Vec<String>,
+    pub queue: Queue,
     /// What the model plans to do, as long as something of it is open.
     pub todos: Vec<Todo>,
     /// Enter was pressed while what had waited was on its way back to the input: it is sent when it is there.
@@ -237,8 +249,10 @@ pub struct AppState {
     /// Messages that are in the transcript already, but that the agent has not taken up yet.
     expected: VecDeque<CellId>,
     pub panel: ToolPanel,
-    /// The last one has the keys.
+    /// The last one has the keys, unless the person looks back.
     pub dialogs: Vec<Dialog>,
+    /// The person has gone into the conversation from what is asked, which waits and takes no keys until they return.
+    looks_back: bool,
     pub session: SessionInfo,
     pub settings: Arc<Settings>,
     /// Set while another Ctrl+C would quit.
@@ -281,12 +295,13 @@ impl AppState {
             search: None,
             selection: None,
             composer: Composer::default(),
-            queue: Vec::new(),
+            queue: Queue::default(),
             todos: Vec::new(),
             sends_when_back: false,
             expected: VecDeque::new(),
             panel: ToolPanel::default(),
             dialogs: Vec::new(),
+            looks_back: false,
             session: SessionInfo {
                 workspace: workspace.to_owned(),
                 ..SessionInfo::default()
@@ -316,7 +331,8 @@ impl AppState {
             .and_then(|dialog| dialog.wake_at(self.now));
         let flash = self.flash.as_ref().map(|flash| flash.until);
         let draft = self.composer.wake_at();
-        [seconds, dialog, flash, draft, self.quit_armed]
+        let panel = self.panel_wakes_at();
+        [seconds, dialog, flash, draft, panel, self.quit_armed]
             .into_iter()
             .flatten()
             .min()
@@ -341,7 +357,7 @@ impl AppState {
     }
 
     fn running_aside(&self) -> Option<&call::Call> {
-        let mut asides = self.panel.calls.iter().map(|key| self.calls.get(*key));
+        let mut asides = self.panel.calls().iter().map(|key| self.calls.get(*key));
         asides.find(|call| call.by == call::Author::Person && !call.is_over())
     }
 
@@ -354,7 +370,7 @@ impl AppState {
 
     /// What the next key can mean, the innermost first.
     pub fn contexts(&self) -> Vec<Context> {
-        if let Some(dialog) = self.dialogs.last() {
+        if let Some(dialog) = self.dialogs.last().filter(|_| !self.looks_back) {
             return vec![dialog.context(), Context::Global];
         }
         let mut contexts = Vec::with_capacity(5);
@@ -378,7 +394,7 @@ impl AppState {
             }
         }
         if let Some(work) = self.work() {
-            // Its letters are free only where none is typed and none means something else.
+            // Its keys are free only where nothing is typed and they mean nothing else.
             let is_free = contexts.first() == Some(&Context::ComposerEmpty);
             if matches!(work.stage, Stage::Retrying { .. }) && is_free {
                 contexts.insert(0, Context::Retry);
@@ -396,14 +412,7 @@ impl AppState {
 pub fn update(state: &mut AppState, msg: Msg) -> Vec<Effect> {
     let open = state.dialogs.len();
     let effects = take(state, msg);
-    let closed = state.dialogs.len() < open;
-    if let Some(dialog) = state.dialogs.last_mut() {
-        // Whatever closed the one before it, a key that was meant for that one may be on its way.
-        if closed {
-            dialog.uncover(state.now);
-        }
-        state.drop_click();
-    }
+    state.turn_to_front(open);
     effects
 }
 
@@ -463,7 +472,7 @@ impl AppState {
     /// A key that no map binds belongs to the field that has the caret.
     fn type_key(&mut self, key: KeyEvent) -> Vec<Effect> {
         self.quit_armed = None;
-        if let Some(dialog) = self.dialogs.last_mut() {
+        if let Some(dialog) = self.dialogs.last_mut().filter(|_| !self.looks_back) {
             let effects = dialog.key(key, self.now);
             self.preview_chosen();
             return effects;
@@ -476,6 +485,9 @@ impl AppState {
     }
 
     fn paste(&mut self, text: String) -> Vec<Effect> {
+        if self.looks_back {
+            self.focus_on(Focus::Composer);
+        }
         if let Some(dialog) = self.dialogs.last_mut() {
             dialog.paste(&text, self.now);
             return Vec::new();
@@ -503,6 +515,9 @@ impl AppState {
             self.end_search();
         }
         self.focus = focus;
+        if focus == Focus::Composer {
+            self.return_to_question();
+        }
     }
 
     fn resize(&mut self, width: u16, height: u16) {
@@ -547,45 +562,6 @@ impl AppState {
         }
         self.composer.tick(now)
     }
-
-    fn job_done(&mut self, result: JobResult) -> Vec<Effect> {
-        match result {
-            JobResult::Paths { .. }
-            | JobResult::Edited(_)
-            | JobResult::History(_)
-            | JobResult::Draft(_)
-            | JobResult::Attached { .. } => match self.composer.done(result, self.now) {
-                Ok(effects) => effects,
-                Err(problem) => {
-                    self.flash_error(problem);
-                    Vec::new()
-                }
-            },
-            JobResult::Remembered(Ok(path)) => {
-                self.flash_done(format!("noted in {}", shown_path(&path)));
-                Vec::new()
-            }
-            JobResult::Remembered(Err(problem)) | JobResult::Failed(problem) => {
-                self.flash_error(problem);
-                Vec::new()
-            }
-            JobResult::Examined(findings) => {
-                // It said that the answer was being looked for.
-                self.flash = None;
-                self.notice(NoticeKind::Info, findings);
-                Vec::new()
-            }
-            JobResult::Themes(themes) => self.themes_listed(themes),
-            JobResult::Sessions(sessions) => {
-                self.offer_sessions(sessions);
-                Vec::new()
-            }
-        }
-    }
-}
-
-fn shown_path(path: &Path) -> String {
-    path.display().to_string()
 }
 
 /// The next moment after `now` at which a time that is shown changes, for something that began at `since`.

@@ -23,6 +23,7 @@ use crate::session::record::Line;
 use crate::session::telling::recall;
 use crate::text::compare;
 use crate::theme::{Depth, Theme};
+use crate::tools::offered::Tools;
 use crate::tools::registry::Registry;
 
 pub struct App {
@@ -191,6 +192,7 @@ impl App {
             text: String::new(),
             responses: 1,
             usage: Usage::default(),
+            cost: None,
             took: Duration::from_millis(1500),
             denials: Vec::new(),
         }));
@@ -485,7 +487,7 @@ pub fn opened(past: Vec<Told>) -> SessionOpened {
         provider: "builtin".to_owned(),
         model: "builtin".to_owned(),
         mode: Mode::Default,
-        tools: Registry::built_in().infos(),
+        tools: Tools::from(Registry::built_in()).snapshot().infos(),
         branch: Some("main".to_owned()),
         context_window: Some(200_000),
         spending: Spending::default(),
@@ -529,18 +531,21 @@ pub fn seen(state: &AppState) -> Vec<String> {
             call.by,
             *call.input,
             call.state,
-            call.output,
+            // What a command in the background prints is in no record.
+            if call.is_over() { "" } else { &call.output },
             call.decisions,
             call.ended_in_background
         )
     });
-    let panel = &state.panel;
-    let first = panel.stream.spans.first().map_or(began, |(from, _)| *from);
-    let apart = |at: Instant| at.saturating_duration_since(first).as_millis();
-    let spans = panel.stream.spans.iter();
-    let spans = spans.map(|(from, to)| (apart(*from), to.map(apart)));
-    let spans: Vec<_> = spans.collect();
-    let panel = format!("{:?} {spans:?} {:?}", panel.calls, panel.saved);
+    let turns = state.panel.turns().iter().map(|turn| {
+        let first = turn.writing.first().map_or(began, |(from, _)| *from);
+        let apart = |at: Instant| at.saturating_duration_since(first).as_millis();
+        let spans = turn.writing.iter();
+        let spans = spans.map(|(from, to)| (apart(*from), to.map(apart)));
+        let spans: Vec<_> = spans.collect();
+        let (number, calls, saved) = (turn.number, &turn.calls, turn.saved);
+        format!("{number:?} {calls:?} {spans:?} {saved:?} {}", turn.is_over)
+    });
     let activity = format!("{:?} {:?}", state.activity, state.session.spending);
-    shown.chain(calls).chain([panel, activity]).collect()
+    shown.chain(calls).chain(turns).chain([activity]).collect()
 }

@@ -7,6 +7,7 @@ mod debug;
 mod doctor;
 mod hooks;
 mod launch;
+mod models;
 mod permissions;
 mod project;
 mod prompt;
@@ -58,7 +59,7 @@ pub fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => {
             let code = error.exit_code();
-            // Help for a reader that is gone helps nobody.
+            // Nobody reads the help: the reader is gone.
             let _ = error.print();
             return ExitCode::from(u8::try_from(code).unwrap_or(2));
         }

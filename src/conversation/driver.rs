@@ -66,12 +66,14 @@ pub struct Conversation {
     numbers: CallNumbers,
     /// Messages that wait for the next request.
     queue: VecDeque<Vec<Block>>,
-    /// What the model is told with the next message, though nobody has written it.
+    /// Notes that go to the model with the next message.
     notes: Vec<Block>,
     /// Calls that were permitted, and whole: they run once more unasked.
     permitted: HashSet<CallRef>,
     /// What hooks have to say to the begin of the session, until the model was told.
     starting: Option<Starting>,
+    /// The person knows that `maxCost` bounds nothing, where it does not.
+    told_unbounded: bool,
     exchange: Option<Exchange>,
 }
 
@@ -113,6 +115,7 @@ impl Conversation {
             notes: Vec::new(),
             permitted: HashSet::new(),
             starting: None,
+            told_unbounded: false,
             exchange: None,
         }
     }
@@ -352,6 +355,9 @@ impl Conversation {
                 exchange.executor.discard(journal);
                 journal.append(Record::Discarded);
             }
+            Next::TellBroken(text) => {
+                journal.append(Record::Broken { text });
+            }
             Next::Warn(text) => journal.notice(text),
             Next::Settle { call, result } => journal.settle(call, result),
             Next::Count(usage) => self.count(usage),
@@ -429,8 +435,21 @@ impl Conversation {
         self.journal.append(Record::User { message });
     }
 
+    /// A bound that does not hold is told once.
+    fn tell_unbounded(&mut self) {
+        let is_unbounded = self.limits.max_cost.is_some() && self.limits.price.is_none();
+        if is_unbounded && !std::mem::replace(&mut self.told_unbounded, true) {
+            let model = &self.request.model;
+            let text = format!(
+                "`maxCost` has no effect: no price known for {model}; set it under `prices`"
+            );
+            self.journal.notice(text);
+        }
+    }
+
     /// Sends the history, once it is fit to be sent.
     fn send(&mut self, attempt: u32) {
+        self.tell_unbounded();
         if let Some(what) = self.journal.history().repairs() {
             if !what.is_empty() {
                 let notice = format!(

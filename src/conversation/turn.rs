@@ -86,8 +86,10 @@ pub enum Next {
     Execute(ToolCall),
     /// No more calls will come: wait until those that there are have their results.
     Drain,
-    /// What has come of the answer is void.
+    /// What has arrived of the answer is discarded.
     Discard,
+    /// The answer broke off, and what has come of it is kept; in words for the person.
+    TellBroken(String),
     /// A person should know this.
     Warn(String),
     /// A call that was never run has this result.
@@ -137,7 +139,7 @@ pub enum Next {
     AskToStop {
         again: bool,
     },
-    /// The model is told this, though nobody has written it.
+    /// A note for the model that nobody wrote.
     Tell(Vec<Block>),
     Finish(Ending),
 }
@@ -296,11 +298,13 @@ impl Turn {
     }
 
     pub fn summary(&self, ending: Ending, took: Duration) -> TurnSummary {
+        let spending = self.used.spending();
         TurnSummary {
             ending,
             text: self.last_text.clone(),
             responses: self.responses,
-            usage: self.used.spending().used,
+            usage: spending.used,
+            cost: spending.cost,
             took,
             denials: Vec::new(),
         }
@@ -360,14 +364,17 @@ impl Turn {
                 nexts.extend(self.finish(Ending::Interrupted));
                 nexts
             }
-            Stage::Asking | Stage::Waiting => self.interrupted(),
+            Stage::Asking => self.interrupted(),
             Stage::Draining(whole) => {
                 whole.after = After::End(Ending::Interrupted);
                 Vec::new()
             }
-            Stage::Begin | Stage::Collecting | Stage::Paused(_) | Stage::Stopping => {
-                self.finish(Ending::Interrupted)
-            }
+            // Nothing is under way: calls of an answer that broke off have delivered their results.
+            Stage::Begin
+            | Stage::Collecting
+            | Stage::Waiting
+            | Stage::Paused(_)
+            | Stage::Stopping => self.finish(Ending::Interrupted),
             Stage::Over => Vec::new(),
         }
     }
@@ -466,7 +473,7 @@ impl Turn {
             },
             After::Loop | After::End(_) => {
                 if let Some(wait) = self.pauses.wait() {
-                    // It is no failed try: nothing that came is void.
+                    // This is not a failed try: nothing is discarded.
                     return self.wait(PAUSED.to_owned(), wait, 0);
                 }
                 self.attempt = 0;

@@ -85,9 +85,15 @@ actions! {
     Previous: "previous", "previous", "Previous item";
     Open: "open", "open", "Open or close it";
     Choose: "choose", "choose", "Choose the selected item";
+    Fork: "fork", "fork", "Continue with a copy of the session";
+    Delete: "delete", "delete", "Delete it; press twice";
+    AllDirectories: "all-directories", "all directories", "Sessions of all directories, or of this one";
 
     Mark: "mark", "mark", "Mark or unmark this one";
-    Dismiss: "dismiss", "skip", "Skip the question; the call continues without an answer";
+    Dismiss: "dismiss", "let it decide", "Skip the question; the call continues without an answer";
+
+    NextTurn: "next-turn", "later turn", "Calls of the next turn";
+    PreviousTurn: "previous-turn", "earlier turn", "Calls of the turn before";
 
     CancelCall: "cancel-call", "cancel", "Cancel this call only";
     RunAgain: "run-again", "run again", "Run this call again";

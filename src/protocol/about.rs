@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::tool::{Level, ToolDefinition};
+
 /// A tool as the screen knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolInfo {
@@ -16,6 +18,24 @@ pub struct ToolInfo {
     pub ruled: Option<Arc<str>>,
     /// A running call of it can continue without being waited for.
     pub can_background: bool,
+    /// How much harm it can do; what is not known can do any.
+    pub level: Level,
+    /// Who brings it; `None` for the program itself.
+    pub guest_of: Option<Arc<str>>,
+    /// What the model is told about it, where that is known.
+    pub definition: Option<Arc<ToolDefinition>>,
+    /// Calls of it that went well may share a line: they only read, and show nothing that must be seen.
+    pub folds: bool,
+    pub output: OutputFormat,
+}
+
+/// What the output of a tool is, so that it can be shown well.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OutputFormat {
+    #[default]
+    Text,
+    /// Lines of the file that the call is about, each behind its number and a tab.
+    NumberedFile,
 }
 
 /// The fields of an input that say what a call is about.
@@ -78,6 +98,11 @@ impl ToolInfo {
             preview: PreviewFields::Nothing,
             ruled: None,
             can_background: false,
+            folds: false,
+            output: OutputFormat::Text,
+            level: Level::Dangerous,
+            guest_of: None,
+            definition: None,
         }
     }
 

@@ -68,6 +68,7 @@ fn told(
             provider, model, ..
         } => session(SessionEvent::RunBegan { provider, model }),
         Record::Notice { text } => session(SessionEvent::Notice(text)),
+        Record::Reply { text } => session(SessionEvent::Reply(text)),
         Record::Mode { mode } => session(SessionEvent::ModeIs(mode)),
         Record::User { message } => turn(TurnEvent::Prompted(message)),
         Record::Refused => turn(TurnEvent::Refused),
@@ -85,6 +86,8 @@ fn told(
         Record::Text { text } => turn(TurnEvent::Text(text)),
         Record::Thinking { text } => turn(TurnEvent::Thinking(text)),
         Record::Streamed => turn(TurnEvent::Streamed),
+        Record::Discarded => turn(TurnEvent::Discarded),
+        Record::Broken { text } => turn(TurnEvent::Broken(text)),
         Record::Todos { todos } => turn(TurnEvent::Planned(todos)),
         Record::Assistant {
             message,
@@ -121,7 +124,6 @@ fn told(
         Record::Session { .. }
         | Record::Moved { .. }
         | Record::Block { .. }
-        | Record::Discarded
         | Record::Repaired { .. }
         | Record::Change { .. } => Vec::new(),
     }
@@ -182,6 +184,7 @@ pub fn ended(summary: &TurnSummary) -> Record {
         took_ms: millis(summary.took),
         responses: summary.responses,
         usage: summary.usage,
+        cost: summary.cost,
     }
 }
 
@@ -193,6 +196,7 @@ fn summary(record: Record, history: &History) -> Option<TurnSummary> {
         took_ms,
         responses,
         usage,
+        cost,
     } = record
     else {
         return None;
@@ -211,6 +215,7 @@ fn summary(record: Record, history: &History) -> Option<TurnSummary> {
         text: history.last_text(),
         responses,
         usage,
+        cost,
         took: Duration::from_millis(took_ms),
         denials: history.denials().to_vec(),
     })

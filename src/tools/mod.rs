@@ -51,8 +51,8 @@ use crate::process::sandbox::Unasked;
 use crate::process::{Programs, Variables, sandbox};
 use crate::protocol::todo::Todo;
 use crate::protocol::{
-    CallRef, FileDiff, ForPerson, InterruptBehavior, Level, Mode, PartOfFile, PreviewFields,
-    Printed, ResultBlock, Shown, SubjectFields, ToolInfo, Touches,
+    CallRef, FileDiff, ForPerson, InterruptBehavior, Level, Mode, OutputFormat, PartOfFile,
+    PreviewFields, Printed, ResultBlock, Shown, SubjectFields, ToolInfo, Touches,
 };
 
 /// What is fixed about a tool.
@@ -75,6 +75,9 @@ pub struct ToolSpec {
     pub ruled: Option<Arc<str>>,
     /// Whether a running call can continue without being waited for; it looks at [`ToolCx::background`] then.
     pub can_background: bool,
+    /// Whether calls that went well may share a line of the screen: they only read, and show nothing that must be seen.
+    pub folds: bool,
+    pub output: OutputFormat,
     /// One of the few tools of `--simple`.
     pub is_essential: bool,
     /// The tool without which this one is of no use.
@@ -95,6 +98,8 @@ impl ToolSpec {
             preview: PreviewFields::Nothing,
             ruled: Some(subject.into()),
             can_background: false,
+            folds: false,
+            output: OutputFormat::Text,
             is_essential: false,
             needs: None,
         }
@@ -109,6 +114,11 @@ impl ToolSpec {
             preview: self.preview.clone(),
             ruled: self.ruled.clone(),
             can_background: self.can_background,
+            folds: self.folds,
+            output: self.output,
+            level: self.level,
+            guest_of: None,
+            definition: None,
         }
     }
 }
@@ -218,7 +228,7 @@ pub struct DescribeCx {
     pub model: String,
 }
 
-/// What a running call has at hand. Cheap to clone.
+/// What a running call can use. Cheap to clone.
 #[derive(Clone)]
 pub struct ToolCx {
     pub call: CallRef,
@@ -271,14 +281,14 @@ pub struct Environment {
     pub programs: Arc<Programs>,
     pub git: Git,
     pub home: PathBuf,
-    /// Whether the kernel holds commands that nobody was asked about.
+    /// Whether commands that run without asking are sandboxed.
     pub unasked: Unasked,
     /// What all held commands may touch, once one was started.
     pub ground: OnceLock<Arc<sandbox::Ground>>,
 }
 
 impl Environment {
-    /// Whether the kernel keeps commands that nobody was asked about to what they may do.
+    /// Whether commands that run without asking are sandboxed.
     pub fn holds(&self) -> bool {
         match self.unasked {
             Unasked::Auto | Unasked::Require => sandbox::state().holds(),
@@ -324,7 +334,7 @@ pub enum ToolErrorKind {
     Refused,
     /// A command ran and failed: what was to follow it may make no sense any more.
     CommandFailed,
-    /// A command that nobody was asked about was kept from something, which the person may still allow.
+    /// The sandbox blocked something in a command that ran without asking; the person may still allow it.
     HeldBack,
     /// The call was told to stop.
     Cancelled,

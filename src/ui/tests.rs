@@ -4,6 +4,7 @@ mod acting;
 mod asking;
 mod calls;
 mod footer;
+mod listing;
 mod matrix;
 mod picking;
 mod prose;

@@ -145,6 +145,11 @@ impl Composer {
         self.editor.is_empty()
     }
 
+    /// Whether it is empty, and nothing else has its keys.
+    pub fn is_free(&self) -> bool {
+        self.is_empty() && self.search.is_none() && self.completion.is_none()
+    }
+
     /// The whole draft, with what is folded.
     pub fn text(&self) -> String {
         self.tokens.expand(&self.editor.text(), Form::Sent)
@@ -390,6 +395,9 @@ impl Composer {
             JobResult::Remembered(_)
             | JobResult::Themes(_)
             | JobResult::Sessions(_)
+            | JobResult::SessionRead(_)
+            | JobResult::SessionDeleted { .. }
+            | JobResult::Models(_)
             | JobResult::Examined(_)
             | JobResult::Failed(_) => {}
         }
@@ -409,6 +417,9 @@ impl Composer {
             });
             if cause != Cause::Recalled {
                 self.history.stop();
+            }
+            if self.is_empty() {
+                self.tokens.start_draft();
             }
         }
         if cause != Cause::Rows {

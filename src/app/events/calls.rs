@@ -16,7 +16,7 @@ impl AppState {
             CallEvent::Decided { by, settled } => self.decided(key, by, settled),
             CallEvent::Rewritten { input, by } => self.calls.change(key, |call| {
                 call.input = input;
-                call.decisions.push(format!("rewritten by the hook {by}"));
+                call.decisions.push(format!("changed by the hook {by}"));
             }),
             CallEvent::BackgroundEnded(how) => self.background_ended(key, how),
             event @ (CallEvent::Arriving { .. }
@@ -60,7 +60,7 @@ impl AppState {
         let shown = self.transcript.push(Cell::Call(key));
         // Whoever runs a command wants to see what it says.
         self.transcript.change(shown, |entry| entry.open = true);
-        self.panel.add(key);
+        self.panel.add_aside(key, &self.calls);
         key
     }
 
@@ -87,32 +87,51 @@ impl AppState {
         let first = command.lines().next().unwrap_or_default();
         self.notice(
             NoticeKind::Info,
-            format!("in the background, {how}: {first}"),
+            format!("background command {}: {first}", ended(&how)),
         );
         self.calls
             .change(key, |call| call.ended_in_background = Some(how));
     }
 
-    /// The turn is over: what came to no result of its own, such as a call that was never written to its end, has none.
+    /// The turn has ended: calls without a result, for example because the model never finished writing them, get none.
     pub(super) fn close_calls(&mut self) {
-        let now = self.moment;
-        for key in self.panel.calls.clone() {
-            let call = self.calls.get(key);
-            if call.is_over() || call.by == Author::Person {
-                continue;
+        for key in self.panel.calls().to_vec() {
+            if self.calls.get(key).by != Author::Person {
+                self.close_call(key, "the turn ended");
             }
-            self.calls.change(key, |call| {
-                call.times.ended = Some(now);
-                call.state = State::Completed(Completed::skipped("the turn ended"));
-            });
         }
     }
 
-    fn advance(&mut self, key: CallKey, event: CallEvent) {
-        // What is over absorbs all that comes too late; but what went to the background still prints.
+    /// The stream broke off: what it was writing has no end.
+    pub(super) fn close_unwritten(&mut self) {
+        for key in self.panel.calls().to_vec() {
+            if matches!(self.calls.get(key).state, State::Arriving(_)) {
+                self.close_call(key, "cut off");
+            }
+        }
+    }
+
+    /// A call that comes to no result of its own is over.
+    pub(super) fn close_call(&mut self, key: CallKey, why: &str) {
+        if self.calls.get(key).is_over() {
+            return;
+        }
+        let now = self.moment;
+        self.calls.change(key, |call| {
+            call.times.ended = Some(now);
+            call.state = State::Completed(Completed::skipped(why));
+        });
+    }
+
+    /// What is over absorbs all that comes too late; but what went to the background still prints.
+    fn comes_too_late(&self, key: CallKey, event: &CallEvent) -> bool {
         let call = self.calls.get(key);
         let prints = matches!(event, CallEvent::Progress(_)) && call.is_in_background();
-        if call.is_over() && !prints && event != CallEvent::Yielded {
+        call.is_over() && !prints && *event != CallEvent::Yielded
+    }
+
+    fn advance(&mut self, key: CallKey, event: CallEvent) {
+        if self.comes_too_late(key, &event) {
             return;
         }
         let now = self.moment;
@@ -183,9 +202,20 @@ impl AppState {
         });
         if is_result {
             self.calls.bound_shown(key);
+            self.let_panel_linger();
         }
         if let Some(id) = waits_no_more {
             self.withdraw(id);
         }
+    }
+}
+
+/// How a background command ended, in words for the person.
+fn ended(how: &str) -> String {
+    match how.strip_prefix("exited with code ") {
+        Some("0") => "finished (exit 0)".to_owned(),
+        Some(code) => format!("failed (exit {code})"),
+        None if how == "killed" => "stopped".to_owned(),
+        None => how.to_owned(),
     }
 }

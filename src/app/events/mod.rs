@@ -10,16 +10,14 @@ use crate::app::call::Author;
 use crate::app::commands::Commands;
 use crate::app::dialogs::Dialog;
 use crate::app::dialogs::pause::PauseDialog;
-use crate::app::transcript::{Cell, NoticeKind, Progress, Summary, SummaryEnding};
+use crate::app::page::{Tone, lines};
+use crate::app::transcript::{Cell, Changed, NoticeKind, Progress, Summary, SummaryEnding};
 use crate::app::{Activity, AppState, Effect, Stage, Work};
 use crate::protocol::todo::{Todo, TodoStatus};
 use crate::protocol::{
-    AgentEvent, Block, Command, Ending, Message, SessionCommand, SessionEvent, Told, TurnEvent,
-    TurnId, TurnSummary,
+    AgentEvent, Block, Ending, Message, SessionEvent, Told, TurnEvent, TurnId, TurnSummary,
 };
 
-/// A turn this short says nothing about how long it took.
-const WORTH_A_SUMMARY: Duration = Duration::from_secs(2);
 /// What is left of a message that was refused, once the program that has it is gone.
 const NOT_KEPT: &str = "(a message that was not sent)";
 /// A record is not written later than it is heard of, but for what the first one took on its way.
@@ -67,7 +65,7 @@ impl AppState {
             SessionEvent::RunBegan { .. } => self.run_ended(),
             SessionEvent::Notice(text) => self.notice(NoticeKind::Warning, text),
             SessionEvent::Saving(saving) => self.session.unsaved = saving.err(),
-            SessionEvent::Reply(text) => self.notice(NoticeKind::Info, text),
+            SessionEvent::Reply(text) => self.answer("Answer", lines(&text, Tone::Text)),
             SessionEvent::Rules(rules) => self.offer_rules(&rules),
             SessionEvent::Commands(custom) => self.composer.set_commands(Commands::with(custom)),
             SessionEvent::Tools(tools) => self.session.offer(tools),
@@ -91,9 +89,10 @@ impl AppState {
     }
 
     fn taken_back(&mut self, messages: &[Vec<Block>]) -> Vec<Effect> {
-        self.queue.clear();
+        self.queue.remove(messages);
         let sends = std::mem::take(&mut self.sends_when_back);
         if messages.is_empty() {
+            self.flash("already sent");
             return Vec::new();
         }
         let texts: Vec<String> = messages.iter().map(|blocks| text_of(blocks)).collect();
@@ -140,7 +139,9 @@ impl AppState {
             | TurnEvent::Refused
             | TurnEvent::Delivered(_)
             | TurnEvent::GoneOn => {}
-            TurnEvent::Requested { attempt } => self.requested(attempt),
+            TurnEvent::Requested { .. } => self.requested(),
+            TurnEvent::Discarded => work.void = true,
+            TurnEvent::Broken(text) => self.broken(text),
             TurnEvent::Retrying {
                 problem,
                 attempt,
@@ -157,7 +158,7 @@ impl AppState {
             TurnEvent::Spent(spending) => self.session.spending = spending,
             TurnEvent::Planned(todos) => self.planned(todos),
             TurnEvent::Streamed => self.panel.response_ended(self.moment),
-            TurnEvent::Saved(saved) => self.panel.saved += saved,
+            TurnEvent::Saved(saved) => self.panel.save_time(saved),
             TurnEvent::Finished(summary) => return self.finished(&summary),
         }
         Vec::new()
@@ -176,21 +177,28 @@ impl AppState {
     fn prompted(&mut self, turn: TurnId, message: &Message) {
         if let Some(cell) = self.expected.pop_front() {
             self.transcript.recorded(cell);
-        } else if self.queue.is_empty() {
-            self.push_user(message);
-        } else {
+        } else if let Some(text) = self.queue.take_first() {
             // In the words that it waited in: long pastes stay folded.
-            let text = self.queue.remove(0);
             let images = images_in(&message.content);
             self.transcript.push(Cell::User { text, images });
+        } else {
+            self.push_user(message);
         }
+        self.sends_when_back &= self.queue.returns();
         self.works_on(turn);
     }
 
     fn works_on(&mut self, turn: TurnId) {
         match &mut self.activity {
             Activity::Working(work) if work.turn.is_none_or(|known| known == turn) => {
-                work.turn = Some(turn);
+                if work.turn.replace(turn).is_none() {
+                    // What ended since it was sent belongs to what was before the turn.
+                    self.panel.start_turn(&self.calls);
+                }
+                if work.stage == Stage::MakingWay && self.queue.is_empty() {
+                    // What it was to stop for went out before it did.
+                    work.stage = Stage::Running;
+                }
             }
             Activity::Working(_) | Activity::Idle => self.begin_turn(Some(turn)),
         }
@@ -204,19 +212,29 @@ impl AppState {
         }
     }
 
-    fn requested(&mut self, attempt: u32) {
+    fn requested(&mut self) {
         let now = self.moment;
-        if attempt > 0 {
+        if self.work().is_some_and(|work| work.void) {
             self.void_response();
         }
         if let Some(work) = self.work_mut() {
             work.response.clear();
             work.heard = None;
+            work.void = false;
+            work.failed = None;
             if matches!(work.stage, Stage::Retrying { .. }) {
                 work.stage = Stage::Running;
             }
         }
         self.panel.response_started(now);
+    }
+
+    /// The response broke off, and what had arrived stays.
+    fn broken(&mut self, text: String) {
+        self.stop_writing(Progress::Cut);
+        self.close_unwritten();
+        self.panel.response_ended(self.moment);
+        self.notice(NoticeKind::Warning, text);
     }
 
     /// What a broken try had shown is void: its text goes, and its calls that never ran.
@@ -233,8 +251,9 @@ impl AppState {
                 Cell::Call(key) if self.calls.get(*key).times.begun.is_some() => {}
                 Cell::Call(key) => {
                     let key = *key;
-                    self.panel.calls.retain(|call| *call != key);
+                    self.panel.forget(key);
                     self.transcript.remove(cell);
+                    self.close_call(key, "cut off");
                 }
                 Cell::Answer(_) | Cell::Thinking { .. } => self.transcript.remove(cell),
                 Cell::Welcome | Cell::User { .. } | Cell::Notice { .. } | Cell::Summary(_) => {}
@@ -246,10 +265,11 @@ impl AppState {
         self.stop_writing(Progress::Cut);
         let until = self.now + wait;
         self.panel.response_ended(self.moment);
+        let Some(work) = self.work_mut() else { return };
+        // An answer that the provider has paused has not failed.
+        work.failed = (attempt > 0).then(|| problem.clone());
         // One that stops already goes on stopping.
-        if let Some(work) = self.work_mut()
-            && matches!(work.stage, Stage::Running | Stage::Retrying { .. })
-        {
+        if matches!(work.stage, Stage::Running | Stage::Retrying { .. }) {
             work.stage = Stage::Retrying {
                 problem,
                 attempt,
@@ -265,10 +285,7 @@ impl AppState {
 
     fn finished(&mut self, summary: &TurnSummary) -> Vec<Effect> {
         let stopped = summary.ending != Ending::Done;
-        let makes_way = summary.ending == Ending::Interrupted
-            && self
-                .work()
-                .is_some_and(|work| work.stage == Stage::MakingWay);
+        let failed = self.work_mut().and_then(|work| work.failed.take());
         self.stop_writing(if stopped {
             Progress::Cut
         } else {
@@ -277,49 +294,57 @@ impl AppState {
         self.panel.response_ended(self.moment);
         self.close_turn_dialogs();
         self.close_calls();
-        let calls = self
-            .panel
-            .calls
-            .iter()
-            .filter(|key| self.calls.get(**key).by == Author::Model)
-            .count();
+        let (calls, changed) = self.sum_up_calls();
         self.activity = Activity::Idle;
+        self.panel.end_turn();
+        self.let_panel_linger();
         let said = |ending| {
             Cell::Summary(Summary {
                 took: summary.took,
-                saved: self.panel.saved,
+                saved: self.panel.last().map_or(Duration::ZERO, |turn| turn.saved),
                 calls,
+                changed: changed.clone(),
                 ending,
             })
         };
         match &summary.ending {
-            Ending::Done if calls > 0 || summary.took >= WORTH_A_SUMMARY => {
+            Ending::Done => {
                 let cell = said(SummaryEnding::Done);
                 self.transcript.push(cell);
             }
-            Ending::Done => {}
             Ending::Interrupted => {
                 let cell = said(SummaryEnding::Interrupted);
+                if let Some(problem) = failed {
+                    let text = format!("stopped while retrying: {}", in_short(&problem));
+                    self.notice(NoticeKind::Warning, text);
+                }
                 self.transcript.push(cell);
             }
             Ending::MaxTurns => {
-                self.notice(
-                    NoticeKind::Error,
-                    "the run reached its limit of turns (maxTurns)",
-                );
-                self.notice(NoticeKind::Hint, "say `go on` to let it continue");
+                self.notice(NoticeKind::Error, "turn limit reached");
+                self.notice(NoticeKind::Hint, "send \"continue\" to keep going");
             }
             Ending::Failed { problem, hint } => self.explain(problem.clone(), hint.clone()),
         }
-        let mut effects = self.call_person(match &summary.ending {
+        self.call_person(match &summary.ending {
             Ending::Done => "done",
             Ending::Interrupted | Ending::MaxTurns | Ending::Failed { .. } => "stopped",
-        });
-        if stopped && !makes_way && !self.queue.is_empty() {
-            // Control goes back to the person, and so does what waited.
-            effects.push(Effect::Send(Command::Session(SessionCommand::TakeBack)));
+        })
+    }
+
+    /// How many calls the turn made, and what they changed.
+    fn sum_up_calls(&self) -> (usize, Changed) {
+        let calls = self.panel.calls().iter().map(|key| self.calls.get(*key));
+        let mut count = 0;
+        let mut changed = Changed::default();
+        for call in calls.filter(|call| call.by == Author::Model) {
+            count += 1;
+            let sizes = call.completed().map_or(&[][..], |it| &it.changed);
+            for change in sizes {
+                changed.add(change);
+            }
         }
-        effects
+        (count, changed)
     }
 
     /// Calls the person, if they look elsewhere.
@@ -339,8 +364,15 @@ impl Work {
             stage: Stage::Running,
             response: Vec::new(),
             heard: None,
+            void: false,
+            failed: None,
         }
     }
+}
+
+/// A problem without what the provider said about it.
+pub fn in_short(problem: &str) -> &str {
+    problem.split(": ").next().unwrap_or(problem)
 }
 
 /// What the person has written. What their commands printed stands in the conversation already.

@@ -13,16 +13,8 @@ use crate::settings::trust::Review;
 
 impl AppState {
     pub(super) fn perform_in_dialog(&mut self, action: Action) -> Vec<Effect> {
-        match action {
-            Action::Interrupt | Action::ClearOrQuit => return self.close_dialog(),
-            Action::Redraw => return vec![Effect::Redraw],
-            Action::Suspend => return vec![Effect::Suspend],
-            Action::ToggleDiffStyle => {
-                self.toggle_diff_style();
-                return Vec::new();
-            }
-            Action::NextMode if self.is_asked() => return self.next_mode_while_asked(),
-            _ => {}
+        if let Some(effects) = self.perform_over_dialog(action) {
+            return effects;
         }
         let now = self.now;
         let Some(dialog) = self.dialogs.last_mut() else {
@@ -59,19 +51,56 @@ impl AppState {
                 _ => Vec::new(),
             },
             Dialog::Picker(_) => self.perform_in_picker(action),
-            Dialog::Help(help) => {
-                match action {
-                    Action::LineDown | Action::Next => help.scroll(1),
-                    Action::LineUp | Action::Previous => help.scroll(-1),
-                    Action::PageDown | Action::HalfPageDown => help.page(1),
-                    Action::PageUp | Action::HalfPageUp => help.page(-1),
-                    Action::Top => help.scroll(i64::MIN / 2),
-                    Action::Bottom => help.scroll(i64::MAX / 2),
-                    Action::Back | Action::Help => return self.close_dialog(),
-                    _ => {}
+            Dialog::Pager(pager) => {
+                if action == Action::Back {
+                    return self.close_dialog();
                 }
+                pager.paging.perform(action);
                 Vec::new()
             }
+            Dialog::Help(help) => {
+                if matches!(action, Action::Back | Action::Help) {
+                    return self.close_dialog();
+                }
+                help.paging.perform(action);
+                Vec::new()
+            }
+        }
+    }
+
+    /// What means the same in all of them.
+    fn perform_over_dialog(&mut self, action: Action) -> Option<Vec<Effect>> {
+        let is_asked = self.dialogs.last().is_some_and(Dialog::takes_input_place);
+        match action {
+            Action::Interrupt | Action::ClearOrQuit => return Some(self.close_dialog()),
+            Action::Redraw => return Some(vec![Effect::Redraw]),
+            Action::Suspend => return Some(vec![Effect::Suspend]),
+            Action::NextMode if self.is_asked() => return Some(self.next_mode_while_asked()),
+            Action::ToggleDiffStyle => self.toggle_diff_style(),
+            Action::Scroll => self.look_back(),
+            Action::Help if is_asked => self.explain_question(),
+            _ => return None,
+        }
+        Some(Vec::new())
+    }
+
+    /// What the keys of the question do, unless the key was meant for something else.
+    fn explain_question(&mut self) {
+        let now = self.now;
+        let counts = match self.dialogs.last_mut() {
+            Some(Dialog::Question(questions)) => questions.press(now),
+            Some(Dialog::Trust(trust)) => trust.press(now),
+            Some(
+                Dialog::Pause(_)
+                | Dialog::ByHand(_)
+                | Dialog::Picker(_)
+                | Dialog::Pager(_)
+                | Dialog::Help(_),
+            )
+            | None => true,
+        };
+        if counts {
+            self.open_help();
         }
     }
 
@@ -85,6 +114,19 @@ impl AppState {
             return Vec::new();
         }
         self.next_mode()
+    }
+
+    /// The mouse goes to an option of the question; a second press chooses it.
+    pub(in crate::app) fn press_option(&mut self, option: usize, times: u8) -> Vec<Effect> {
+        let now = self.now;
+        let Some(Dialog::Question(questions)) = self.dialogs.last_mut() else {
+            return Vec::new();
+        };
+        let is_there = questions.press_option(option, now);
+        if is_there && times > 1 {
+            return self.perform(Action::Choose);
+        }
+        Vec::new()
     }
 
     fn is_asked(&self) -> bool {
@@ -112,13 +154,13 @@ impl AppState {
             .retain(|dialog| !matches!(dialog, Dialog::Trust(_)));
         let dialog = TrustDialog::new(review, self.now);
         self.dialogs.push(Dialog::Trust(Box::new(dialog)));
-        self.call_person("do you trust this project?")
+        self.call_person("Trust this project?")
     }
 
     fn answer_trust(&mut self, yes: bool) -> Vec<Effect> {
         self.dialogs.pop();
         if !yes {
-            let said = "the project is not trusted: of its settings, only what forbids or asks counts; you are asked again at the next start";
+            let said = "Not trusted. Only this project's deny and ask rules apply. You'll be asked again next time.";
             self.notice(NoticeKind::Hint, said);
         }
         vec![Effect::Trust(yes)]
@@ -136,6 +178,7 @@ impl AppState {
             | Dialog::Pause(_)
             | Dialog::ByHand(_)
             | Dialog::Picker(_)
+            | Dialog::Pager(_)
             | Dialog::Help(_) => true,
         });
     }
@@ -153,7 +196,11 @@ impl AppState {
                 !questions.is_empty()
             }
             Dialog::Pause(_) => false,
-            Dialog::Trust(_) | Dialog::ByHand(_) | Dialog::Picker(_) | Dialog::Help(_) => true,
+            Dialog::Trust(_)
+            | Dialog::ByHand(_)
+            | Dialog::Picker(_)
+            | Dialog::Pager(_)
+            | Dialog::Help(_) => true,
         });
     }
 
@@ -169,12 +216,14 @@ impl AppState {
                 (vec![Effect::Send(deny)], true)
             }
         };
+        self.scroll.follow_from_end(&self.transcript);
         self.dialogs.retain(|dialog| match dialog {
             Dialog::Question(questions) => !over && !questions.is_empty(),
             Dialog::Trust(_)
             | Dialog::Pause(_)
             | Dialog::ByHand(_)
             | Dialog::Picker(_)
+            | Dialog::Pager(_)
             | Dialog::Help(_) => true,
         });
         if !over {
@@ -209,7 +258,7 @@ impl AppState {
                 self.end_preview();
                 Vec::new()
             }
-            Some(Dialog::ByHand(_) | Dialog::Help(_)) => {
+            Some(Dialog::ByHand(_) | Dialog::Pager(_) | Dialog::Help(_)) => {
                 self.dialogs.pop();
                 Vec::new()
             }

@@ -6,15 +6,13 @@ mod travel;
 
 use crate::app::call::Call;
 use crate::app::composer::{Draft, Sent};
-use crate::app::dialogs::Dialog;
-use crate::app::dialogs::help::HelpDialog;
 use crate::app::job::Job;
 use crate::app::ladder::Rung;
 use crate::app::select::{Hold, Reach};
-use crate::app::transcript::{Cell, CellId};
+use crate::app::transcript::{Cell, CellId, Entry};
 use crate::app::{AppState, Copied, DiffStyle, Effect, ExitReason, Focus, QUIT_WINDOW, Stage};
 use crate::keymap::Action;
-use crate::protocol::{Command, Mode, SessionCommand, TurnCommand};
+use crate::protocol::{Command, Mode, SessionCommand, TurnCommand, Wanted};
 
 /// The modes that a key goes through, in this order.
 const CYCLE: [Mode; 3] = [Mode::Default, Mode::AcceptEdits, Mode::Plan];
@@ -24,8 +22,13 @@ impl AppState {
         if !matches!(action, Action::ClearOrQuit | Action::Interrupt) {
             self.quit_armed = None;
         }
-        if !self.dialogs.is_empty() {
+        if !self.dialogs.is_empty() && !self.looks_back {
             return self.perform_in_dialog(action);
+        }
+        if action == Action::HistoryPrevious
+            && let Some(effects) = self.ask_back()
+        {
+            return effects;
         }
         if self.focus == Focus::Composer
             && let Some(effects) = self.composer.perform(action, self.now)
@@ -47,17 +50,17 @@ impl AppState {
             Action::Suspend => return vec![Effect::Suspend],
             Action::Redraw => return vec![Effect::Redraw],
             Action::PrintConversation => return vec![Effect::PrintConversation],
-            Action::TogglePanel => self.toggle_panel(),
+            Action::TogglePanel => return self.toggle_panel(),
+            Action::NextTurn => self.go_to_turn(1),
+            Action::PreviousTurn => self.go_to_turn(-1),
             Action::Palette => self.open_palette(),
-            Action::Help => self.dialogs.push(Dialog::Help(HelpDialog::default())),
+            Action::Help => self.open_help(),
             Action::ToggleDetails => self.toggle_details(),
             Action::ToggleThinking => self.toggle_thinking(),
             Action::ToggleDiffStyle => self.toggle_diff_style(),
+            Action::Scroll if self.looks_back => self.focus_on(Focus::Composer),
             Action::Scroll => self.focus_on(Focus::Conversation),
-            Action::Search => {
-                self.focus_on(Focus::Conversation);
-                self.start_search();
-            }
+            Action::Search => self.search_conversation(),
             Action::Accept => self.accept_search(),
             Action::NextMatch => self.next_hit(1),
             Action::PreviousMatch => self.next_hit(-1),
@@ -110,15 +113,23 @@ impl AppState {
             | Action::AcceptRest
             | Action::RejectRest
             | Action::SplitHunk
-            | Action::ApplyHunks => {}
+            | Action::ApplyHunks
+            | Action::Fork
+            | Action::Delete
+            | Action::AllDirectories => {}
         }
         Vec::new()
+    }
+
+    fn search_conversation(&mut self) {
+        self.focus_on(Focus::Conversation);
+        self.start_search();
     }
 
     /// Enter: what the draft is decides what becomes of it.
     pub(in crate::app) fn send(&mut self) -> Vec<Effect> {
         if self.composer.is_empty() {
-            self.sends_when_back = !self.is_working() && !self.queue.is_empty();
+            self.sends_when_back = self.queue.returns();
             return self.send_queue();
         }
         let Sent { draft, mut effects } = match self.composer.submit(self.now) {
@@ -141,11 +152,28 @@ impl AppState {
         effects
     }
 
-    /// Whether Enter would stop the turn for what waits. One that stops already gives back what waits instead.
+    /// Whether Enter would stop the turn for what waits. Where it stops already, what waits goes out anyway, and before a
+    /// retry it goes out with the next try.
     pub fn sends_queue(&self) -> bool {
-        let stage = self.work().map(|work| &work.stage);
-        let runs = matches!(stage, Some(Stage::Running | Stage::Retrying { .. }));
-        runs && self.composer.is_empty() && !self.queue.is_empty()
+        let runs = self.work().is_some_and(|work| work.stage == Stage::Running);
+        runs && self.composer.is_empty() && self.queue.stays()
+    }
+
+    /// ↑ on the empty line wants the last message that waits back, before it goes to those that were sent.
+    fn ask_back(&mut self) -> Option<Vec<Effect>> {
+        let is_free = self.focus == Focus::Composer && self.composer.is_free();
+        if !is_free || self.queue.is_empty() {
+            return None;
+        }
+        Some(self.ask_back_number(None))
+    }
+
+    /// Wants the message with this number back, or the last one. The agent says whether it has it still.
+    pub(in crate::app) fn ask_back_number(&mut self, number: Option<usize>) -> Vec<Effect> {
+        let message = self.queue.ask_back(number);
+        let command = message.map(|it| SessionCommand::TakeBack(Wanted::One(it)));
+        let send = command.map(|command| Effect::Send(Command::Session(command)));
+        send.into_iter().collect()
     }
 
     fn send_queue(&mut self) -> Vec<Effect> {
@@ -166,8 +194,9 @@ impl AppState {
         shown: String,
     ) -> Vec<Effect> {
         self.scroll.follow();
-        if self.is_working() {
-            self.queue.push(shown);
+        // What waits for a turn that has just ended goes first.
+        if self.is_working() || !self.queue.is_empty() {
+            self.queue.push(blocks.clone(), shown);
         } else {
             let images = blocks
                 .iter()
@@ -196,6 +225,7 @@ impl AppState {
             Rung::Interrupt => {
                 if let Some(work) = self.work_mut() {
                     work.stage = Stage::Stopping;
+                    self.queue.return_all();
                 }
                 return vec![Effect::Send(Command::Turn(TurnCommand::Interrupt))];
             }
@@ -220,6 +250,7 @@ impl AppState {
     fn leave_focus(&mut self) {
         match self.focus {
             Focus::Panel if self.panel.detail.is_some() => self.panel.detail = None,
+            Focus::Conversation if self.looks_back => self.focus_on(Focus::Composer),
             Focus::Conversation => {
                 self.focus_on(Focus::Composer);
                 self.scroll.park();
@@ -291,34 +322,47 @@ impl AppState {
         }
     }
 
-    /// Opens the calls of the last answer in place, or folds them again.
+    /// Opens the last calls on the screen in place, with all others of their turn, or folds them again.
     fn toggle_details(&mut self) {
         let entries = self.transcript.entries();
-        let since = entries
+        let (first, last) = match self.scroll.rest {
+            Some(rest) => (rest.top.cell, rest.bottom.cell),
+            None => (CellId(0), CellId(u64::MAX)),
+        };
+        let in_view = |entry: &Entry| (first..=last).contains(&entry.id);
+        let found = entries
             .iter()
-            .rposition(|entry| matches!(entry.cell, Cell::User { .. }))
-            .unwrap_or(0);
-        let foldable: Vec<(CellId, bool)> = entries[since..]
+            .rposition(|entry| in_view(entry) && is_foldable(entry));
+        let Some(found) = found else {
+            self.flash("no calls on the screen to open");
+            return;
+        };
+        let is_message = |entry: &Entry| matches!(entry.cell, Cell::User { .. });
+        let from = entries[..found].iter().rposition(is_message).unwrap_or(0);
+        let to = entries[found..].iter().position(is_message);
+        let to = to.map_or(entries.len(), |to| found + to);
+        let foldable: Vec<(CellId, bool)> = entries[from..to]
             .iter()
-            .filter(|entry| matches!(entry.cell, Cell::Call(_) | Cell::Thinking { .. }))
+            .filter(|entry| is_foldable(entry))
             .map(|entry| (entry.id, entry.open))
             .collect();
         let open = foldable.iter().any(|(_, open)| !open);
         for (id, _) in foldable {
-            self.transcript.change(id, |entry| entry.open = open);
+            self.transcript.change(id, |entry| {
+                entry.open = open;
+                entry.unfolded = false;
+            });
         }
     }
 
-    /// Opens a cell that can be folded, or folds it again.
+    /// Opens a cell that can be folded, or folds it again. One that stands for several shows each of them first.
     pub(in crate::app) fn toggle(&mut self, cell: CellId) {
-        let foldable = self
-            .transcript
-            .get(cell)
-            .is_some_and(|entry| matches!(entry.cell, Cell::Call(_) | Cell::Thinking { .. }));
-        if foldable {
+        if self.transcript.get(cell).is_some_and(is_foldable) {
             self.scroll.hold();
-            self.transcript
-                .change(cell, |entry| entry.open = !entry.open);
+            if !self.unfold(cell) {
+                self.transcript
+                    .change(cell, |entry| entry.open = !entry.open);
+            }
         }
     }
 
@@ -342,7 +386,7 @@ impl AppState {
         let found = entries
             .skip_while(|entry| entry.id < cell)
             .take_while(|entry| entry.id <= last)
-            .find(|entry| matches!(entry.cell, Cell::Call(_) | Cell::Thinking { .. }))
+            .find(|entry| is_foldable(entry))
             .map(|entry| entry.id);
         if let Some(id) = found {
             self.toggle(id);
@@ -351,7 +395,7 @@ impl AppState {
 
     fn copy(&mut self) -> Vec<Effect> {
         if self.focus == Focus::Panel {
-            let Some(key) = self.panel.target() else {
+            let Some(key) = self.panel.target(&self.calls) else {
                 return Vec::new();
             };
             let text = as_text(self.calls.get(key));
@@ -382,6 +426,10 @@ impl AppState {
             _ => None,
         })
     }
+}
+
+fn is_foldable(entry: &Entry) -> bool {
+    matches!(entry.cell, Cell::Call(_) | Cell::Thinking { .. })
 }
 
 /// A call as text, for the clipboard.

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::app::call::State;
 use crate::app::rig::{App, millis, opened, past};
-use crate::app::transcript::{Answer, Cell, Summary, SummaryEnding};
+use crate::app::transcript::{Answer, Cell, Changed, Summary, SummaryEnding};
 use crate::app::{Activity, Effect, Msg, Stage};
 use crate::protocol::{
     AgentEvent, Block, CallCommand, CallOutcome, CallRef, Command, Ending, ForPerson, Message,
@@ -40,7 +40,7 @@ fn text_that_streams_is_one_answer() {
     app.says("\n\nHello").says(" you").says("\n");
     assert_eq!(said(&app), ["Writing: Hello you\n"]);
     app.ends(Ending::Done);
-    assert_eq!(said(&app), ["Whole: Hello you\n"]);
+    assert_eq!(said(&app), ["Whole: Hello you\n", "Done: 0 calls"]);
     assert_eq!(app.state.activity, Activity::Idle);
 }
 
@@ -60,7 +60,8 @@ fn a_notice_does_not_cut_an_answer_in_two() {
         [
             "Whole: one two three",
             "Warning: the disk is full",
-            "call: Bash df"
+            "call: Bash df",
+            "Done: 0 calls",
         ]
     );
 }
@@ -120,6 +121,7 @@ fn a_retry_voids_the_text_of_the_broken_try_and_keeps_the_calls_that_ran() {
     app.tool("not", "Read")
         .arrives()
         .queued(json!({"file_path": "not"}));
+    app.hear(TurnEvent::Discarded);
     app.hear(TurnEvent::Retrying {
         problem: "overloaded".to_owned(),
         attempt: 1,
@@ -135,7 +137,7 @@ fn a_retry_voids_the_text_of_the_broken_try_and_keeps_the_calls_that_ran() {
     app.hear(TurnEvent::Requested { attempt: 1 });
     app.says("a whole answer");
     assert_eq!(said(&app), ["call: Read ran", "Writing: a whole answer"]);
-    assert_eq!(app.state.panel.calls.len(), 1);
+    assert_eq!(app.state.panel.calls().len(), 1);
     assert_eq!(
         app.state.work().map(|work| &work.stage),
         Some(&Stage::Running)
@@ -167,6 +169,7 @@ fn a_turn_with_calls_ends_with_what_it_came_to() {
         took: millis(1500),
         saved: millis(700),
         calls: 1,
+        changed: Changed::default(),
         ending: SummaryEnding::Done,
     };
     assert_eq!(last, Some(&Cell::Summary(summary)));
@@ -384,6 +387,51 @@ fn the_same_conversation_opened_again_is_counted_on() {
     other.session.0 = "another".to_owned();
     app.told(AgentEvent::Session(SessionEvent::Opened(other)));
     assert_eq!(app.state.session.spending, Spending::default());
+}
+
+#[test]
+fn text_of_a_response_that_broke_off_stays_with_what_happened() {
+    let mut app = App::working();
+    app.says("first");
+    app.tool("ran", "Read")
+        .arrives()
+        .queued(json!({"file_path": "ran"}))
+        .running();
+    app.says("and the");
+    let broke = "The connection broke; what had arrived was kept".to_owned();
+    app.hear(TurnEvent::Broken(broke));
+    app.tool("ran", "Read").completes("text").yielded();
+    app.hear(TurnEvent::Retrying {
+        problem: "the connection broke".to_owned(),
+        attempt: 1,
+        wait: millis(1000),
+    });
+    app.hear(TurnEvent::Requested { attempt: 1 });
+    app.says("the rest");
+    assert_eq!(
+        said(&app),
+        [
+            "Whole: first",
+            "call: Read ran",
+            "Cut: and the",
+            "Warning: The connection broke; what had arrived was kept",
+            "Writing: the rest"
+        ]
+    );
+}
+
+#[test]
+fn a_call_that_was_cut_off_while_it_was_written_says_so() {
+    let mut app = App::working();
+    app.tool("ran", "Read").running();
+    app.tool("cut", "Read").arrives().writes(r#"{"file"#);
+    app.hear(TurnEvent::Broken("broke".to_owned()));
+    let cut = app.state.calls.find("cut".into()).expect("a call");
+    let why = "cut off".to_owned();
+    assert_eq!(
+        app.state.calls.get(cut).completed().map(|it| &it.outcome),
+        Some(&CallOutcome::Skipped { why })
+    );
 }
 
 #[test]

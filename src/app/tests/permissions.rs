@@ -77,7 +77,7 @@ fn a_rule_is_chosen_from_the_list_and_removed_only_after_a_second_look() {
     app.told(AgentEvent::Session(SessionEvent::Rules(vec![known()])));
     assert_eq!(app.press("down down enter"), []);
     assert_eq!(app.press("up down enter"), [], "it is asked again");
-    assert_eq!(app.press("enter"), rules(RulesCommand::Remove(known())));
+    assert_eq!(app.press("ctrl+d"), rules(RulesCommand::Remove(known())));
     let Some(Dialog::Picker(picker)) = app.state.dialogs.last() else {
         panic!("the list stays open");
     };
@@ -161,6 +161,6 @@ fn a_call_that_a_hook_rewrites_is_shown_as_it_runs() {
     run(&mut app, "/why");
     assert_eq!(
         last_notice(&app),
-        Some("Bash mkdir two\nrewritten by the hook guard.sh\nallowed once by you")
+        Some("Bash mkdir two\nchanged by the hook guard.sh\nallowed once by you")
     );
 }

@@ -19,6 +19,7 @@ impl Column {
             revision: 0,
             cell: Cell::Welcome,
             open: false,
+            unfolded: false,
         };
         Self {
             entries: (0..).map(entry).take(heights.len()).collect(),
@@ -29,7 +30,7 @@ impl Column {
 
     fn place(&mut self, scroll: &Scroll, height: usize) -> Placed {
         let entries = std::mem::take(&mut self.entries);
-        let placed = place(&entries, self, scroll, height);
+        let placed = place(&entries, self, scroll, height, None);
         self.entries = entries;
         placed
     }

@@ -99,8 +99,8 @@ fn redraw_and_suspend_work_everywhere() {
 
 #[test]
 fn a_call_of_the_panel_is_chosen_by_a_click_and_opened_by_two() {
-    let mut screen = worked().on(120, 40);
-    let mut at = screen.find("│ ✓ Bash");
+    let mut screen = worked().on(160, 40);
+    let mut at = screen.find("│ ✓  Bash");
     at.x += 4;
     assert_eq!(screen.target(at), Target::Call(0));
     screen.point_at(PointerKind::Pressed { times: 1 }, at);
@@ -186,7 +186,7 @@ fn output_cannot_steer_the_terminal() {
 
 #[test]
 fn of_changes_long_ago_only_their_size_is_kept() {
-    let mut screen = App::working().on(80, 24);
+    let mut screen = App::working().on(80, 30);
     for (call, path) in [("a", "a.txt"), ("b", "b.txt")] {
         let change = FileDiff {
             path: path.to_owned(),
@@ -203,5 +203,5 @@ fn of_changes_long_ago_only_their_size_is_kept() {
         .collect();
     assert_eq!(shown, [false, true]);
     let told = screen.lines_with("a.txt");
-    assert_eq!(told, ["  │ a.txt +1 −0, too long ago to be shown"]);
+    assert_eq!(told, ["  │ a.txt +1 −0 (too old to show)"]);
 }
