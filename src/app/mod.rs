@@ -500,7 +500,10 @@ impl AppState {
     /// A turn is on its way; its number is not known before the agent has taken it up.
     fn begin_turn(&mut self, turn: Option<TurnId>) {
         self.activity = Activity::Working(Work::begun(turn, self.now));
-        self.panel.start_turn(&self.calls);
+        // What ends before the agent has taken it up belongs to what was before the turn.
+        if turn.is_some() {
+            self.panel.start_turn(&self.calls);
+        }
         if self.focus == Focus::Panel && self.panel.detail.is_none() {
             self.focus_on(Focus::Composer);
         }

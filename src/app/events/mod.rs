@@ -192,7 +192,6 @@ impl AppState {
         match &mut self.activity {
             Activity::Working(work) if work.turn.is_none_or(|known| known == turn) => {
                 if work.turn.replace(turn).is_none() {
-                    // What ended since it was sent belongs to what was before the turn.
                     self.panel.start_turn(&self.calls);
                 }
                 if work.stage == Stage::MakingWay && self.queue.is_empty() {

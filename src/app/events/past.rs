@@ -56,9 +56,6 @@ impl AppState {
         self.dialogs = dialogs;
         self.session.mode = mode;
         self.session.spending = spending;
-        if self.is_working() {
-            self.panel.start_turn(&self.calls);
-        }
     }
 
     /// A run of the program is over, and with it all that was under way.

@@ -199,7 +199,8 @@ fn tools_lists_what_the_model_can_use() {
             .iter()
             .all(|name| names.contains(name))
     );
-    let bash = tools.chosen().expect("the first one");
+    let bash = tools.shown().find(|item| item.label == "Bash");
+    let bash = bash.expect("it is listed");
     assert_eq!(bash.about, "built in · asks unless read-only");
     assert!(bash.hint.ends_with(" tokens"), "{}", bash.hint);
     let preview: Vec<String> = bash.preview.iter().map(Line::plain).collect();

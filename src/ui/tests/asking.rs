@@ -245,7 +245,7 @@ fn a_click_does_not_answer_before_it_may() {
 fn the_help_opens_over_a_question_and_leaves_it_unanswered() {
     let mut screen = asked("Bash", 80, 24);
     screen.press("?");
-    assert_eq!(screen.lines_with("─ keys and commands").len(), 1);
+    assert_eq!(screen.lines_with("Keys and commands").len(), 1);
     assert_eq!(screen.press("esc"), []);
     assert_eq!(screen.press("y"), [], "armed anew");
     assert_eq!(screen.lines_with("y yes").len(), 1);
