@@ -50,6 +50,7 @@ impl Agent {
                 self.journal().append(Record::Mode { mode });
             }
             SessionCommand::Rules(command) => self.handle_rules(command),
+            SessionCommand::ListAgents => self.list_agents(),
             SessionCommand::Leave(why) => self.leaving = Some(why),
             SessionCommand::TakeBack => {
                 let waiting = self.conversation.queue().drain(..).collect();
@@ -77,12 +78,22 @@ impl Agent {
             TurnCommand::SendQueue => self.conversation.interrupt(),
             TurnCommand::Interrupt => self.interrupt(),
             TurnCommand::GoOn => self.conversation.go_on(),
-            TurnCommand::RetryNow => self.conversation.retry_now(),
+            TurnCommand::RetryNow => {
+                self.conversation.retry_now();
+                self.subagents.retry_now();
+            }
         }
     }
 
     fn handle_call(&mut self, call: CallRef, command: CallCommand) {
         if command == CallCommand::Cancel && self.kill_in_background(call) {
+            return;
+        }
+        if call.agent.is_subagent() {
+            if !self.subagents.send(call, command) {
+                let text = "its subagent is over: nothing can be done with this call any more";
+                self.journal().remark(text.into());
+            }
             return;
         }
         if call.agent == AgentId::PERSON {
@@ -95,8 +106,11 @@ impl Agent {
         }
     }
 
-    /// Ends the command that a call has left in the background, if it has left one.
+    /// Ends the command or the subagent that a call has left in the background, if it has left one.
     fn kill_in_background(&self, call: CallRef) -> bool {
+        if self.shared().env.tasks.stop(call) {
+            return true;
+        }
         let groups = self.shared().env.groups.clone();
         let Some(job) = groups.jobs.running(call) else {
             return false;
@@ -108,6 +122,7 @@ impl Agent {
 
     pub(super) fn interrupt(&mut self) {
         self.send_queue = false;
+        self.subagents.insist();
         self.asides.cancel_all(&mut self.conversation.journal);
         self.conversation.interrupt();
     }

@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Setup;
 use super::asides::Asides;
+use super::subagents::{Kit, Subagents};
 use crate::config::logged;
 use crate::conversation::spending::Account;
 use crate::conversation::{Conversation, Journal, Parts};
@@ -24,6 +25,7 @@ use crate::tools::offered::Changes;
 pub struct Agent {
     pub(super) conversation: Conversation,
     pub(super) asides: Asides,
+    pub(super) subagents: Subagents,
     /// What is offered, as far as it has not been told.
     tools: Changes,
     inbox: mpsc::UnboundedReceiver<Command>,
@@ -63,6 +65,22 @@ impl Agent {
         let path = logged(path.display());
         let messages = setup.history.messages().len();
         tracing::info!(session = %setup.session, log = %path, mode, messages, "session opened");
+        let kit = Kit {
+            provider: setup.provider.clone(),
+            model: setup.model.clone(),
+            system: setup.system.clone(),
+            context: setup.context.clone(),
+            policy: setup.policy,
+            limits: setup.limits,
+            prices: setup.prices,
+            retry: setup.retry,
+            max_output_tokens: setup.max_output_tokens,
+            session: setup.session.0.clone(),
+            log: setup.log.clone(),
+            events: outbox.clone(),
+            token: session.clone(),
+        };
+        let subagents = Subagents::new(kit, setup.orders, setup.last_agent);
         let mut journal = Journal::new(setup.log, AgentId::MAIN, setup.history);
         journal.tell_session(SessionEvent::Opened(opened));
         if !is_kept {
@@ -74,6 +92,7 @@ impl Agent {
         }
         let conversation = Conversation::new(Parts {
             agent: AgentId::MAIN,
+            kind: None,
             provider: setup.provider,
             model: setup.model,
             system: setup.system,
@@ -90,6 +109,7 @@ impl Agent {
         let mut agent = Self {
             conversation,
             asides,
+            subagents,
             tools,
             inbox,
             outbox,
@@ -115,6 +135,7 @@ impl Agent {
             self.exchange(prompt).await;
         }
         self.asides.end(&mut self.conversation.journal).await;
+        self.end_subagents().await;
         self.end_session().await;
         self.journal().make_sure();
         self.conversation.tell().await;
@@ -140,6 +161,7 @@ impl Agent {
                     }
                 }
                 report = self.asides.next() => self.hear_aside(report),
+                news = self.subagents.next() => self.hear_subagent(news),
                 (call, status) = shared.env.groups.jobs.next_end() => {
                     self.background_ended(call, status);
                 }
@@ -154,6 +176,7 @@ impl Agent {
     }
 
     async fn exchange(&mut self, prompt: Vec<Block>) {
+        self.subagents.begin_turn();
         self.conversation.begin(prompt);
         let ending = loop {
             // Nobody is to hear of a call before its tool.
@@ -167,6 +190,7 @@ impl Agent {
                     }
                 }
                 report = self.asides.next() => self.hear_aside(report),
+                news = self.subagents.next() => self.hear_subagent(news),
                 (call, status) = shared.env.groups.jobs.next_end() => {
                     self.background_ended(call, status);
                 }

@@ -1,6 +1,6 @@
 //! A running agent with a scripted model, real tools and a person who is there: for tests.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -22,15 +22,20 @@ use crate::protocol::{
 use crate::provider::{
     Batch, Provider, ProviderError, Request, Response, ResponseStream, StreamEvent, retry,
 };
-use crate::session::telling::{Recalled, recall};
+use crate::session::telling::{Recalled, last_agent, recall};
 use crate::session::{Log, Writer};
+use crate::settings::agents::Catalogue;
 use crate::tools::files::scratch::Scratch;
-use crate::tools::registry::Registry;
+use crate::tools::offered::Tools;
+use crate::tools::registry::{Offer, Registry};
+use crate::tools::subagents::{port, read_only};
 
 /// A model that says what it was told to say, one answer a request.
 #[derive(Default)]
 struct Model {
     answers: Mutex<VecDeque<Vec<Block>>>,
+    /// What it says in the conversations that begin with a prompt.
+    of_subagents: Mutex<HashMap<String, VecDeque<Vec<Block>>>>,
     asked: Mutex<Vec<Vec<Message>>>,
     /// The names of the tools in each request.
     offered: Mutex<Vec<Vec<String>>>,
@@ -54,7 +59,13 @@ impl Provider for Model {
         let mut requests = self.offered.lock().expect("unpoisoned");
         requests.push(offered.collect());
         drop(requests);
-        let answer = self.answers.lock().expect("unpoisoned").pop_front();
+        let first = request.messages.first().map(Message::text);
+        let mut of_subagents = self.of_subagents.lock().expect("unpoisoned");
+        let own = first.and_then(|first| of_subagents.get_mut(&first));
+        let answer = match own {
+            Some(answers) => answers.pop_front(),
+            None => self.answers.lock().expect("unpoisoned").pop_front(),
+        };
         let usage = *self.usage.lock().expect("unpoisoned");
         let blocks = answer.unwrap_or_else(|| vec![Block::text("done")]);
         let stream: Box<dyn ResponseStream> = Box::new(Stream(Some(blocks), usage));
@@ -95,6 +106,25 @@ impl Rig {
         Self::in_scratch(scratch, answers, limits, None)
     }
 
+    /// With a script for each subagent, by its prompt.
+    pub fn with_subagents(
+        answers: impl IntoIterator<Item = Vec<Block>>,
+        subagents: impl IntoIterator<Item = (&'static str, Vec<Vec<Block>>)>,
+    ) -> Self {
+        let rig = Self::new(answers);
+        rig.script_subagents(subagents);
+        rig
+    }
+
+    pub fn script_subagents(
+        &self,
+        subagents: impl IntoIterator<Item = (&'static str, Vec<Vec<Block>>)>,
+    ) {
+        let mut known = self.model.of_subagents.lock().expect("unpoisoned");
+        let scripts = subagents.into_iter();
+        known.extend(scripts.map(|(prompt, answers)| (prompt.to_owned(), answers.into())));
+    }
+
     /// With hooks, which run in the scratch directory.
     pub fn hooked(answers: impl IntoIterator<Item = Vec<Block>>, hooks: Vec<Hook>) -> Self {
         let scratch = Scratch::new();
@@ -132,17 +162,26 @@ impl Rig {
             &scratch.root,
         ));
         shared.hooks = hooks;
-        let context = Arc::new(Context::new(Arc::new(shared), Registry::built_in()));
+        let agents = Catalogue::built_in(read_only());
+        let mut offer = Offer::default();
+        offer.about.agents = agents.kinds();
+        shared.agents = Some(agents);
+        let tools = Tools::new(Registry::built_in(), offer);
+        let mut context = Context::new(Arc::new(shared), tools);
+        let (starter, orders) = port();
+        context.starter = starter;
+        let context = Arc::new(context);
         let path = scratch.root.with_file_name("log.jsonl");
         let (log, lines) = match Log::open(&path) {
             Ok((log, contents)) => (log, contents.lines),
             Err(_) => (Log::create(&path).expect("a log"), Vec::new()),
         };
+        let last_agent = last_agent(&lines);
         let checkpoints = &context.shared.env.checkpoints;
         let Recalled {
             history,
             told: past,
-        } = recall(lines, AgentId::MAIN, |name| checkpoints.text(name));
+        } = recall(lines, |name| checkpoints.text(name));
         let agent = spawn(Setup {
             provider: model.clone(),
             model: "m".into(),
@@ -150,11 +189,14 @@ impl Rig {
             context: context.clone(),
             policy: Policy::default(),
             limits,
+            prices: BTreeMap::new(),
             retry: retry::Policy::default(),
             max_output_tokens: 1000,
             session: SessionId("s".into()),
             log: Writer::new(log),
             history,
+            orders,
+            last_agent,
             past,
             branch: None,
             context_window: None,
@@ -250,8 +292,10 @@ impl Rig {
 
     /// Waits until a turn is over; how it ended.
     pub async fn finished(&mut self) -> crate::protocol::Ending {
-        self.hear_turn(|event| match event {
-            TurnEvent::Finished(summary) => Some(summary.ending),
+        self.hear(|event| match event {
+            AgentEvent::Turn(turn, TurnEvent::Finished(summary)) if turn.agent.is_main() => {
+                Some(summary.ending)
+            }
             _ => None,
         })
         .await
@@ -262,7 +306,10 @@ impl Rig {
         let mut events = Vec::new();
         loop {
             let told = self.agent.events.recv().await.expect("the agent lives");
-            let over = matches!(told.event, AgentEvent::Turn(_, TurnEvent::Finished(_)));
+            let over = matches!(
+                &told.event,
+                AgentEvent::Turn(turn, TurnEvent::Finished(_)) if turn.agent.is_main()
+            );
             events.push(told.event);
             if over {
                 return events;

@@ -43,6 +43,8 @@ pub enum Author {
     Model,
     /// The person ran it directly, beside the turns.
     Person,
+    /// The model of a conversation that another call has started.
+    Subagent,
 }
 
 #[derive(Debug, Clone)]

@@ -12,7 +12,7 @@ use super::panel::ToolPanel;
 use super::session::SessionInfo;
 use super::transcript::{Cell, NoticeKind};
 use super::{AppState, Effect, Focus, Opening, OpeningSession};
-use crate::protocol::{Block, Command, RulesCommand, SessionCommand, Spending};
+use crate::protocol::{AgentKind, Block, Command, RulesCommand, SessionCommand, Spending};
 use crate::theme::{AUTO, Theme};
 
 /// One command, as completion and help show it.
@@ -33,6 +33,7 @@ pub enum Slash {
     Theme,
     Tools,
     Hooks,
+    Agents,
     Sessions,
     Diff,
     Permissions,
@@ -56,6 +57,7 @@ pub const COMMANDS: &[SlashCommand] = &[
     command("theme", "[NAME]", "choose how it looks", Slash::Theme),
     command("tools", "", "what the model can use", Slash::Tools),
     command("hooks", "", "the active hooks", Slash::Hooks),
+    command("agents", "", "the types of subagents", Slash::Agents),
     command(
         "sessions",
         "",
@@ -129,6 +131,9 @@ impl AppState {
             Slash::Theme => return self.theme(arguments),
             Slash::Tools => self.list_tools(),
             Slash::Hooks => self.list_hooks(),
+            Slash::Agents => {
+                return vec![Effect::Send(Command::Session(SessionCommand::ListAgents))];
+            }
             Slash::Sessions if arguments.is_empty() => {
                 return vec![Effect::Start(Job::ListSessions)];
             }
@@ -261,6 +266,19 @@ impl AppState {
             choice: Choice::Nothing,
         });
         let picker = Picker::new("hooks", hooks.collect());
+        self.dialogs.push(Dialog::Picker(picker));
+    }
+
+    pub(super) fn list_agents(&mut self, kinds: &[AgentKind]) {
+        let kinds = kinds.iter().map(|kind| {
+            let model = kind.model.as_deref().unwrap_or("the same model");
+            Item {
+                label: format!("{}: {}", kind.name, kind.tools_in_words()),
+                about: format!("{model}, {}", kind.source),
+                choice: Choice::Nothing,
+            }
+        });
+        let picker = Picker::new("agents", kinds.collect());
         self.dialogs.push(Dialog::Picker(picker));
     }
 

@@ -38,6 +38,7 @@ use crate::tools::bash::groups::Groups;
 use crate::tools::files::{Checkpoints, Locks};
 use crate::tools::offered::Tools;
 use crate::tools::registry::{Offer, Registry};
+use crate::tools::subagents::{Tasks, port};
 use crate::tools::{DescribeCx, Environment};
 
 /// Longer than anybody works without a pause.
@@ -130,9 +131,11 @@ pub(super) async fn setup(
         provider: provider.name().to_owned(),
         model: model.clone(),
     };
+    let (agents, agent_problems) = project.agents(args);
     let about = DescribeCx {
         workspace: project.workspace.clone(),
         model: model.clone(),
+        agents: agents.kinds(),
     };
     let offer = Offer {
         about,
@@ -145,7 +148,10 @@ pub(super) async fn setup(
     let env = environment(args, &project, results_dir, programs);
     let mut shared = shared(args, &project, asking, env);
     shared.hooks = hooks;
-    let context = Context::new(Arc::new(shared), tools);
+    shared.agents = Some(agents);
+    let mut context = Context::new(Arc::new(shared), tools);
+    let (starter, orders) = port();
+    context.starter = starter;
     if let Some(cwd) = session.cwd {
         context.set_cwd(cwd);
     }
@@ -163,11 +169,13 @@ pub(super) async fn setup(
     let mut notices = project.notices();
     notices.extend(system.notices);
     notices.extend(session.notices);
+    notices.extend(agent_problems);
     Ok(agent::Setup {
         context_window: settings.context_window.or_else(|| context_window(&model)),
         system: system.parts,
         branch: git.branch,
         limits: limits(args, settings, &model, asking),
+        prices: settings.prices.clone(),
         policy: policy(settings),
         retry: retries(settings),
         beginning: if session.resumed {
@@ -182,6 +190,8 @@ pub(super) async fn setup(
         session: session.id,
         log,
         history: session.history,
+        orders,
+        last_agent: session.last_agent,
         past: session.past,
         notices,
     })
@@ -246,6 +256,7 @@ fn environment(
         checkpoints: Checkpoints::new(project.dirs.checkpoints()),
         locks: Locks::new(project.dirs.locks()),
         groups: Groups::default(),
+        tasks: Tasks::default(),
         variables: Variables {
             more: project.settings.env.clone(),
             pass_keys: project.settings.pass_provider_keys == Some(true),

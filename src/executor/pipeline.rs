@@ -291,6 +291,7 @@ impl CallRun {
             progress,
             journal,
             asker: self.asker(call.call),
+            starter: self.context.starter.clone(),
             off_limits: off_limits(&self.context),
             ledger: self.context.ledger.clone(),
             env: self.context.shared.env.clone(),
@@ -354,7 +355,7 @@ impl CallRun {
 
 /// Asks the rules about each file, if there are any that could forbid reading one.
 fn off_limits(context: &Arc<Context>) -> OffLimits {
-    let Stance { mode, rules } = context.shared.stance();
+    let Stance { mode, rules } = context.stance();
     if !rules.restrict_reading() {
         return OffLimits::default();
     }

@@ -12,6 +12,7 @@ use super::question::Question;
 use super::shown::Shown;
 use super::source::Source;
 use super::spending::Spending;
+use super::subagent::{AgentKind, Subagent};
 use super::tool::{Mode, Phase, RuleList};
 
 /// An event on its way to those who read it.
@@ -68,6 +69,8 @@ pub enum SessionEvent {
     Tools(Vec<ToolInfo>),
     /// The active permission rules.
     Rules(Vec<KnownRule>),
+    /// The types of subagents.
+    Agents(Vec<AgentKind>),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -183,8 +186,10 @@ pub enum CallEvent {
     ChangesForgotten(Vec<ChangeSize>),
     /// The model has its result.
     Yielded,
-    /// The command that it left in the background is over; how it ended, in a few words.
+    /// What it left in the background is over; how it ended, in a few words.
     BackgroundEnded(String),
+    /// It has started a conversation.
+    Started(Subagent),
 }
 
 /// How much of a file a change has changed.

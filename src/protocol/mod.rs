@@ -13,6 +13,7 @@ pub mod question;
 pub mod shown;
 pub mod source;
 pub mod spending;
+pub mod subagent;
 pub mod tool;
 pub mod touches;
 
@@ -35,6 +36,7 @@ pub use question::{
 pub use shown::{FileDiff, Shown};
 pub use source::{NamedFile, Source};
 pub use spending::{Price, Spending};
+pub use subagent::{AgentKind, Subagent};
 pub use tool::{
     InterruptBehavior, Level, Mode, OnBashError, Phase, RuleList, ToolCall, ToolDefinition,
 };

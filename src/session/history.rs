@@ -222,6 +222,7 @@ impl History {
                 repair::repair(Arc::make_mut(&mut self.messages));
             }
             Record::Notice { .. }
+            | Record::Started { .. }
             | Record::Mode { .. }
             | Record::Retry { .. }
             | Record::Thinking { .. }

@@ -20,6 +20,9 @@ pub mod off_limits;
 pub mod offered;
 pub mod read;
 pub mod registry;
+pub mod subagents;
+pub mod task;
+pub mod task_output;
 pub mod tree;
 pub mod write;
 
@@ -38,8 +41,8 @@ use crate::permissions::Grant;
 use crate::process::sandbox::Unasked;
 use crate::process::{Programs, Variables, sandbox};
 use crate::protocol::{
-    CallRef, FileDiff, InterruptBehavior, Level, PartOfFile, PreviewFields, ResultBlock, Shown,
-    SubjectFields, ToolInfo, Touches,
+    AgentKind, CallRef, FileDiff, InterruptBehavior, Level, PartOfFile, PreviewFields, ResultBlock,
+    Shown, SubjectFields, ToolInfo, Touches,
 };
 
 /// What is fixed about a tool.
@@ -202,6 +205,8 @@ pub enum Validated {
 pub struct DescribeCx {
     pub workspace: PathBuf,
     pub model: String,
+    /// The types of subagents that there are.
+    pub agents: Arc<Vec<AgentKind>>,
 }
 
 /// What a running call has at hand. Cheap to clone.
@@ -218,6 +223,8 @@ pub struct ToolCx {
     pub journal: Journal,
     /// For [`ask`](Self::ask).
     pub asker: ask::Asker,
+    /// Where it can start a conversation beside its own.
+    pub starter: subagents::Starter,
     /// What a search must leave out.
     pub off_limits: OffLimits,
     /// What the conversation has read, and may therefore change.
@@ -249,6 +256,8 @@ pub struct Environment {
     pub locks: files::Locks,
     /// What runs in the background.
     pub groups: bash::groups::Groups,
+    /// The subagents that nobody waits for.
+    pub tasks: subagents::Tasks,
     /// What the commands of tools find in their environment.
     pub variables: Variables,
     /// Where the programs are that are started.

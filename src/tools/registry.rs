@@ -79,6 +79,8 @@ impl Registry {
             registry.add(super::grep::Grep),
             registry.add(super::kill_shell::KillShell),
             registry.add(super::read::Read),
+            registry.add(super::task::Task),
+            registry.add(super::task_output::TaskOutput),
             registry.add(super::write::Write),
         ];
         let added: Result<(), NameTaken> = added.into_iter().collect();
@@ -153,6 +155,15 @@ impl Registry {
         let is_of_use = |known: &&&Known| known.tool.spec().needs.as_deref().is_none_or(has);
         Self {
             tools: offered.iter().filter(is_of_use).copied().cloned().collect(),
+        }
+    }
+
+    /// The tools whose names are kept.
+    #[must_use]
+    pub fn only(&self, keeps: impl Fn(&str) -> bool) -> Self {
+        let tools = self.tools.iter().filter(|known| keeps(known.name()));
+        Self {
+            tools: tools.cloned().collect(),
         }
     }
 

@@ -97,6 +97,8 @@ fn the_lines_of_stream_json_are_those_of_the_contract() {
             "Grep",
             "KillShell",
             "Read",
+            "Task",
+            "TaskOutput",
             "Write"
         ])
     );

@@ -21,6 +21,7 @@ impl AppState {
                 call.decisions.push(format!("rewritten by the hook {by}"));
             }),
             CallEvent::BackgroundEnded(how) => self.background_ended(key, how),
+            CallEvent::Started(_) => {}
             CallEvent::ChangesForgotten(changes) => {
                 self.calls.change(key, |call| call.tell_changes(&changes));
             }
@@ -47,6 +48,9 @@ impl AppState {
         let tool = self.session.tool(tool);
         if call.agent == AgentId::PERSON {
             return Some(self.add_aside(call, tool));
+        }
+        if call.agent.is_subagent() {
+            return Some(self.calls.add(call, tool, Author::Subagent, self.moment));
         }
         self.work()?;
         self.stop_writing(Progress::Whole);
@@ -183,6 +187,7 @@ impl AppState {
             | CallEvent::Decided { .. }
             | CallEvent::Rewritten { .. }
             | CallEvent::ChangesForgotten(_)
+            | CallEvent::Started(_)
             | CallEvent::BackgroundEnded(_) => {}
         });
         if is_result {

@@ -67,6 +67,7 @@ impl AppState {
             SessionEvent::Saving(saving) => self.session.unsaved = saving.err(),
             SessionEvent::Reply(text) => self.notice(NoticeKind::Info, text),
             SessionEvent::Rules(rules) => self.offer_rules(rules),
+            SessionEvent::Agents(kinds) => self.list_agents(&kinds),
             SessionEvent::Tools(tools) => self.session.offer(tools),
             SessionEvent::ModeIs(mode) => self.session.mode = mode,
             SessionEvent::TakenBack(messages) => return self.taken_back(&messages),
@@ -114,6 +115,9 @@ impl AppState {
     }
 
     fn hear_turn(&mut self, turn: TurnId, event: TurnEvent) -> Vec<Effect> {
+        if turn.agent.is_subagent() {
+            return Vec::new();
+        }
         let event = match event {
             TurnEvent::Prompted(message) => {
                 self.prompted(turn, &message);
@@ -121,6 +125,11 @@ impl AppState {
             }
             TurnEvent::Refused => {
                 self.prompted(turn, &Message::user(NOT_KEPT));
+                return Vec::new();
+            }
+            // Those in the background spend also while no turn runs.
+            TurnEvent::Spent(spending) => {
+                self.session.spending = spending;
                 return Vec::new();
             }
             event => event,
@@ -132,9 +141,10 @@ impl AppState {
             return Vec::new();
         }
         match event {
-            // The first two were heard above; the others are told by the states of the calls, and by the next request.
+            // The first three were heard above; the others are told by the states of the calls, and by the next request.
             TurnEvent::Prompted(_)
             | TurnEvent::Refused
+            | TurnEvent::Spent(_)
             | TurnEvent::Delivered(_)
             | TurnEvent::GoneOn => {}
             TurnEvent::Requested { attempt } => self.requested(attempt),
@@ -151,7 +161,6 @@ impl AppState {
                 return self.call_person(&why);
             }
             TurnEvent::Answered { .. } => self.answered(),
-            TurnEvent::Spent(spending) => self.session.spending = spending,
             TurnEvent::Streamed => self.panel.response_ended(self.moment),
             TurnEvent::Saved(saved) => self.panel.saved += saved,
             TurnEvent::Finished(summary) => return self.finished(&summary),
