@@ -36,13 +36,13 @@ pub(super) const fn of(role: Role) -> Modifier {
         | Role::Placeholder
         | Role::Comment => Modifier::DIM,
 
-        Role::Emphasis | Role::Quote => Modifier::ITALIC,
+        Role::Emphasis | Role::Quote | Role::Subheading => Modifier::ITALIC,
         Role::Thinking => Modifier::DIM.union(Modifier::ITALIC),
         Role::Strike => Modifier::CROSSED_OUT,
         Role::Skipped => Modifier::DIM.union(Modifier::CROSSED_OUT),
 
         Role::Match | Role::Link => Modifier::UNDERLINED,
-        Role::AddedWord | Role::Failed => Modifier::BOLD.union(Modifier::UNDERLINED),
+        Role::AddedWord | Role::Failed | Role::Title => Modifier::BOLD.union(Modifier::UNDERLINED),
         Role::RemovedWord => Modifier::DIM.union(Modifier::UNDERLINED),
 
         Role::Selection | Role::Chosen | Role::Escaped => Modifier::REVERSED,

@@ -50,7 +50,10 @@ roles! {
     /// Where a search found something, and the place it stands at.
     Match: "match",
     CurrentMatch: "current-match",
+    /// Headings: the first level, the second (and those of the program itself), and all below.
+    Title: "title",
     Heading: "heading",
+    Subheading: "subheading",
     Link: "link",
     Quote: "quote",
     ListMark: "list-mark",

@@ -118,7 +118,7 @@ fn everything_can_be_read_in_256_colours() {
 }
 
 #[test]
-fn highlighted_code_can_be_read_on_the_grounds_of_a_diff() {
+fn highlighted_code_can_be_read_on_its_own_ground_and_on_those_of_a_diff() {
     let code = [
         Role::Keyword,
         Role::String,
@@ -134,7 +134,7 @@ fn highlighted_code_can_be_read_on_the_grounds_of_a_diff() {
     ]);
     for theme in builtins() {
         for role in code.clone() {
-            for line in [Role::Added, Role::Removed] {
+            for line in [Role::CodeBlock, Role::Added, Role::Removed] {
                 let colours = (theme.style(role).fg, theme.style(line).bg);
                 let (Some(text), Some(ground)) = colours else {
                     continue;
@@ -210,6 +210,7 @@ fn only_what_must_stand_out_has_a_ground() {
         Role::Chosen,
         Role::Match,
         Role::CurrentMatch,
+        Role::CodeBlock,
         Role::Added,
         Role::AddedWord,
         Role::Removed,
@@ -301,6 +302,9 @@ fn without_colours_things_can_still_be_told_apart() {
             (Role::Match, Role::CurrentMatch),
             (Role::Completed, Role::Failed),
             (Role::Queued, Role::Executing),
+            (Role::Title, Role::Heading),
+            (Role::Heading, Role::Subheading),
+            (Role::Subheading, Role::Text),
             (Role::Key, Role::KeyHint),
             (Role::BorderFocused, Role::Border),
             (Role::ModeBypass, Role::ModeDefault),

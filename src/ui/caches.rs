@@ -161,13 +161,22 @@ impl CellCache {
             }
             _ => Body::Rows(cells::rows(entry, state, &mut cx)),
         };
-        laid.uncoloured = code.take_missed().then_some(colours);
+        // An answer that has nothing new asks for nothing, although colours it asked for before may still be on their way.
+        let waits = code.take_missed() | laid.waits_for_colours();
+        laid.uncoloured = waits.then_some(colours);
     }
 }
 
 impl Laid {
     fn lead(&self) -> usize {
         usize::from(!self.key.hugs)
+    }
+
+    fn waits_for_colours(&self) -> bool {
+        match &self.body {
+            Body::Rows(_) => false,
+            Body::Writing(streaming) => streaming.waits_for_colours(),
+        }
     }
 
     fn height(&self) -> usize {
@@ -191,6 +200,9 @@ fn answer_body(answer: &Answer, before: Body, cx: &mut CellContext) -> Body {
     };
     let known = streaming.source().len().min(answer.text.len());
     streaming.push(&answer.text[known..]);
+    if answer.progress == Progress::Whole {
+        streaming.finish();
+    }
     streaming.rows(cx.width, cx.theme, cx.code);
     Body::Writing(streaming)
 }

@@ -3,6 +3,7 @@
 mod acting;
 mod asking;
 mod footer;
+mod prose;
 mod random;
 mod screens;
 mod scrolling;

@@ -69,7 +69,7 @@ impl Jobs {
                 self.run(move || Some(JobResult::Examined(doctor())));
             }
             Job::ListThemes => {
-                self.run(move || Some(JobResult::Themes(appearance::all_themes(&dirs))))
+                self.run(move || Some(JobResult::Themes(appearance::all_themes(&dirs))));
             }
             Job::KeepTheme(name) => self.run(move || {
                 let file = dirs.config.join("settings.json");

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ratatui::style::Style;
+use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use crate::app::diff::{self, Ending, Endings, Kind};
@@ -88,7 +88,8 @@ impl Painter<'_> {
         if line.ending == Ending::Missing {
             let style = ground.patch(self.theme.style(Role::Muted));
             let note = Line::styled("\\ No newline at end of file", style);
-            let below = Indent::all(indent.rest);
+            let blanks = " ".repeat(gutter.width());
+            let below = Indent::all(vec![Span::styled(blanks, ground)]);
             let note = chop(note, columns, &below).into_iter();
             rows.extend(note.map(|row| Row::decoration(row.line)));
         }
@@ -170,6 +171,27 @@ impl<'a> Stroke<'a> {
         if changed {
             style = style.patch(self.theme.style(self.side.word()));
         }
+        if changed && style.add_modifier.contains(Modifier::UNDERLINED) {
+            return self.underlined(text, style);
+        }
+        self.tabbed(text, style, changed);
+    }
+
+    /// Blanks are never underlined: they would read as underscores.
+    fn underlined(&mut self, text: &str, style: Style) {
+        let bare = style.remove_modifier(Modifier::UNDERLINED);
+        let is_blank = |letter: char| matches!(letter, ' ' | '\t');
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            let blank = is_blank(first);
+            let end = rest.find(|letter| is_blank(letter) != blank);
+            let (part, after) = rest.split_at(end.unwrap_or(rest.len()));
+            self.tabbed(part, if blank { bare } else { style }, true);
+            rest = after;
+        }
+    }
+
+    fn tabbed(&mut self, text: &str, style: Style, changed: bool) {
         for (index, part) in text.split('\t').enumerate() {
             if index > 0 {
                 // A tab that came or went must not look like the spaces that it replaces.

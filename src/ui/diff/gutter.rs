@@ -4,7 +4,7 @@ use ratatui::text::Span;
 
 use crate::app::diff::{Hunk, Kind};
 use crate::theme::{Role, Theme};
-use crate::ui::text::Indent;
+use crate::ui::text::{CONTINUED, Indent, width};
 
 use super::code::Ground;
 
@@ -48,7 +48,7 @@ impl Gutter {
         }
     }
 
-    /// For the rows of one line: numbers and mark on the first, nothing on those that continue it.
+    /// For the rows of one line: numbers and mark on the first, on the others only that they continue it.
     pub fn indent(self, kind: Kind, theme: &Theme) -> Indent {
         let ground = Ground::of(kind);
         let style = ground.style(theme);
@@ -63,14 +63,18 @@ impl Gutter {
             Numbers::New => self.number(new.or(old)),
             Numbers::Both => self.number(old) + &self.number(new),
         };
-        let width = self.width();
+        let (columns, mark) = (self.width(), width(CONTINUED));
+        let faint = style.patch(theme.style(Role::LineNumber));
         Indent {
             first: vec![
-                Span::styled(numbers, style.patch(theme.style(Role::LineNumber))),
+                Span::styled(numbers, faint),
                 Span::styled(format!("{} ", ground.mark()), style),
             ],
-            gutter: u16::try_from(width).unwrap_or(u16::MAX),
-            rest: vec![Span::styled(" ".repeat(width), style)],
+            gutter: u16::try_from(columns).unwrap_or(u16::MAX),
+            rest: vec![
+                Span::styled(" ".repeat(columns - mark), style),
+                Span::styled(CONTINUED, faint),
+            ],
         }
     }
 

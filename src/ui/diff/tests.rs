@@ -2,7 +2,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use proptest::prelude::{any, proptest};
-use ratatui::style::Style as Look;
+use ratatui::style::{Modifier, Style as Look};
 
 use super::{Options, Style, header, live, render};
 use crate::app::diff::Diff;
@@ -157,7 +157,7 @@ fn copying_gives_the_code() {
 fn long_lines_go_on_below() {
     let diff = diff("", "abcdefgh漢字漢字\n");
     let rows = rows(&diff, &unified(12));
-    assert_eq!(shown(&rows), ["@@ -0,0 +1 …", "+ abcdefgh漢", "  字漢字"]);
+    assert_eq!(shown(&rows), ["@@ -0,0 +1 …", "+ abcdefgh漢", "↪ 字漢字"]);
     let continues: Vec<bool> = rows.iter().map(|row| row.continues).collect();
     assert_eq!(continues, [false, false, true]);
 }
@@ -204,6 +204,22 @@ fn a_missing_newline_is_noted_but_not_copied() {
         ["1 - a", "    \\ No newline at end of file", "1 + a"]
     );
     assert_eq!(copied(&rows), "a\na");
+}
+
+#[test]
+fn blanks_are_never_underlined() {
+    for theme in [
+        Theme::plain(),
+        Theme::builtin("ansi16").expect("a theme of the program"),
+    ] {
+        let diff = diff("  sum(row)\n", "      sum(n, row)\n");
+        let rows = render(&diff, &diff.hunks(3), &unified(50), &theme, &mut Uncoloured);
+        let spans = rows.iter().flat_map(|row| &row.line.spans);
+        let underlined = spans
+            .filter(|span| span.style.add_modifier.contains(Modifier::UNDERLINED))
+            .map(|span| &*span.content);
+        assert_eq!(underlined.collect::<Vec<_>>(), ["n,"], "{}", theme.name);
+    }
 }
 
 fn theme() -> Theme {
@@ -349,7 +365,7 @@ fn side_by_side_wraps_each_side_for_itself_and_copies_the_new_one() {
         [
             "@@ -1 +1,2 @@",
             "1 - a long old line │1 + a long new line",
-            "    with words      │",
+            "  ↪ with words      │",
             "                    │2 + x",
         ]
     );

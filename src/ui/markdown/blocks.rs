@@ -3,7 +3,8 @@
 //! Nothing here recurses, and what stands left of the text never takes more than two thirds of the width: ten thousand nested
 //! quotes are as cheap as ten.
 
-use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::theme::Role;
@@ -118,9 +119,9 @@ impl<'a, 'page> Writer<'a, 'page> {
     fn start(&mut self, tag: Tag, start: usize) {
         match tag {
             Tag::Paragraph | Tag::HtmlBlock => self.begin(start),
-            Tag::Heading { .. } => {
+            Tag::Heading { level, .. } => {
                 self.begin(start);
-                self.inline.enter(Role::Heading);
+                self.inline.enter(heading(level));
             }
             Tag::BlockQuote(_) => {
                 self.begin(start);
@@ -385,6 +386,9 @@ impl<'a, 'page> Writer<'a, 'page> {
                 let left = self.margin.iter_mut();
                 let left =
                     left.map(|piece| piece.mark.take().unwrap_or_else(|| piece.rest.clone()));
+                // What a row is painted on begins where its own text does.
+                let bare = row.line.style.bg.map_or(Style::new(), |_| Style::reset());
+                let left = left.map(|span| Span::styled(span.content, bare.patch(span.style)));
                 row.line.spans.splice(0..0, left);
             }
             self.rows.push(row);
@@ -395,6 +399,16 @@ impl<'a, 'page> Writer<'a, 'page> {
     fn bars(&self) -> usize {
         let bars = self.margin.iter().take_while(|piece| piece.quote);
         bars.map(|piece| width(&piece.rest.content)).sum()
+    }
+}
+
+fn heading(level: HeadingLevel) -> Role {
+    match level {
+        HeadingLevel::H1 => Role::Title,
+        HeadingLevel::H2 => Role::Heading,
+        HeadingLevel::H3 | HeadingLevel::H4 | HeadingLevel::H5 | HeadingLevel::H6 => {
+            Role::Subheading
+        }
     }
 }
 

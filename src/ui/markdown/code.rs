@@ -1,4 +1,4 @@
-//! Blocks of code: a quiet label, then the lines, each cut where the row is full.
+//! Blocks of code: on a ground of their own, or behind an edge where a theme has none, with the language at the right.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -7,12 +7,13 @@ use ratatui::text::{Line, Span};
 
 use crate::theme::Role;
 use crate::ui::highlight::{Highlighted, growing};
-use crate::ui::text::{Cleaner, Indent, Row, TAB, chop, clean_line, truncate};
+use crate::ui::text::{CONTINUED, Cleaner, Indent, Row, TAB, chop, clean_line, truncate, width};
 
 use super::{Page, Stage};
 
-/// Sets code apart where a theme has no ground for it; not copied.
+/// What stands left of the code where it has a ground, and where it has none; not copied.
 const MARGIN: &str = "  ";
+const EDGE: &str = "│ ";
 
 pub fn rows(text: &str, language: &str, stage: Stage, page: &mut Page) -> Vec<Row> {
     let colours = colours(text, language, stage, page);
@@ -34,15 +35,23 @@ fn colours(text: &str, language: &str, stage: Stage, page: &mut Page) -> Arc<Hig
     }
 }
 
+/// The name of the language, at the right, so that nobody takes it for the first line.
 pub fn label(language: &str, page: &Page) -> Option<Row> {
-    let room = usize::from(page.width).saturating_sub(MARGIN.len());
+    let edge = edge(page);
+    // A blank at its right, too.
+    let room = usize::from(page.width).saturating_sub(width(&edge.content) + 1);
     let name = truncate(&clean_line(language, TAB), room);
-    let line = Line::from(vec![
-        Span::raw(MARGIN),
-        Span::styled(name, page.theme.style(Role::Faint)),
-    ]);
+    let before = " ".repeat(room - width(&name));
+    let name = Span::styled(format!("{before}{name}"), page.theme.style(Role::Faint));
+    let line = Line::from(vec![edge, name]);
     let ground = page.theme.style(Role::CodeBlock);
     (!language.is_empty()).then(|| Row::decoration(line.style(ground)))
+}
+
+fn edge(page: &Page) -> Span<'static> {
+    let ground = page.theme.style(Role::CodeBlock).bg;
+    let edge = ground.map_or(EDGE, |_| MARGIN);
+    Span::styled(edge, page.theme.style(Role::Faint))
 }
 
 /// Adds the rows of one line of code. The parts come from outside: where they do not fit the line it stays plain.
@@ -66,9 +75,9 @@ pub fn line_rows(line: &str, parts: &[(Range<usize>, Role)], page: &Page, rows: 
     }
     push(&line[at..], None);
     let line = Line::from(spans).style(page.theme.style(Role::CodeBlock));
-    rows.append(&mut chop(
-        line,
-        page.width,
-        &Indent::all(vec![Span::raw(MARGIN)]),
-    ));
+    let indent = Indent {
+        rest: vec![Span::styled(CONTINUED, page.theme.style(Role::Faint))],
+        ..Indent::all(vec![edge(page)])
+    };
+    rows.append(&mut chop(line, page.width, &indent));
 }

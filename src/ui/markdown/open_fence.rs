@@ -42,6 +42,10 @@ impl OpenFence {
         self.ask_again = true;
     }
 
+    pub fn is_waiting(&self) -> bool {
+        self.missing
+    }
+
     /// Replaces all rows that may have changed since the last time.
     pub fn write(
         &mut self,

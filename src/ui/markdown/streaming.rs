@@ -25,10 +25,21 @@ pub struct Streaming {
     /// Finished segments with code whose colours are still to come, and their rows.
     waiting: Vec<(Segment, Range<usize>)>,
     fence: Option<OpenFence>,
+    end: End,
     /// What the rows were laid out for: the page, and how much text and which colours there were.
     page: Option<(u16, Theme)>,
     length: usize,
     revision: u64,
+}
+
+/// Whether more text may come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum End {
+    #[default]
+    Open,
+    /// No more text will come, but the last segment was laid out as one that may grow.
+    Reached,
+    Written,
 }
 
 impl Streaming {
@@ -38,6 +49,18 @@ impl Streaming {
 
     pub fn source(&self) -> &str {
         &self.source
+    }
+
+    /// The answer is whole: its last block is complete, and gets all its colours.
+    pub fn finish(&mut self) {
+        if self.end == End::Open {
+            self.end = End::Reached;
+        }
+    }
+
+    /// Whether some of the rows are to be written again when colours have come.
+    pub fn waits_for_colours(&self) -> bool {
+        !self.waiting.is_empty() || self.fence.as_ref().is_some_and(OpenFence::is_waiting)
     }
 
     /// The rows as they were last asked for.
@@ -54,22 +77,41 @@ impl Streaming {
             self.start_over(width, theme);
         }
         let recoloured = self.revision != code.revision();
-        if !same_page || recoloured || self.length != self.source.len() {
+        let ends = self.end == End::Reached;
+        if !same_page || recoloured || ends || self.length != self.source.len() {
             self.revision = code.revision();
             self.length = self.source.len();
             let mut page = Page { width, theme, code };
             if recoloured {
                 self.recolour(&mut page);
             }
-            self.write_finished(&mut page);
-            self.write_open(&mut page);
+            match self.end {
+                End::Open => {
+                    let finished = self.splitter.advance(&self.source);
+                    self.write_finished(finished, &mut page);
+                    self.write_open(&mut page);
+                }
+                End::Reached => {
+                    self.rows.truncate(self.finished);
+                    let last = std::mem::take(&mut self.splitter).finish(&self.source);
+                    self.write_finished(last, &mut page);
+                    self.fence = None;
+                    self.end = End::Written;
+                }
+                End::Written => {}
+            }
         }
         &self.rows
     }
 
     fn start_over(&mut self, width: u16, theme: &Theme) {
+        let end = match self.end {
+            End::Open => End::Open,
+            End::Reached | End::Written => End::Reached,
+        };
         *self = Self {
             source: std::mem::take(&mut self.source),
+            end,
             page: Some((width, theme.clone())),
             ..Self::default()
         };
@@ -93,8 +135,8 @@ impl Streaming {
     }
 
     /// Lays out what has been finished since the last time.
-    fn write_finished(&mut self, page: &mut Page) {
-        for segment in self.splitter.advance(&self.source) {
+    fn write_finished(&mut self, segments: Vec<Segment>, page: &mut Page) {
+        for segment in segments {
             self.fence = None;
             self.rows.truncate(self.finished);
             let (rows, missed) = self.closed(&segment, page);

@@ -82,9 +82,9 @@ fn quotes_have_a_bar_that_is_not_copied() {
 }
 
 #[test]
-fn code_is_indented_quietly_labelled_and_cut_where_the_row_ends() {
+fn code_has_an_edge_a_label_at_the_right_and_marks_where_a_line_goes_on() {
     let code = rows("```rust ignore\nlet a;\n\n\tb\n```", 7);
-    assert_eq!(text(&code), ["  rust", "  let a", "  ;", "  ", "      b"]);
+    assert_eq!(text(&code), ["│ rust", "│ let ", "↪ a;", "│ ", "│     b"]);
     let kinds: Vec<_> = code.iter().map(|row| (row.gutter, row.continues)).collect();
     assert_eq!(
         kinds,
@@ -98,8 +98,38 @@ fn code_is_indented_quietly_labelled_and_cut_where_the_row_ends() {
     );
     assert_eq!(
         shown("- x\n  ~~~\n  y\n  ~~~\n\n      z", 20),
-        ["• x", "    y", "", "    z"]
+        ["• x", "  │ y", "", "  │ z"]
     );
+}
+
+#[test]
+fn code_with_a_ground_needs_no_edge_and_leaves_the_margin_of_a_list_alone() {
+    let theme = Theme::builtin("dark").expect("a theme of the program");
+    let code = render("- x\n  ~~~\n  y\n  ~~~", 20, &theme, &mut Uncoloured);
+    assert_eq!(text(&code), ["• x", "    y"]);
+    let ground = theme.style(Role::CodeBlock).bg;
+    let grounds: Vec<_> = code[1]
+        .line
+        .spans
+        .iter()
+        .map(|span| code[1].line.style.patch(span.style).bg == ground)
+        .collect();
+    assert_eq!(grounds, [false, true, true]);
+}
+
+#[test]
+fn headings_of_each_level_look_different() {
+    let theme = Theme::plain();
+    let look = |source| {
+        let rows = render(source, 20, &theme, &mut Uncoloured);
+        rows[0].line.spans[0].clone()
+    };
+    let levels = ["# a", "## a", "### a", "a"].map(look);
+    assert!(levels.iter().all(|span| span.content == "a"));
+    for (index, level) in levels.iter().enumerate() {
+        assert!(!levels[..index].contains(level), "{levels:?}");
+    }
+    assert_eq!(look("### a"), look("###### a"));
 }
 
 #[test]
@@ -237,9 +267,32 @@ fn colours_that_come_later_are_put_in() {
     }
     let after = answer.rows(40, &theme, &mut highlights).to_vec();
     assert_eq!(text(&before), text(&after));
-    assert_eq!(spans(&before[3]), ["  ", "fn"]);
-    assert_eq!(spans(&after[3]), ["  ", "f", "n"]);
+    assert_eq!(spans(&before[3]), ["│ ", "fn"]);
+    assert_eq!(spans(&after[3]), ["│ ", "f", "n"]);
     assert_eq!(after, render(answer.source(), 40, &theme, &mut highlights));
+}
+
+#[test]
+fn code_at_the_very_end_of_an_answer_gets_all_its_colours() {
+    let mut highlights = Highlights::default();
+    let theme = Theme::plain();
+    let mut answer = Streaming::default();
+    answer.push("para\n\n```rs\nfn\n```");
+    answer.rows(40, &theme, &mut highlights);
+    assert_eq!(highlights.take_wanted(), [], "it may still grow");
+    answer.finish();
+    let before = answer.rows(40, &theme, &mut highlights).to_vec();
+    assert!(answer.waits_for_colours());
+    for request in highlights.take_wanted() {
+        let lines = vec![vec![(0..1, Role::Keyword)]];
+        highlights.ready(request.key, Some(Highlighted { lines }));
+    }
+    let after = answer.rows(40, &theme, &mut highlights).to_vec();
+    assert!(!answer.waits_for_colours());
+    assert_eq!(text(&before), text(&after));
+    assert_eq!(after, render(answer.source(), 40, &theme, &mut highlights));
+    let wider = answer.rows(60, &theme, &mut highlights).to_vec();
+    assert_eq!(wider, render(answer.source(), 60, &theme, &mut highlights));
 }
 
 #[test]
@@ -267,7 +320,7 @@ fn an_open_fence_is_coloured_as_far_as_it_was_asked_for() {
     let rows = answer.rows(40, &theme, &mut highlights);
     assert_eq!(
         [&rows[64], &rows[65]].map(spans),
-        [vec!["  ", "let", " a = 1;"], vec!["  ", "let a = 1;"]]
+        [vec!["│ ", "let", " a = 1;"], vec!["│ ", "let a = 1;"]]
     );
 }
 
@@ -368,6 +421,8 @@ proptest! {
             }
         }
         assert_eq!(answer.source(), source);
+        answer.finish();
+        assert_eq!(answer.rows(cells, &theme, &mut Uncoloured), rows(&source, cells));
     }
 
     #[test]

@@ -27,7 +27,7 @@ fn screens(theme: &str, depth: Depth) -> String {
 }
 
 /// Each row with a letter for the style of each of its cells below it, and what the letters stand for at the end.
-fn styled(buffer: &Buffer) -> String {
+pub fn styled(buffer: &Buffer) -> String {
     let mut letters: BTreeMap<String, char> = BTreeMap::new();
     let mut text = String::new();
     let plain = describe(&Cell::default());

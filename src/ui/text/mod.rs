@@ -18,7 +18,7 @@ pub use clean::{Cleaner, TAB, clean, clean_line, reveal, reveal_hidden};
 pub use row::Row;
 pub use truncate::{truncate, truncate_middle};
 pub use width::{graphemes, width};
-pub use wrap::{Indent, chop, wrap};
+pub use wrap::{CONTINUED, Indent, chop, wrap};
 
 #[cfg(test)]
 mod tests;

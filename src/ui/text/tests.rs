@@ -271,14 +271,32 @@ fn an_indent_hangs_and_is_not_copied() {
     assert_eq!(copied(&rows), "• one two");
 }
 
+fn chopped(source: &str, width: u16) -> Vec<String> {
+    let rows = chop(Line::from(source.to_owned()), width, &Indent::default());
+    assert_eq!(copied(&rows), source);
+    rows.iter().map(text).collect()
+}
+
 #[test]
-fn cutting_keeps_every_space() {
-    let rows = chop(Line::from("ab  cd e"), 3, &Indent::all(vec![]));
-    assert_eq!(
-        rows.iter().map(text).collect::<Vec<_>>(),
-        ["ab ", " cd", " e"]
-    );
-    assert_eq!(copied(&rows), "ab  cd e");
+fn code_breaks_between_words_and_keeps_its_spaces() {
+    assert_eq!(chopped("let a = b;", 6), ["let a ", "= b;"]);
+    assert_eq!(chopped("  if x y", 5), ["  if ", "x y"]);
+    assert_eq!(chopped("one  two", 5), ["one  ", "two"]);
+    assert_eq!(chopped("a b    c", 4), ["a b ", "   c"]);
+    assert_eq!(chopped("    word", 6), ["    ", "word"]);
+}
+
+#[test]
+fn a_space_goes_with_the_word_before_it() {
+    assert_eq!(chopped("a one two", 5), ["a ", "one ", "two"]);
+    assert_eq!(chopped("one two", 3), ["one", " ", "two"]);
+    assert_eq!(chopped("one ", 3), ["one", " "]);
+}
+
+#[test]
+fn a_word_of_code_longer_than_a_row_fills_the_one_it_begins_on() {
+    assert_eq!(chopped("a abcdefgh b", 4), ["a ab", "cdef", "gh b"]);
+    assert_eq!(chopped("a abcd b", 4), ["a ", "abcd", " b"]);
 }
 
 #[test]

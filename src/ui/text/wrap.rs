@@ -33,18 +33,22 @@ impl Indent {
 /// Breaks between words, inside a word only where it fills a row of its own, and between any two wide characters but
 /// before closing and after opening marks. Spaces at a break are dropped and counted in [`Row::glue`].
 pub fn wrap(line: Line<'static>, width: u16, indent: &Indent) -> Vec<Row> {
-    lay_out(line, width, indent, Words::Whole)
+    lay_out(line, width, indent, Spaces::Dropped)
 }
 
-/// Breaks wherever the row is full and keeps every space: for code and the output of programs.
+/// Breaks between words, too, but keeps every space, before the break: for code and the output of programs. So a row that
+/// is full to its last cell was cut inside a word. A word that is longer than a row fills up the one it begins on.
 pub fn chop(line: Line<'static>, width: u16, indent: &Indent) -> Vec<Row> {
-    lay_out(line, width, indent, Words::Cut)
+    lay_out(line, width, indent, Spaces::Kept)
 }
+
+/// Stands left of a row that continues a line of code.
+pub const CONTINUED: &str = "↪ ";
 
 #[derive(Clone, Copy, PartialEq)]
-enum Words {
-    Whole,
-    Cut,
+enum Spaces {
+    Dropped,
+    Kept,
 }
 
 /// A place between two clusters: a span, and a byte in it.
@@ -62,7 +66,7 @@ struct Cut {
     glue: u16,
 }
 
-fn lay_out(mut line: Line<'static>, width: u16, indent: &Indent, words: Words) -> Vec<Row> {
+fn lay_out(mut line: Line<'static>, width: u16, indent: &Indent, spaces: Spaces) -> Vec<Row> {
     let first = Side::new(&indent.first, indent.gutter, width);
     let bytes: usize = line.spans.iter().map(|span| span.content.len()).sum();
     // No cluster is wider than its bytes are many.
@@ -75,7 +79,7 @@ fn lay_out(mut line: Line<'static>, width: u16, indent: &Indent, words: Words) -
         }];
     }
     let rest = Side::new(&indent.rest, cells(&indent.rest), width);
-    let cuts = Breaker::new(words, first.room).run(&line.spans, rest.room);
+    let cuts = Breaker::new(spaces, &line.spans, first.room, rest.room).run();
     let mut text = std::mem::take(&mut line.spans);
     let mut rows = Vec::with_capacity(cuts.len());
     for (index, cut) in cuts.into_iter().enumerate() {
@@ -157,10 +161,13 @@ struct Chance {
     glue: u16,
 }
 
-/// Walks the clusters of a line once and decides where its rows end.
-struct Breaker {
-    words: Words,
+/// Walks the clusters of a line and decides where its rows end.
+struct Breaker<'text> {
+    policy: Spaces,
+    text: &'text [Span<'static>],
+    /// The room of the row in hand, and of all after it.
     room: usize,
+    rest: usize,
     cuts: Vec<Cut>,
     /// The row in hand: its start, the spaces dropped before it, its cells so far.
     start: Place,
@@ -172,11 +179,13 @@ struct Breaker {
     blank: bool,
 }
 
-impl Breaker {
-    fn new(words: Words, room: usize) -> Self {
+impl<'text> Breaker<'text> {
+    fn new(policy: Spaces, text: &'text [Span<'static>], room: usize, rest: usize) -> Self {
         Self {
-            words,
+            policy,
+            text,
             room,
+            rest,
             cuts: Vec::new(),
             start: START,
             glue: 0,
@@ -187,7 +196,8 @@ impl Breaker {
         }
     }
 
-    fn run(mut self, text: &[Span<'static>], rest: usize) -> Vec<Cut> {
+    fn run(mut self) -> Vec<Cut> {
+        let text = self.text;
         let mut before = ("", 0);
         for (span, content) in text.iter().map(|span| span.content.as_ref()).enumerate() {
             let mut byte = 0;
@@ -195,11 +205,11 @@ impl Breaker {
                 let here = Place { span, byte };
                 byte += cluster.len();
                 // Spaces in front are the line's own indentation; behind a word they may hang over the edge.
-                if cluster == " " && self.words == Words::Whole && !self.blank {
+                if cluster == " " && self.policy == Spaces::Dropped && !self.blank {
                     self.space(here);
                 } else {
                     self.blank &= cluster == " ";
-                    self.letter(here, before, (cluster, cells), rest);
+                    self.letter(here, before, (cluster, cells));
                 }
                 before = (cluster, cells);
             }
@@ -219,9 +229,10 @@ impl Breaker {
         self.column += 1;
     }
 
-    fn letter(&mut self, here: Place, before: (&str, u16), cluster: (&str, u16), rest: usize) {
+    fn letter(&mut self, here: Place, before: (&str, u16), cluster: (&str, u16)) {
         let cells = usize::from(cluster.1);
         let (column, next) = (self.column, here);
+        let (is_space, follows_space) = (cluster.0 == " ", before.0 == " ");
         if let Some((end, glue)) = self.spaces.take() {
             self.chance = Some(Chance {
                 end,
@@ -229,7 +240,7 @@ impl Breaker {
                 column,
                 glue,
             });
-        } else if self.words == Words::Whole && column > 0 && may_part(before, cluster) {
+        } else if column > 0 && (follows_space && !is_space || may_part(before, cluster)) {
             self.chance = Some(Chance {
                 end: here,
                 next,
@@ -237,17 +248,43 @@ impl Breaker {
                 glue: 0,
             });
         }
+        // A space goes with the word before it; more of them may begin a row.
+        if is_space && follows_space {
+            self.chance = None;
+        }
         if self.column + cells > self.room
             && let Some(chance) = self.chance.take()
+            && !self.is_endless(&chance, here)
         {
             self.end_row(chance.end);
-            self.begin_row(chance.next, self.column - chance.column, chance.glue, rest);
+            self.begin_row(chance.next, self.column - chance.column, chance.glue);
         }
         if self.column + cells > self.room && self.column > 0 {
             self.end_row(here);
-            self.begin_row(here, 0, 0, rest);
+            self.begin_row(here, 0, 0);
         }
         self.column += cells;
+    }
+
+    /// Whether the word that began at a chance is too long for any row, and is as well cut here.
+    fn is_endless(&self, chance: &Chance, here: Place) -> bool {
+        if self.policy == Spaces::Dropped {
+            return false;
+        }
+        let mut cells = self.column - chance.column;
+        for (index, span) in self.text.iter().enumerate().skip(here.span) {
+            let from = if index == here.span { here.byte } else { 0 };
+            for (cluster, more) in graphemes(&span.content[from..]) {
+                if cluster == " " {
+                    return false;
+                }
+                cells += usize::from(more);
+                if cells > self.rest {
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     fn end_row(&mut self, to: Place) {
@@ -258,11 +295,11 @@ impl Breaker {
         });
     }
 
-    fn begin_row(&mut self, start: Place, column: usize, glue: u16, room: usize) {
+    fn begin_row(&mut self, start: Place, column: usize, glue: u16) {
         self.start = start;
         self.column = column;
         self.glue = glue;
-        self.room = room;
+        self.room = self.rest;
         self.chance = None;
     }
 }

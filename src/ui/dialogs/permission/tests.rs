@@ -343,7 +343,7 @@ fn twenty_columns_hold_a_command() {
     insta::assert_snapshot!(Screen::new(tests_run(), 20, 5).text(), @r"
     Allow Bash?
     $ cd server &&
-      cargo test --works
+      cargo test
     15 more lines below
     y yes  n no
     ");

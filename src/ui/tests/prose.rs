@@ -1,0 +1,112 @@
+//! What the model writes, as it is read: colours, headings, code, breaks.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::themes::styled;
+use crate::app::rig::App;
+use crate::protocol::Ending;
+use crate::theme::{Depth, Role};
+use crate::ui::highlight::Highlighted;
+use crate::ui::rig::Screen;
+
+/// An answer with everything that models write.
+pub const ANSWER: &str = "# Parsing rows
+
+See [the guide](https://example.com/guide) or https://example.com/faq.
+
+## What is wrong
+
+A row that is *not* a number **stops** the program in `total()`:
+
+```python
+def total(path):
+    return sum(int(row[1]) for row in csv.reader(open(path)) if row and row[1].isdigit())
+```
+
+### What to do
+
+- [x] read the file
+- [ ] skip bad rows
+  1. and say so
+
+> One line each.
+
+| file | lines |
+|:-----|------:|
+| app.py | 20 |
+";
+
+pub fn answered() -> App {
+    let mut app = App::working();
+    app.says(ANSWER);
+    app.ends(Ending::Done);
+    app
+}
+
+/// Plays the worker that finds the colours: everything that was asked for is a keyword.
+fn colours_come(screen: &mut Screen) {
+    for request in screen.caches.highlights.take_wanted() {
+        let lines = request.code.lines();
+        let lines = lines.map(|line| vec![(0..line.len(), Role::Keyword)]);
+        let colours = Highlighted {
+            lines: lines.collect(),
+        };
+        screen.caches.highlights.ready(request.key, Some(colours));
+    }
+    screen.frame();
+}
+
+fn is_coloured(screen: &Screen, text: &str) -> bool {
+    let at = screen.find(text);
+    let keyword = screen.state.settings.theme.style(Role::Keyword).fg;
+    Some(screen.buffer()[at].fg) == keyword
+}
+
+#[test]
+fn code_of_an_answer_that_came_in_one_burst_is_coloured_when_the_colours_come() {
+    for end in ["", "\n\nThat is all."] {
+        let mut app = App::working().dressed("dark", Depth::True);
+        let code = "```rust\nfn first() {}\n```\n\nand\n\n```rust\nfn last() {}\n```";
+        app.says(&format!("{code}{end}"));
+        let mut screen = app.on(60, 24);
+        screen.ends(Ending::Done);
+        screen.frame();
+        assert!(!is_coloured(&screen, "fn first"));
+        colours_come(&mut screen);
+        assert!(is_coloured(&screen, "fn first"), "{end}");
+        assert!(is_coloured(&screen, "fn last"), "{end}");
+    }
+}
+
+/// What is above and below it is not of interest here.
+fn rows_of_the_answer(screen: &Screen) -> Buffer {
+    let (first, last) = (screen.find("Parsing rows").y, screen.find("app.py").y);
+    let width = screen.buffer().area.width;
+    let area = Rect::new(0, first, width, last - first + 1);
+    let mut part = Buffer::empty(area);
+    for at in area.positions() {
+        part[at] = screen.buffer()[at].clone();
+    }
+    part
+}
+
+#[test]
+fn an_answer_in_every_kind_of_theme() {
+    let themes = [
+        ("dark", Depth::True),
+        ("light", Depth::True),
+        ("high-contrast", Depth::True),
+        ("colour-blind", Depth::True),
+        ("ansi16", Depth::Ansi16),
+        ("dark", Depth::None),
+    ];
+    for (theme, depth) in themes {
+        let screen = answered().dressed(theme, depth).on(60, 50);
+        let name = match depth {
+            Depth::None => "an_answer_without_colours".to_owned(),
+            Depth::Ansi16 | Depth::Ansi256 | Depth::True => format!("an_answer_{theme}"),
+        };
+        insta::assert_snapshot!(name, styled(&rows_of_the_answer(&screen)));
+    }
+}
