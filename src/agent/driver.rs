@@ -65,21 +65,7 @@ impl Agent {
         let path = logged(path.display());
         let messages = setup.history.messages().len();
         tracing::info!(session = %setup.session, log = %path, mode, messages, "session opened");
-        let kit = Kit {
-            provider: setup.provider.clone(),
-            model: setup.model.clone(),
-            system: setup.system.clone(),
-            context: setup.context.clone(),
-            policy: setup.policy,
-            limits: setup.limits,
-            prices: setup.prices,
-            retry: setup.retry,
-            max_output_tokens: setup.max_output_tokens,
-            session: setup.session.0.clone(),
-            log: setup.log.clone(),
-            events: outbox.clone(),
-            token: session.clone(),
-        };
+        let kit = Kit::of(&setup, &outbox, &session);
         let subagents = Subagents::new(kit, setup.orders, setup.last_agent);
         let mut journal = Journal::new(setup.log, AgentId::MAIN, setup.history);
         journal.tell_session(SessionEvent::Opened(opened));

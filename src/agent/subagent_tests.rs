@@ -31,7 +31,7 @@ fn bash(command: &str) -> Vec<Block> {
 /// The texts of the results in a history, in order.
 fn results(messages: &[Message]) -> Vec<String> {
     let results = messages.iter().flat_map(Message::tool_results);
-    results.map(|result| result.as_text()).collect()
+    results.map(crate::protocol::ToolResult::as_text).collect()
 }
 
 fn started(event: AgentEvent) -> Option<Subagent> {

@@ -14,6 +14,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use super::Setup;
 use super::driver::Agent;
 use crate::conversation::{Conversation, Journal, Limits, Parts, Word};
 use crate::executor::{Context, Policy};
@@ -212,6 +213,24 @@ impl Subagents {
 }
 
 impl Kit {
+    pub fn of(setup: &Setup, events: &mpsc::Sender<Told>, token: &CancellationToken) -> Self {
+        Self {
+            provider: setup.provider.clone(),
+            model: setup.model.clone(),
+            system: setup.system.clone(),
+            context: setup.context.clone(),
+            policy: setup.policy,
+            limits: setup.limits,
+            prices: setup.prices.clone(),
+            retry: setup.retry,
+            max_output_tokens: setup.max_output_tokens,
+            session: setup.session.0.clone(),
+            log: setup.log.clone(),
+            events: events.clone(),
+            token: token.clone(),
+        }
+    }
+
     fn conversation(
         &self,
         agent: AgentId,

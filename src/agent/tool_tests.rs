@@ -6,8 +6,7 @@ use super::rig::{Rig, call};
 use crate::protocol::{AgentEvent, AgentId, Answer, Block, SessionCommand, SessionEvent};
 use crate::protocol::{CallEvent, CallOutcome, Command};
 use crate::tools::named::named;
-use crate::tools::registry::Origin;
-use crate::tools::registry::Registry;
+use crate::tools::registry::{Origin, Registry};
 
 /// A call of a tool that says what it was told.
 fn says(id: &str, tool: &str, text: &str) -> Block {

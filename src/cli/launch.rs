@@ -34,11 +34,12 @@ use crate::runtime::{FoundTerminal, end_guard, guard_commands};
 use crate::session::Record;
 use crate::session::record::VERSION;
 use crate::settings::Settings;
+use crate::settings::agents::Catalogue;
 use crate::tools::bash::groups::Groups;
 use crate::tools::files::{Checkpoints, Locks};
 use crate::tools::offered::Tools;
 use crate::tools::registry::{Offer, Registry};
-use crate::tools::subagents::{Tasks, port};
+use crate::tools::subagents::{Orders, Tasks, port};
 use crate::tools::{DescribeCx, Environment};
 
 /// Longer than anybody works without a pause.
@@ -132,29 +133,13 @@ pub(super) async fn setup(
         model: model.clone(),
     };
     let (agents, agent_problems) = project.agents(args);
-    let about = DescribeCx {
-        workspace: project.workspace.clone(),
-        model: model.clone(),
-        agents: agents.kinds(),
-    };
-    let offer = Offer {
-        about,
-        ..project.offer(args)
-    };
-    let tools = Tools::new(Registry::built_in(), offer);
-    let preparing = tools.snapshot();
-    tokio::task::spawn_blocking(move || preparing.prepare());
+    let tools = tools(args, &project, &model, &agents);
     let hooks = project.hooks(&session.id, &session.log.path(), &programs);
     let env = environment(args, &project, results_dir, programs);
     let mut shared = shared(args, &project, asking, env);
     shared.hooks = hooks;
     shared.agents = Some(agents);
-    let mut context = Context::new(Arc::new(shared), tools);
-    let (starter, orders) = port();
-    context.starter = starter;
-    if let Some(cwd) = session.cwd {
-        context.set_cwd(cwd);
-    }
+    let (context, orders) = context(shared, tools, session.cwd);
     let log = session.log;
     let begun = Record::Run {
         version: VERSION,
@@ -195,6 +180,33 @@ pub(super) async fn setup(
         past: session.past,
         notices,
     })
+}
+
+fn tools(args: &Args, project: &Project, model: &str, agents: &Catalogue) -> Tools {
+    let about = DescribeCx {
+        workspace: project.workspace.clone(),
+        model: model.to_owned(),
+        agents: agents.kinds(),
+    };
+    let offer = Offer {
+        about,
+        ..project.offer(args)
+    };
+    let tools = Tools::new(Registry::built_in(), offer);
+    let preparing = tools.snapshot();
+    tokio::task::spawn_blocking(move || preparing.prepare());
+    tools
+}
+
+/// What the calls of the person's conversation run with, and what they order.
+fn context(shared: Shared, tools: Tools, cwd: Option<PathBuf>) -> (Context, Orders) {
+    let mut context = Context::new(Arc::new(shared), tools);
+    let (starter, orders) = port();
+    context.starter = starter;
+    if let Some(cwd) = cwd {
+        context.set_cwd(cwd);
+    }
+    (context, orders)
 }
 
 pub(super) async fn choose(
