@@ -4,22 +4,25 @@
 //! back as a message. How it looks is `ui`'s matter; here are only the facts that it paints.
 
 pub mod call;
+pub mod commands;
 pub mod composer;
 pub mod dialogs;
 pub mod diff;
 mod events;
 pub mod job;
 pub mod ladder;
+pub mod page;
 pub mod panel;
 mod perform;
 mod permissions;
+mod pickers;
 pub mod pointer;
 pub mod preview;
 pub mod scroll;
 pub mod search;
 pub mod select;
 pub mod session;
-pub mod slash;
+mod slash;
 pub mod transcript;
 
 #[cfg(test)]
@@ -70,6 +73,8 @@ pub enum Msg {
         problem: String,
         hint: Option<String>,
     },
+    /// The person wants to choose a session.
+    SessionsWanted,
     /// The agent waits for the person's word about the project.
     TrustAsked(Box<Review>),
     /// An [`Effect::Start`] has come back.
@@ -419,6 +424,7 @@ fn take(state: &mut AppState, msg: Msg) -> Vec<Effect> {
             state.explain(problem, hint);
             Vec::new()
         }
+        Msg::SessionsWanted => state.choose_session(),
         Msg::TrustAsked(review) => state.ask_trust(*review),
         Msg::JobDone(result) => state.job_done(result),
         Msg::LaidOut(found) => {

@@ -3,8 +3,7 @@
 use serde_json::json;
 
 use super::call::Call;
-use super::dialogs::Dialog;
-use super::dialogs::picker::{Choice, Item, Picker};
+use super::dialogs::picker::{Choice, Item, Kind, Picker};
 use super::transcript::NoticeKind;
 use super::{AppState, Effect};
 use crate::protocol::{Command, KnownRule, RuleList, RulesCommand, SessionCommand};
@@ -39,37 +38,23 @@ impl AppState {
     }
 
     /// The active rules, to be looked at and taken away.
-    pub(super) fn offer_rules(&mut self, rules: Vec<KnownRule>) {
-        let item = |label: &str, about: &str, choice| Item {
-            label: label.to_owned(),
-            about: about.to_owned(),
-            choice,
-        };
+    pub(super) fn offer_rules(&mut self, rules: &[KnownRule]) {
         let mut items = vec![
-            item("add a rule …", "", Choice::Write("/permissions add ")),
-            item("test a call …", "", Choice::Write("/permissions test ")),
+            Item::new("Add a rule …", Choice::Write("/permissions add ")),
+            Item::new("Test a call …", Choice::Write("/permissions test ")),
         ];
-        items.extend(rules.into_iter().map(|rule| {
-            let label = format!("{:<5} {}", rule.list.name(), rule.rule);
-            item(&label, &rule.from.to_string(), Choice::Rule(rule))
-        }));
-        self.dialogs
-            .push(Dialog::Picker(Picker::new("permissions", items)));
-    }
-
-    pub(super) fn offer_removal(&mut self, rule: KnownRule) {
-        let remove = Item {
-            label: format!("remove {} {}", rule.list.name(), rule.rule),
-            about: format!("from {}", rule.from),
-            choice: Choice::RemoveRule(rule),
-        };
-        let keep = Item {
-            label: "keep it".to_owned(),
-            about: String::new(),
-            choice: Choice::Nothing,
-        };
-        self.dialogs
-            .push(Dialog::Picker(Picker::new("rule", vec![keep, remove])));
+        for list in RuleList::ALL {
+            let rules = rules.iter().filter(|rule| rule.list == list);
+            items.extend(rules.map(|rule| {
+                Item::new(&rule.rule, Choice::Rule(rule.clone()))
+                    .about(rule.from.to_string())
+                    .under(heading(list))
+            }));
+        }
+        match self.picker_mut(Kind::Rules) {
+            Some(picker) => picker.replace(items),
+            None => self.open_picker(Picker::new(Kind::Rules, items)),
+        }
     }
 
     /// Begins a draft, unless that would cost the person the one they have.
@@ -77,9 +62,7 @@ impl AppState {
         if self.composer.is_empty() {
             self.composer.set_text(text, self.now);
         } else {
-            self.flash(format!(
-                "there is a draft; send or clear it, then type {text}"
-            ));
+            self.flash(format!("clear your draft first, then type {text}"));
         }
     }
 
@@ -93,9 +76,9 @@ impl AppState {
         let calls = self.calls.iter().rev().map(|(_, call)| call);
         let Some(call) = calls.into_iter().find(named) else {
             self.flash(if which.is_empty() {
-                "nothing has been decided since this conversation was opened".to_owned()
+                "no calls in this session yet".to_owned()
             } else {
-                format!("nothing has been decided about a call with `{which}`")
+                format!("no decided call matches \"{which}\"")
             });
             return;
         };
@@ -112,7 +95,7 @@ impl AppState {
             return Err(HOW_TO_TEST.to_owned());
         }
         let input = if what.starts_with('{') {
-            serde_json::from_str(what).map_err(|error| format!("this is not JSON: {error}"))?
+            serde_json::from_str(what).map_err(|error| format!("not valid JSON: {error}"))?
         } else {
             match self.session.tool(tool).ruled {
                 Some(field) => json!({ &*field: what }),
@@ -128,4 +111,12 @@ fn rule_to_add(text: &str) -> Option<RulesCommand> {
     let (list, rule) = text.split_once(char::is_whitespace)?;
     let (list, rule) = (RuleList::from_name(list)?, rule.trim().to_owned());
     (!rule.is_empty()).then_some(RulesCommand::Add { list, rule })
+}
+
+fn heading(list: RuleList) -> &'static str {
+    match list {
+        RuleList::Deny => "Denied",
+        RuleList::Ask => "Asked first",
+        RuleList::Allow => "Allowed",
+    }
 }

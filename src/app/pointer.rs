@@ -38,6 +38,8 @@ pub enum Target {
         row: u16,
         column: u16,
     },
+    /// A row of the list in front, counted from the first in view.
+    ListRow(usize),
     Dialog,
     Elsewhere,
 }
@@ -47,6 +49,9 @@ impl AppState {
         match pointer.kind {
             PointerKind::WheelUp => self.wheel(-WHEEL),
             PointerKind::WheelDown => self.wheel(WHEEL),
+            PointerKind::Pressed { .. } if !self.dialogs.is_empty() => {
+                return self.press_dialog(pointer.target);
+            }
             PointerKind::Pressed { times } => self.press_pointer(pointer.target, times),
             PointerKind::Dragged => self.drag(pointer.target),
             PointerKind::Released => return self.release(),
@@ -67,9 +72,6 @@ impl AppState {
     }
 
     fn press_pointer(&mut self, target: Target, times: u8) {
-        if !self.dialogs.is_empty() {
-            return;
-        }
         self.selection = None;
         match target {
             Target::Conversation(spot) => {
@@ -94,7 +96,20 @@ impl AppState {
                 self.focus_on(Focus::Composer);
                 self.composer.click(row, column);
             }
-            Target::Dialog | Target::Elsewhere => {}
+            Target::ListRow(_) | Target::Dialog | Target::Elsewhere => {}
+        }
+    }
+
+    fn press_dialog(&mut self, target: Target) -> Vec<Effect> {
+        match target {
+            Target::ListRow(row) => self.click_in_picker(row),
+            Target::Conversation(_)
+            | Target::NewBelow
+            | Target::Call(_)
+            | Target::Panel
+            | Target::Composer { .. }
+            | Target::Dialog
+            | Target::Elsewhere => Vec::new(),
         }
     }
 

@@ -1,130 +1,26 @@
-//! The commands that begin with a slash, and what each does.
+//! What each command that begins with a slash does.
 
 use std::fmt::Write;
-use std::sync::Arc;
 
 use super::call::CallKey;
+use super::commands::{Slash, filled_in};
 use super::dialogs::Dialog;
 use super::dialogs::help::HelpDialog;
-use super::dialogs::picker::{Choice, Item, Picker};
-use super::job::{Job, SessionRow};
+use super::dialogs::picker::{Choice, Item, Kind, Picker};
+use super::job::Job;
 use super::panel::ToolPanel;
-use super::session::SessionInfo;
 use super::transcript::{Cell, NoticeKind};
 use super::{AppState, Effect, Focus, Opening, OpeningSession};
-use crate::protocol::{AgentKind, Block, Command, RulesCommand, SessionCommand, Spending};
+use crate::protocol::{AgentKind, Block, Command, SessionCommand, Spending};
 use crate::theme::{AUTO, Theme};
-
-/// One command, as completion and help show it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SlashCommand {
-    pub name: &'static str,
-    /// What may follow it, for people.
-    pub arguments: &'static str,
-    pub about: &'static str,
-    pub does: Slash,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Slash {
-    Help,
-    Clear,
-    Model,
-    Theme,
-    Tools,
-    Hooks,
-    Agents,
-    Sessions,
-    Diff,
-    Permissions,
-    Why,
-    Cost,
-    Init,
-    Doctor,
-    Vim,
-    Quit,
-}
-
-pub const COMMANDS: &[SlashCommand] = &[
-    command("help", "", "keys and commands", Slash::Help),
-    command("clear", "", "start a new conversation", Slash::Clear),
-    command(
-        "model",
-        "[NAME]",
-        "show the model, or switch to another one",
-        Slash::Model,
-    ),
-    command("theme", "[NAME]", "choose how it looks", Slash::Theme),
-    command("tools", "", "what the model can use", Slash::Tools),
-    command("hooks", "", "the active hooks", Slash::Hooks),
-    command("agents", "", "the types of subagents", Slash::Agents),
-    command(
-        "sessions",
-        "",
-        "resume an earlier conversation",
-        Slash::Sessions,
-    ),
-    command("resume", "[ID]", "the same as /sessions", Slash::Sessions),
-    command("diff", "", "all changes of this conversation", Slash::Diff),
-    command(
-        "permissions",
-        "[add | test …]",
-        "the rules, and what they say",
-        Slash::Permissions,
-    ),
-    command(
-        "why",
-        "[CALL]",
-        "what decided about the last call, or another one",
-        Slash::Why,
-    ),
-    command("cost", "", "tokens and money used so far", Slash::Cost),
-    command(
-        "init",
-        "",
-        "let the model write an AGENTS.md for this project",
-        Slash::Init,
-    ),
-    command(
-        "doctor",
-        "",
-        "what is configured, what is missing, what to do about it",
-        Slash::Doctor,
-    ),
-    command(
-        "vim",
-        "",
-        "turn vim keys in the input on or off",
-        Slash::Vim,
-    ),
-    command("quit", "", "leave", Slash::Quit),
-];
-
-const fn command(
-    name: &'static str,
-    arguments: &'static str,
-    about: &'static str,
-    does: Slash,
-) -> SlashCommand {
-    SlashCommand {
-        name,
-        arguments,
-        about,
-        does,
-    }
-}
-
-pub fn find(name: &str) -> Option<&'static SlashCommand> {
-    COMMANDS.iter().find(|command| command.name == name)
-}
 
 impl AppState {
     pub(super) fn slash(&mut self, name: &str, arguments: &str) -> Vec<Effect> {
-        let Some(command) = find(name) else {
-            self.flash(format!("there is no command /{name}"));
+        let Some(command) = self.composer.commands().find(name) else {
+            self.flash(format!("unknown command /{name}; see /help"));
             return Vec::new();
         };
-        match command.does {
+        match command.does.clone() {
             Slash::Help => self.dialogs.push(Dialog::Help(HelpDialog::default())),
             Slash::Clear => return self.reopen(OpeningSession::New, None),
             Slash::Model => return self.model(arguments),
@@ -135,7 +31,7 @@ impl AppState {
                 return vec![Effect::Send(Command::Session(SessionCommand::ListAgents))];
             }
             Slash::Sessions if arguments.is_empty() => {
-                return vec![Effect::Start(Job::ListSessions)];
+                return self.choose_session();
             }
             Slash::Sessions => return self.reopen(OpeningSession::Id(arguments.to_owned()), None),
             Slash::Diff => self.list_changes(),
@@ -153,21 +49,26 @@ impl AppState {
             Slash::Vim => {
                 self.composer.toggle_vim();
                 let on = self.composer.vim().is_some();
-                self.flash(if on { "vim keys on" } else { "vim keys off" });
+                self.flash(if on { "vim mode on" } else { "vim mode off" });
             }
             Slash::Quit => return self.quit_after_asking(),
+            Slash::Custom(prompt) => {
+                let shown = format!("/{name} {arguments}").trim_end().to_owned();
+                let message = Block::text(filled_in(&prompt, arguments)).shown_as(&shown);
+                return self.submit(vec![message], shown);
+            }
         }
         Vec::new()
     }
 
     /// Another conversation, or the same with another model. Not while something runs: it would be cut off unasked.
-    fn reopen(&mut self, session: OpeningSession, model: Option<String>) -> Vec<Effect> {
+    pub(super) fn reopen(&mut self, session: OpeningSession, model: Option<String>) -> Vec<Effect> {
         if self.is_working() {
-            self.flash("a turn is running; interrupt it first");
+            self.flash("still working; press Esc first");
             return Vec::new();
         }
         if self.running_aside().is_some() {
-            self.flash("a command is running; interrupt it first");
+            self.flash("your command is still running; press Esc first");
             return Vec::new();
         }
         // What waited was not sent: it is the person's again.
@@ -198,11 +99,7 @@ impl AppState {
 
     fn model(&mut self, name: &str) -> Vec<Effect> {
         if name.is_empty() {
-            let SessionInfo {
-                model, provider, ..
-            } = &self.session;
-            let text = format!("{model} ({provider}); /model NAME switches to another one");
-            self.notice(NoticeKind::Info, text);
+            self.offer_models();
             return Vec::new();
         }
         self.reopen(OpeningSession::Same, Some(name.to_owned()))
@@ -214,7 +111,7 @@ impl AppState {
             return vec![Effect::Start(Job::ListThemes)];
         }
         if name == AUTO {
-            self.flash("the theme follows the terminal from the next start");
+            self.flash("theme: automatic (from the next start)");
             return vec![Effect::Start(Job::KeepTheme(name.to_owned()))];
         }
         if let Some(theme) = Theme::builtin(name) {
@@ -233,53 +130,39 @@ impl AppState {
         if let Some(theme) = themes.into_iter().find(|theme| theme.name == name) {
             return self.wear(theme);
         }
-        self.flash(format!("there is no theme `{name}`; /theme shows them"));
+        self.flash(format!("no theme named \"{name}\"; see /theme"));
         Vec::new()
     }
 
     /// Looks like this from now on, and after the next start.
-    fn wear(&mut self, theme: Theme) -> Vec<Effect> {
+    pub(super) fn wear(&mut self, theme: Theme) -> Vec<Effect> {
         let keep = Job::KeepTheme(theme.name.clone());
         self.theme_before = None;
         self.use_theme(theme);
         vec![Effect::Start(keep)]
     }
 
-    fn list_tools(&mut self) {
-        let tools = self.session.tools.iter().map(|tool| Item {
-            label: tool.name.to_string(),
-            about: String::new(),
-            choice: Choice::Nothing,
-        });
-        let picker = Picker::new("tools", tools.collect());
-        self.dialogs.push(Dialog::Picker(picker));
-    }
-
     fn list_hooks(&mut self) {
         if self.session.hooks.is_empty() {
-            self.flash("no hooks are configured; add them under `hooks` in the settings");
+            self.flash("no active hooks (add them under \"hooks\" in settings)");
             return;
         }
-        let hooks = self.session.hooks.iter().map(|hook| Item {
-            label: format!("{} {}: {}", hook.event, hook.matcher, hook.command),
-            about: hook.origin.clone(),
-            choice: Choice::Nothing,
+        let hooks = self.session.hooks.iter().map(|hook| {
+            let label = format!("{} {}: {}", hook.event, hook.matcher, hook.command);
+            Item::new(label, Choice::Nothing).about(hook.origin.clone())
         });
-        let picker = Picker::new("hooks", hooks.collect());
-        self.dialogs.push(Dialog::Picker(picker));
+        let picker = Picker::new(Kind::Hooks, hooks.collect());
+        self.open_picker(picker);
     }
 
     pub(super) fn list_agents(&mut self, kinds: &[AgentKind]) {
         let kinds = kinds.iter().map(|kind| {
             let model = kind.model.as_deref().unwrap_or("the same model");
-            Item {
-                label: format!("{}: {}", kind.name, kind.tools_in_words()),
-                about: format!("{model}, {}", kind.source),
-                choice: Choice::Nothing,
-            }
+            let label = format!("{}: {}", kind.name, kind.tools_in_words());
+            Item::new(label, Choice::Nothing).about(format!("{model}, {}", kind.source))
         });
-        let picker = Picker::new("agents", kinds.collect());
-        self.dialogs.push(Dialog::Picker(picker));
+        let picker = Picker::new(Kind::Agents, kinds.collect());
+        self.open_picker(picker);
     }
 
     /// Shows each change of the conversation again, whole.
@@ -294,7 +177,7 @@ impl AppState {
             .map(|(key, _)| key)
             .collect();
         if changed.is_empty() {
-            self.flash("nothing has been changed since this conversation was opened");
+            self.flash("no changes in this session yet");
             return;
         }
         let count = |key: &CallKey| {
@@ -322,99 +205,9 @@ impl AppState {
         if let Some(cost) = cost {
             let _ = write!(text, "; ${cost:.2}");
         } else {
-            text.push_str("; the price of this model is not known (setting `prices`)");
+            text.push_str("; no price known for this model; set it under \"prices\"");
         }
         self.notice(NoticeKind::Info, text);
-    }
-
-    fn offer_themes(&mut self, themes: Vec<Theme>) {
-        let now = self.settings.theme.name.clone();
-        let items = themes.into_iter().map(|theme| Item {
-            label: theme.name.clone(),
-            about: String::new(),
-            choice: Choice::Theme(Box::new(theme)),
-        });
-        let picker = Picker::new("themes", items.collect()).starting_at(|item| item.label == now);
-        self.theme_before = Some(self.settings.theme.clone());
-        self.dialogs.push(Dialog::Picker(picker));
-    }
-
-    pub(super) fn offer_sessions(&mut self, sessions: Vec<SessionRow>) {
-        if sessions.is_empty() {
-            self.flash("there is no earlier conversation in this directory");
-            return;
-        }
-        let items = sessions.into_iter().map(|session| Item {
-            label: session.title,
-            about: session.when,
-            choice: Choice::Session(session.id),
-        });
-        self.dialogs
-            .push(Dialog::Picker(Picker::new("sessions", items.collect())));
-    }
-
-    /// Takes what is chosen in the list.
-    pub(super) fn choose(&mut self) -> Vec<Effect> {
-        let Some(Dialog::Picker(picker)) = self.dialogs.last() else {
-            return Vec::new();
-        };
-        let Some(item) = picker.chosen().cloned() else {
-            return Vec::new();
-        };
-        self.dialogs.pop();
-        match item.choice {
-            Choice::Do(action) => self.perform(action),
-            Choice::Slash(name) => self.slash(name, ""),
-            Choice::Theme(theme) => self.wear(*theme),
-            Choice::Session(id) => self.reopen(OpeningSession::Id(id), None),
-            Choice::Write(text) => {
-                self.write_draft(text);
-                Vec::new()
-            }
-            Choice::Rule(rule) => {
-                self.offer_removal(rule);
-                Vec::new()
-            }
-            Choice::RemoveRule(rule) => {
-                vec![Effect::Send(Command::Session(SessionCommand::Rules(
-                    RulesCommand::Remove(rule),
-                )))]
-            }
-            Choice::Nothing => Vec::new(),
-        }
-    }
-
-    /// A theme shows itself while it is chosen in the list.
-    pub(super) fn preview_chosen(&mut self) {
-        let Some(Dialog::Picker(picker)) = self.dialogs.last() else {
-            return;
-        };
-        if let Some(Item {
-            choice: Choice::Theme(theme),
-            ..
-        }) = picker.chosen()
-        {
-            let theme = (**theme).clone();
-            self.use_theme(theme);
-        }
-    }
-
-    /// The list is closed without a choice: it looks as before.
-    pub(super) fn end_preview(&mut self) {
-        if let Some(theme) = self.theme_before.take() {
-            self.use_theme(theme);
-        }
-    }
-
-    /// Looks different from now on.
-    pub fn use_theme(&mut self, theme: Theme) {
-        if theme == self.settings.theme {
-            return;
-        }
-        let mut settings = (*self.settings).clone();
-        settings.theme = theme.at(settings.depth);
-        settings.theme_epoch += 1;
-        self.settings = Arc::new(settings);
     }
 }
 

@@ -23,6 +23,7 @@ use crate::session::record::Changed;
 use crate::session::writer::News;
 use crate::session::{History, Record, Writer, telling};
 use crate::text::compare;
+use crate::tools::files::ContentHash;
 
 /// Pieces of an answer that come faster than this are told, and written, together: no screen shows them one by one.
 const BETWEEN_DELTAS: Duration = Duration::from_millis(8);
@@ -268,7 +269,11 @@ impl Journal {
     /// What a result shows, by the checkpoints of the files. They were announced one after the other; those of an earlier
     /// try of the call come first.
     fn changed(&self, call: CallRef, shown: &Shown) -> Vec<Changed> {
-        let changes = shown.changes();
+        let changes = match shown {
+            Shown::Nothing => return Vec::new(),
+            Shown::Excerpts(excerpts) => return excerpts.iter().map(excerpt).collect(),
+            Shown::Changes(changes) => changes,
+        };
         let kept = self.history.changes(call);
         let kept = &kept[kept.len().saturating_sub(changes.len())..];
         // Without a checkpoint for each it is not known which one belongs to which file.
@@ -276,6 +281,19 @@ impl Journal {
         let named = |at: usize| kept.map(|kept| &kept[at]);
         let changes = changes.iter().enumerate();
         changes.map(|(at, it)| changed(it, named(at))).collect()
+    }
+}
+
+/// A part of a file, whose texts are checkpoints of their own.
+fn excerpt(change: &FileDiff) -> Changed {
+    let name = |text: &str| ContentHash::of(text.as_bytes()).to_string();
+    let counts = compare::counts(change.before.as_ref(), &change.after);
+    Changed {
+        path: change.path.clone(),
+        before: change.before.as_deref().map(name),
+        after: Some(name(&change.after)),
+        added: counts.added,
+        removed: counts.removed,
     }
 }
 

@@ -19,7 +19,7 @@ use super::permission::{Authority, Permit};
 use super::questions::ReplyTo;
 use super::shared::Stance;
 use crate::config::logged;
-use crate::permissions::{Cause, Decision, Remembered, Verdict, decide_reading};
+use crate::permissions::{Cause, Decision, Remembered, Verdict, decide_reading, judge_writing};
 use crate::protocol::{
     CallInput, CallRef, Phase, Question, Shown, ToolCall, ToolResult, WireId, said_by_hooks,
 };
@@ -356,14 +356,25 @@ impl CallRun {
 /// Asks the rules about each file, if there are any that could forbid reading one.
 fn off_limits(context: &Arc<Context>) -> OffLimits {
     let Stance { mode, rules } = context.stance();
-    if !rules.restrict_reading() {
-        return OffLimits::default();
-    }
+    let reading = if rules.restrict_reading() {
+        let (context, rules) = (context.clone(), rules.clone());
+        OffLimits::new(move |path| {
+            let path = path.to_string_lossy().into_owned();
+            let verdict = decide_reading(path, &rules, mode, &context.world());
+            verdict.decision() != Decision::Allow && matches!(verdict.cause(), Cause::Rule(_))
+        })
+    } else {
+        OffLimits::default()
+    };
     let context = context.clone();
-    OffLimits::new(move |path| {
+    reading.with_writing(move |path| {
         let path = path.to_string_lossy().into_owned();
-        let verdict = decide_reading(path, &rules, mode, &context.world());
-        verdict.decision() != Decision::Allow && matches!(verdict.cause(), Cause::Rule(_))
+        let verdict = judge_writing(path, &rules, mode, &context.world());
+        let is_special = matches!(
+            verdict.cause(),
+            Cause::Rule(_) | Cause::ProtectedPath | Cause::BuiltIn
+        );
+        verdict.decision() != Decision::Allow && is_special
     })
 }
 

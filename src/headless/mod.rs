@@ -252,6 +252,7 @@ impl Printer {
             | SessionEvent::Reply(_)
             | SessionEvent::Saving(_)
             | SessionEvent::Tools(_)
+            | SessionEvent::Commands(_)
             | SessionEvent::Rules(_)
             | SessionEvent::Agents(_) => {}
         }

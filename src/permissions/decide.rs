@@ -44,6 +44,17 @@ impl Asked<'static> {
             read_only: true,
         }
     }
+
+    /// Nothing but that a file is changed.
+    fn writing(path: String) -> Self {
+        Self {
+            tool: EDIT,
+            touches: Touches::Writes(Paths::Files(vec![path])),
+            level: Level::Confirm,
+            read_only: false,
+            ..Self::reading(String::new())
+        }
+    }
 }
 
 /// What hooks have said about a call, together.
@@ -86,6 +97,11 @@ pub fn may_tell(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>)
 /// Decides whether a file may be read.
 pub fn decide_reading(path: String, rules: &Rules, mode: Mode, world: &World<'_>) -> Verdict {
     decide(&Asked::reading(path), rules, mode, world)
+}
+
+/// What rules and lists say about a change of one file, which a call makes that was allowed as a whole.
+pub fn judge_writing(path: String, rules: &Rules, mode: Mode, world: &World<'_>) -> Verdict {
+    judge(&Asked::writing(path), rules, mode, world)
 }
 
 /// How far a command reaches that is allowed.

@@ -29,7 +29,8 @@ pub mod world;
 
 pub use call::places;
 pub use decide::{
-    Asked, HookWord, Reach, conclude, decide, decide_reading, judge, may_tell, reach, tempered,
+    Asked, HookWord, Reach, conclude, decide, decide_reading, judge, judge_writing, may_tell,
+    reach, tempered,
 };
 pub use grant::{Grant, Places};
 pub use offer::{check_rule, offer, offer_for_held};

@@ -73,18 +73,7 @@ pub fn rule(tool: &str, specifier: &str) -> String {
 /// What a call of a tool touches that is not there.
 pub fn touched_by_absent(tool: &str, input: &Value) -> Touches {
     match tool {
-        "MultiEdit" => Touches::writing(input, "file_path"),
         "NotebookEdit" => Touches::writing(input, "notebook_path"),
-        "LS" => Touches::searching(input, "path", None),
-        "FileSearch" => {
-            let given = |field: &str| input.get(field).is_some_and(|value| !value.is_null());
-            let previews = input.get("preview_only") == Some(&Value::Bool(true));
-            if given("replace_with") && !previews {
-                Touches::replacing(input, "path", Some("file_glob"))
-            } else {
-                Touches::searching(input, "path", Some("file_glob"))
-            }
-        }
         WEB_FETCH => Touches::web(input, "url"),
         _ => Touches::Nothing,
     }

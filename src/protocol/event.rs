@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::about::ToolInfo;
+use super::about::{CustomCommand, ToolInfo};
 use super::id::{CallRef, Seq, SessionId, TurnId, WireId};
 use super::input::CallInput;
 use super::message::{Block, Message, StopReason, ToolResult, Usage};
@@ -67,6 +67,8 @@ pub enum SessionEvent {
     Reply(String),
     /// What the model is offered from the next request on.
     Tools(Vec<ToolInfo>),
+    /// The commands of the person's own, all of them.
+    Commands(Vec<CustomCommand>),
     /// The active permission rules.
     Rules(Vec<KnownRule>),
     /// The types of subagents.

@@ -17,7 +17,7 @@ pub mod subagent;
 pub mod tool;
 pub mod touches;
 
-pub use about::{PreviewFields, SubjectFields, ToolInfo};
+pub use about::{CustomCommand, PreviewFields, SubjectFields, ToolInfo};
 pub use command::{CallCommand, Command, Leaving, RulesCommand, SessionCommand, TurnCommand};
 pub use event::{
     AgentEvent, CallEvent, CallOutcome, ChangeSize, Ending, HookInfo, KnownRule, Recorded,

@@ -10,6 +10,9 @@ pub enum Shown {
     Nothing,
     /// Files were changed, each of them once in here.
     Changes(Vec<FileDiff>),
+    /// Parts of files were changed, each under a name of its own: a cell of a notebook. Both texts of each are among the
+    /// checkpoints.
+    Excerpts(Vec<FileDiff>),
 }
 
 /// A change of one file.
@@ -22,11 +25,11 @@ pub struct FileDiff {
 }
 
 impl Shown {
-    /// The files that were changed.
+    /// What was changed, file by file or part by part.
     pub fn changes(&self) -> &[FileDiff] {
         match self {
             Shown::Nothing => &[],
-            Shown::Changes(changes) => changes,
+            Shown::Changes(changes) | Shown::Excerpts(changes) => changes,
         }
     }
 
@@ -34,7 +37,9 @@ impl Shown {
     pub fn size(&self) -> usize {
         match self {
             Shown::Nothing => 0,
-            Shown::Changes(changes) => changes.iter().map(FileDiff::size).sum(),
+            Shown::Changes(changes) | Shown::Excerpts(changes) => {
+                changes.iter().map(FileDiff::size).sum()
+            }
         }
     }
 }

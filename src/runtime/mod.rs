@@ -141,7 +141,7 @@ pub async fn run(launch: Launch) -> Result<Exit, Refusal> {
         }
         shell.jobs.start(Job::LoadHistory);
         if choose_session {
-            shell.jobs.start(Job::ListSessions);
+            shell.tell(Msg::SessionsWanted).await;
         }
         if let Some(prompt) = prompt {
             let message = vec![Block::text(prompt)];

@@ -62,18 +62,7 @@ impl Input {
     /// Makes the edit in memory. All that can be wrong with the call is found here, before anything is written.
     fn make(&self, path: &Path, cx: &ToolCx, places: &Places) -> Result<Edited, FileError> {
         let creates = self.old_string.is_empty();
-        let mut document = if creates {
-            Document::open_or_new(path, Need::Parts, cx, places)?
-        } else {
-            Document::open(path, Need::Parts, cx, places)?
-        };
-        if is_notebook(path, document.text()) {
-            return Err(FileError::BadContent(format!(
-                "{} is a Jupyter notebook, whose cells are packed in JSON that an edit of its text could break. \
-                 Change it with Bash, for example with a Python script that uses `json` or `nbformat`",
-                path::shown(path)
-            )));
-        }
+        let mut document = open(path, creates, cx, places)?;
         if creates && document.text().is_empty() && !self.new_string.is_empty() {
             document.set_text(&self.new_string);
             return Ok(Edited::Created(document));
@@ -81,6 +70,28 @@ impl Input {
         let replaced = document.replace(&self.old_string, &self.new_string, self.scope())?;
         Ok(Edited::Replaced(document, replaced))
     }
+}
+
+/// Opens a file whose text is to be edited; where `creates` says so it need not be there.
+pub(super) fn open(
+    path: &Path,
+    creates: bool,
+    cx: &ToolCx,
+    places: &Places,
+) -> Result<Document, FileError> {
+    let document = if creates {
+        Document::open_or_new(path, Need::Parts, cx, places)?
+    } else {
+        Document::open(path, Need::Parts, cx, places)?
+    };
+    if is_notebook(path, document.text()) {
+        return Err(FileError::BadContent(format!(
+            "{} is a Jupyter notebook, whose cells are packed in JSON that an edit of its text could break. \
+             Change its cells with NotebookEdit",
+            path::shown(path)
+        )));
+    }
+    Ok(document)
 }
 
 /// Whether Read shows it as cells. What is only named like a notebook is text like any other.
@@ -155,16 +166,7 @@ impl Tool for Edit {
                 .document()
                 .text()
                 .to_owned();
-            let mut document = Document::open_or_new(&path, Need::Parts, &cx, grant.places())?;
-            if document.text().is_empty() {
-                document.set_text(&after);
-            } else {
-                document.turn_into(&after)?;
-            }
-            if !document.is_changed() {
-                return Ok(ToolOutput::text(files::saved::NOTHING_ALLOWED));
-            }
-            Ok(document.save(&cx)?.into_part(&planned))
+            save_part(&path, &planned, &after, &grant, &cx)
         })
         .await
     }
@@ -186,6 +188,26 @@ impl Tool for Edit {
         })
         .await
     }
+}
+
+/// Makes the file hold `after`, which is the part of `planned` that the person allowed.
+pub(super) fn save_part(
+    path: &Path,
+    planned: &str,
+    after: &str,
+    grant: &Grant,
+    cx: &ToolCx,
+) -> Result<ToolOutput, FileError> {
+    let mut document = Document::open_or_new(path, Need::Parts, cx, grant.places())?;
+    if document.text().is_empty() {
+        document.set_text(after);
+    } else {
+        document.turn_into(after)?;
+    }
+    if !document.is_changed() {
+        return Ok(ToolOutput::text(files::saved::NOTHING_ALLOWED));
+    }
+    Ok(document.save(cx)?.into_part(planned))
 }
 
 /// The result for the model: what the file looks like now.

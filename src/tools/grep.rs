@@ -4,8 +4,10 @@
 //! one worker a core; `sink` takes the matches of one file; `report` is what the model reads. The answer to a query
 //! depends on the tree alone, never on which thread was faster.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicUsize;
 
+use grep_regex::RegexMatcher;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::permissions::{Grant, Places};
 use crate::protocol::{Level, SubjectFields, Touches};
 use crate::tools::off_limits::OffLimits;
-use crate::tools::tree::Stop;
+use crate::tools::tree::{Stop, Unread};
 use crate::tools::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated, tree};
 
 mod query;
@@ -23,6 +25,7 @@ mod search;
 mod sink;
 
 use query::Query;
+pub(super) use query::split_globs;
 use search::search;
 
 pub struct Grep;
@@ -155,8 +158,53 @@ pub fn answer(
 ) -> Result<String, ToolError> {
     let query = Query::new(input, cwd)?;
     let start = tree::decided(query.root.path(), places)?;
-    let found = search(&query, &start, off_limits, stop);
+    let found = search(&query, &start, off_limits, stop, &AtomicUsize::new(0));
     Ok(off_limits.remark_on(report::text(&query, &found)))
+}
+
+/// The files that have a match, for whoever does more with them than telling.
+pub(super) struct Files(Query);
+
+/// Which files have a match.
+pub(super) struct FoundFiles {
+    /// Where the search really started.
+    pub start: PathBuf,
+    pub paths: Vec<PathBuf>,
+    /// There are, or may be, more of them.
+    pub more: bool,
+    /// The search was stopped before it had seen everything.
+    pub stopped: bool,
+    pub unread: Unread,
+}
+
+impl Files {
+    pub fn new(input: &Input, cwd: &Path) -> Result<Self, ToolError> {
+        Query::new(input, cwd).map(Self)
+    }
+
+    pub fn matcher(&self) -> &RegexMatcher {
+        &self.0.matcher
+    }
+
+    /// Blocks until it is done or stopped; `searched` says meanwhile how many files it has looked at.
+    pub fn find(
+        &self,
+        off_limits: &OffLimits,
+        places: &Places,
+        stop: &Stop,
+        searched: &AtomicUsize,
+    ) -> Result<FoundFiles, ToolError> {
+        let start = tree::decided(self.0.root.path(), places)?;
+        let found = search(&self.0, &start, off_limits, stop, searched);
+        let paths = found.files.into_iter().map(|file| file.key.into_path());
+        Ok(FoundFiles {
+            start,
+            paths: paths.collect(),
+            more: found.more,
+            stopped: found.stopped,
+            unread: found.unread,
+        })
+    }
 }
 
 #[cfg(test)]

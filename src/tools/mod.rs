@@ -9,13 +9,17 @@ pub mod ask;
 pub mod bash;
 pub mod bash_output;
 pub mod edit;
+pub mod file_search;
 pub mod files;
 pub mod glob;
 pub mod grep;
 pub mod guard;
 pub mod kill_shell;
+pub mod ls;
+pub mod multi_edit;
 #[cfg(test)]
 pub mod named;
+pub mod notebook_edit;
 pub mod off_limits;
 pub mod offered;
 pub mod read;

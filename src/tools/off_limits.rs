@@ -1,4 +1,4 @@
-//! Files that rules keep from being read: a search that starts above them leaves them out.
+//! Files that rules keep from being read or changed: a search that starts above them leaves them out.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Clone, Default)]
 pub struct OffLimits {
     rules: Option<Rules>,
+    writing: Option<Rules>,
     met: Arc<AtomicBool>,
 }
 
@@ -17,8 +18,22 @@ impl OffLimits {
     pub fn new(rules: impl Fn(&Path) -> bool + Send + Sync + 'static) -> Self {
         Self {
             rules: Some(Arc::new(rules)),
-            met: Arc::default(),
+            ..Self::default()
         }
+    }
+
+    /// The same, and these files must not be changed either.
+    #[must_use]
+    pub fn with_writing(self, rules: impl Fn(&Path) -> bool + Send + Sync + 'static) -> Self {
+        Self {
+            writing: Some(Arc::new(rules)),
+            ..self
+        }
+    }
+
+    /// Whether a file must not be changed by a call that was allowed as a whole.
+    pub fn cover_writing(&self, path: &Path) -> bool {
+        self.writing.as_ref().is_some_and(|rules| rules(path))
     }
 
     /// Whether there is nothing to ask about.

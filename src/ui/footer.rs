@@ -145,7 +145,6 @@ fn featured(state: &AppState, contexts: &[Context]) -> &'static [Action] {
             &[Action::Accept, Action::Next, Action::Back]
         }
         Some(Context::Retry) => &[Action::RetryNow],
-        Some(Context::Picker) => &[Action::Choose, Action::Next, Action::Previous, Action::Back],
         Some(Context::Help) => &[Action::LineDown, Action::PageDown, Action::Back],
         Some(Context::Reason) if matches!(state.dialogs.last(), Some(Dialog::ByHand(_))) => {
             &[Action::SendReason, Action::Back]
@@ -159,6 +158,7 @@ fn featured(state: &AppState, contexts: &[Context]) -> &'static [Action] {
             | Context::Question
             | Context::Choice
             | Context::ChoiceText
+            | Context::Picker
             | Context::Trust,
         ) => &[],
         Some(Context::Composer | Context::ComposerEmpty | Context::Working | Context::Global)

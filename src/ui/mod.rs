@@ -13,6 +13,7 @@ pub mod footer;
 pub mod highlight;
 pub mod layout;
 pub mod markdown;
+pub mod page;
 pub mod panel;
 pub mod plain;
 mod selection;
@@ -73,6 +74,8 @@ pub struct Caches {
     /// The detail view, and what it was laid out from.
     detail: Option<(DetailKey, Vec<Row>)>,
     help: Vec<Line<'static>>,
+    /// The list in front.
+    list: Rect,
     question: dialogs::question::Laid,
     trust: dialogs::trust::Laid,
 }
@@ -157,6 +160,7 @@ impl Caches {
     }
 
     fn lay_out_dialog(&mut self, state: &AppState, whole: Rect) -> Option<DialogRest> {
+        self.list = Rect::default();
         match state.dialogs.last()? {
             Dialog::Question(questions) => {
                 let area = self.dialog_area(whole);
@@ -174,7 +178,12 @@ impl Caches {
                 let area = self.dialog_area(whole);
                 Some(self.trust.lay_out(dialog, &state.settings, area))
             }
-            Dialog::Pause(_) | Dialog::ByHand(_) | Dialog::Picker(_) => None,
+            Dialog::Picker(picker) => {
+                let (places, rest) = dialogs::picker::lay_out(picker, self.modal_area(whole));
+                self.list = places.list;
+                Some(rest)
+            }
+            Dialog::Pause(_) | Dialog::ByHand(_) => None,
         }
     }
 
@@ -188,6 +197,14 @@ impl Caches {
         if above.height < 12 { whole } else { above }
     }
 
+    /// Lists and pages stand over everything but the footer, which may have something to say.
+    fn modal_area(&self, whole: Rect) -> Rect {
+        Rect {
+            height: whole.height - self.areas.footer.height,
+            ..whole
+        }
+    }
+
     /// Where the conversation is; its rows move up and down.
     pub fn conversation(&self) -> Rect {
         self.areas.conversation
@@ -197,6 +214,9 @@ impl Caches {
     pub fn hit(&self, column: u16, row: u16) -> Target {
         let at = Position::new(column, row);
         let areas = &self.areas;
+        if self.list.contains(at) {
+            return Target::ListRow(usize::from(row - self.list.y));
+        }
         if areas.composer.contains(at) {
             return Target::Composer {
                 row: row - areas.composer.y,
@@ -385,7 +405,11 @@ fn draw(state: &AppState, caches: &Caches, whole: Rect, buf: &mut Buffer) -> Opt
                 None
             }
             Dialog::ByHand(dialog) => dialogs::by_hand::draw(dialog, theme, over, buf),
-            Dialog::Picker(picker) => dialogs::picker::draw(picker, theme, over, buf),
+            Dialog::Picker(picker) => {
+                let over = caches.modal_area(whole);
+                dialogs::modal::dim(over, theme, buf);
+                dialogs::picker::draw(picker, keymap, theme, over, buf)
+            }
             Dialog::Help(help) => {
                 dialogs::help::draw(help, &caches.help, theme, over, buf);
                 None

@@ -3,6 +3,7 @@
 mod acting;
 mod asking;
 mod footer;
+mod picking;
 mod prose;
 mod random;
 mod screens;

@@ -1,8 +1,10 @@
 //! The word that is being completed: a command behind `/`, or a path behind `@`.
 
+use std::sync::Arc;
+
 use super::editor::Place;
+use crate::app::commands::Commands;
 use crate::app::job::Candidate;
-use crate::app::slash::COMMANDS;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -24,8 +26,8 @@ pub struct Item {
     pub name: String,
     /// The characters of the name that matched.
     pub matched: Vec<u32>,
-    pub arguments: &'static str,
-    pub about: &'static str,
+    pub arguments: Arc<str>,
+    pub about: Arc<str>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +44,7 @@ pub struct Completion {
 }
 
 impl Completion {
-    pub fn new(word: Word, generation: u64) -> Self {
+    pub fn new(word: Word, generation: u64, known: &Commands) -> Self {
         let mut completion = Self {
             word,
             items: Vec::new(),
@@ -52,7 +54,7 @@ impl Completion {
             complete: false,
         };
         if completion.word.kind == Kind::Slash {
-            completion.items = commands(&completion.word.query);
+            completion.items = commands(&completion.word.query, known);
             completion.stale = false;
             completion.complete = true;
         }
@@ -60,10 +62,10 @@ impl Completion {
     }
 
     /// The same for a word that was typed on; what was found so far stays until there is something better.
-    pub fn go_on(&mut self, word: Word, generation: u64) {
+    pub fn go_on(&mut self, word: Word, generation: u64, known: &Commands) {
         let items = std::mem::take(&mut self.items);
         let is_path = word.kind == Kind::Path;
-        *self = Self::new(word, generation);
+        *self = Self::new(word, generation, known);
         if is_path {
             self.items = items;
         }
@@ -80,8 +82,8 @@ impl Completion {
             .map(|candidate| Item {
                 name: candidate.path,
                 matched: candidate.matched,
-                arguments: "",
-                about: "",
+                arguments: Arc::from(""),
+                about: Arc::from(""),
             })
             .collect();
         // Who has walked down the list keeps the one walked to while more files are found.
@@ -174,22 +176,23 @@ fn unquoted(before: &str) -> Option<(usize, &str)> {
 }
 
 /// The commands that match: those that begin so, then those that have it somewhere, then those that have its letters.
-fn commands(query: &str) -> Vec<Item> {
+fn commands(query: &str, known: &Commands) -> Vec<Item> {
     let query = query.to_lowercase();
-    let mut found: Vec<(usize, Item)> = COMMANDS
+    let mut found: Vec<(usize, Item)> = known
+        .all()
         .iter()
         .filter_map(|command| {
-            let matched = letters(command.name, &query)?;
+            let matched = letters(&command.name, &query)?;
             let rank = match command.name.find(&query) {
                 Some(0) => 0,
                 Some(_) => 1,
                 None => 2,
             };
             let item = Item {
-                name: command.name.to_owned(),
+                name: command.name.to_string(),
                 matched,
-                arguments: command.arguments,
-                about: command.about,
+                arguments: command.arguments.clone(),
+                about: command.about.clone(),
             };
             Some((rank, item))
         })
@@ -215,6 +218,7 @@ fn letters(name: &str, query: &str) -> Option<Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::{Kind, commands, word_before};
+    use crate::app::commands::Commands;
 
     fn word(before: &str) -> Option<(Kind, usize, String)> {
         word_before(before, 0).map(|word| (word.kind, word.start.column, word.query))
@@ -244,7 +248,7 @@ mod tests {
     #[test]
     fn commands_that_begin_like_the_query_come_first() {
         let names = |query| {
-            let items = commands(query).into_iter();
+            let items = commands(query, &Commands::default()).into_iter();
             items
                 .map(|item| (item.name, item.matched))
                 .collect::<Vec<_>>()

@@ -1,6 +1,6 @@
 //! What a draft is once it is sent: a message, a command, or a note.
 
-use crate::app::slash::{self, COMMANDS};
+use crate::app::commands::Commands;
 use crate::protocol::Block;
 use crate::text::nearest;
 
@@ -43,20 +43,20 @@ impl Prompt {
 }
 
 /// Reads a draft whose first character makes it more than a message. What cannot be meant so is an error for the person.
-pub fn special(text: &str) -> Result<Option<Draft>, String> {
+pub fn special(text: &str, commands: &Commands) -> Result<Option<Draft>, String> {
     let text = text.trim();
     let lines: Vec<String> = text.lines().take(2).map(str::to_owned).collect();
     let behind = || text.chars().skip(1).collect::<String>().trim().to_owned();
     match Prompt::of(&lines) {
-        Prompt::Shell if behind().is_empty() => Err("write the command behind the `!`".into()),
+        Prompt::Shell if behind().is_empty() => Err("type a command after !".into()),
         Prompt::Shell => Ok(Some(Draft::Shell(behind()))),
-        Prompt::Note if behind().is_empty() => Err("write the note behind the `#`".into()),
+        Prompt::Note if behind().is_empty() => Err("type a note after #".into()),
         Prompt::Note => Ok(Some(Draft::Note(behind()))),
-        Prompt::Message => slash(text),
+        Prompt::Message => slash(text, commands),
     }
 }
 
-fn slash(text: &str) -> Result<Option<Draft>, String> {
+fn slash(text: &str, commands: &Commands) -> Result<Option<Draft>, String> {
     let Some(behind) = text.strip_prefix('/') else {
         return Ok(None);
     };
@@ -72,22 +72,23 @@ fn slash(text: &str) -> Result<Option<Draft>, String> {
         // A path, or a comment.
         return Ok(None);
     }
-    if slash::find(name).is_some() {
+    if commands.find(name).is_some() {
         return Ok(Some(Draft::Slash {
             name: name.to_owned(),
             arguments: arguments.trim().to_owned(),
         }));
     }
-    let known = COMMANDS.iter().map(|command| command.name);
+    let known = commands.all().iter().map(|command| &*command.name);
     Err(match nearest(name, known) {
-        Some(meant) => format!("there is no /{name}; do you mean /{meant}?"),
-        None => format!("there is no /{name}; /help shows what there is"),
+        Some(meant) => format!("unknown command /{name}; did you mean /{meant}?"),
+        None => format!("unknown command /{name}; see /help"),
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Draft, special};
+    use crate::app::commands::Commands;
 
     fn slash(name: &str, arguments: &str) -> Draft {
         Draft::Slash {
@@ -114,19 +115,23 @@ mod tests {
             ("/usr/bin is full", None),
             ("/", None),
         ] {
-            assert_eq!(special(text), Ok(expected), "{text}");
+            assert_eq!(special(text, &Commands::default()), Ok(expected), "{text}");
         }
     }
 
     #[test]
     fn an_unknown_command_is_not_sent_but_corrected() {
         for (text, problem) in [
-            ("/hlep", "there is no /hlep; do you mean /help?"),
-            ("/zzz", "there is no /zzz; /help shows what there is"),
-            ("!", "write the command behind the `!`"),
-            ("#  ", "write the note behind the `#`"),
+            ("/hlep", "unknown command /hlep; did you mean /help?"),
+            ("/zzz", "unknown command /zzz; see /help"),
+            ("!", "type a command after !"),
+            ("#  ", "type a note after #"),
         ] {
-            assert_eq!(special(text), Err(problem.into()), "{text}");
+            assert_eq!(
+                special(text, &Commands::default()),
+                Err(problem.into()),
+                "{text}"
+            );
         }
     }
 }

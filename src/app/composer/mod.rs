@@ -33,6 +33,7 @@ use self::paste::ImagePath;
 use self::token::{Form, Tokens};
 use self::vim::{Outcome, Vim};
 use crate::app::Effect;
+use crate::app::commands::Commands;
 use crate::app::job::{Job, JobResult};
 use crate::keymap::Context;
 use crate::protocol::Block;
@@ -48,6 +49,7 @@ pub struct Composer {
     editor: Editor,
     tokens: Tokens,
     history: History,
+    commands: Commands,
     search: Option<HistorySearch>,
     completion: Option<Completion>,
     /// Where a completion was closed, so that it does not come back with the next letter.
@@ -96,6 +98,7 @@ impl Default for Composer {
             editor: Editor::default(),
             tokens: Tokens::default(),
             history: History::default(),
+            commands: Commands::default(),
             search: None,
             completion: None,
             dismissed: None,
@@ -113,6 +116,15 @@ impl Default for Composer {
 
 /// What others see of it.
 impl Composer {
+    /// What a draft that begins with a slash can mean.
+    pub fn commands(&self) -> &Commands {
+        &self.commands
+    }
+
+    pub fn set_commands(&mut self, commands: Commands) {
+        self.commands = commands;
+    }
+
     /// What the next key can mean here, the innermost first.
     pub fn contexts(&self) -> Vec<Context> {
         if self.search.is_some() {
@@ -419,7 +431,7 @@ impl Composer {
     fn read(&self, text: &str) -> Result<Draft, String> {
         let sent = |text: &str| self.tokens.expand(text, Form::Sent);
         // Read before what is folded is unfolded: a paste is never a command.
-        Ok(match draft::special(text)? {
+        Ok(match draft::special(text, &self.commands)? {
             Some(Draft::Slash { name, arguments }) => Draft::Slash {
                 name,
                 arguments: sent(&arguments),

@@ -188,11 +188,11 @@ impl Composer {
             Some(open) if open.word == word => return Vec::new(),
             Some(open) => {
                 self.generation += 1;
-                open.go_on(word, self.generation);
+                open.go_on(word, self.generation, &self.commands);
             }
             None if cause == Cause::Typed => {
                 self.generation += 1;
-                self.completion = Some(Completion::new(word, self.generation));
+                self.completion = Some(Completion::new(word, self.generation, &self.commands));
             }
             None => self.completion = None,
         }

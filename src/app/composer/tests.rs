@@ -115,7 +115,7 @@ fn a_backslash_before_enter_begins_a_new_line() {
 fn an_unknown_command_stays_in_the_input() {
     let mut rig = Rig::typed("/hlep");
     let problem = rig.composer.submit(rig.now).expect_err("no such command");
-    assert_eq!(problem, "there is no /hlep; do you mean /help?");
+    assert_eq!(problem, "unknown command /hlep; did you mean /help?");
     assert_eq!(rig.shown(), "/hlep|");
 }
 

@@ -1,6 +1,7 @@
 //! The dialogs: a closed set, each with its own state. The last one open has the keys.
 
 pub mod by_hand;
+pub mod filter;
 pub mod help;
 pub mod pause;
 pub mod permission;
@@ -32,7 +33,7 @@ pub enum Dialog {
     /// A call's result, typed by the person.
     ByHand(Box<ByHandDialog>),
     /// A list to choose from.
-    Picker(Picker),
+    Picker(Box<Picker>),
     Help(HelpDialog),
 }
 
@@ -104,7 +105,7 @@ impl Dialog {
         match self {
             Dialog::Question(dialog) => dialog.scroll(rows),
             Dialog::Trust(dialog) => dialog.reading.scroll(rows),
-            Dialog::Picker(picker) => picker.choose_next(rows.signum()),
+            Dialog::Picker(picker) => picker.scroll(rows),
             Dialog::Help(help) => help.scroll(rows),
             Dialog::Pause(_) | Dialog::ByHand(_) => {}
         }
@@ -116,7 +117,8 @@ impl Dialog {
             Dialog::Question(dialog) => dialog.settle(rest),
             Dialog::Trust(dialog) => dialog.reading.settle(rest),
             Dialog::Help(help) => help.settle(rest),
-            Dialog::Pause(_) | Dialog::ByHand(_) | Dialog::Picker(_) => {}
+            Dialog::Picker(picker) => picker.settle(rest),
+            Dialog::Pause(_) | Dialog::ByHand(_) => {}
         }
     }
 }

@@ -7,6 +7,7 @@ mod writing;
 use std::time::{Duration, Instant};
 
 use crate::app::call::Author;
+use crate::app::commands::Commands;
 use crate::app::dialogs::Dialog;
 use crate::app::dialogs::pause::PauseDialog;
 use crate::app::transcript::{Cell, NoticeKind, Progress, Summary, SummaryEnding};
@@ -66,7 +67,8 @@ impl AppState {
             SessionEvent::Notice(text) => self.notice(NoticeKind::Warning, text),
             SessionEvent::Saving(saving) => self.session.unsaved = saving.err(),
             SessionEvent::Reply(text) => self.notice(NoticeKind::Info, text),
-            SessionEvent::Rules(rules) => self.offer_rules(rules),
+            SessionEvent::Rules(rules) => self.offer_rules(&rules),
+            SessionEvent::Commands(custom) => self.composer.set_commands(Commands::with(custom)),
             SessionEvent::Agents(kinds) => self.list_agents(&kinds),
             SessionEvent::Tools(tools) => self.session.offer(tools),
             SessionEvent::ModeIs(mode) => self.session.mode = mode,

@@ -2,33 +2,14 @@
 
 use crate::app::call::{Author, Call};
 use crate::app::dialogs::Dialog;
-use crate::app::dialogs::picker::{Choice, Item, Picker};
 use crate::app::dialogs::question::{DENIED, Questions, Verdict};
 use crate::app::dialogs::trust::TrustDialog;
 use crate::app::ladder::Rung;
 use crate::app::transcript::NoticeKind;
-use crate::app::{AppState, Effect, slash};
-use crate::keymap::{Action, Context};
+use crate::app::{AppState, Effect};
+use crate::keymap::Action;
 use crate::protocol::{CallCommand, CallRef, Command, Question, TurnCommand};
 use crate::settings::trust::Review;
-
-/// What the palette offers beside the commands.
-const PALETTE: &[Action] = &[
-    Action::Scroll,
-    Action::Search,
-    Action::TogglePanel,
-    Action::ToggleDetails,
-    Action::ToggleThinking,
-    Action::ToggleDiffStyle,
-    Action::NextMode,
-    Action::SearchHistory,
-    Action::OpenEditor,
-    Action::Background,
-    Action::PrintConversation,
-    Action::Redraw,
-    Action::Suspend,
-    Action::Quit,
-];
 
 impl AppState {
     pub(super) fn perform_in_dialog(&mut self, action: Action) -> Vec<Effect> {
@@ -77,21 +58,7 @@ impl AppState {
                 Action::Back => self.close_dialog(),
                 _ => Vec::new(),
             },
-            Dialog::Picker(picker) => {
-                match action {
-                    Action::Next | Action::LineDown => picker.choose_next(1),
-                    Action::Previous | Action::LineUp => picker.choose_next(-1),
-                    Action::PageDown => picker.choose_next(10),
-                    Action::PageUp => picker.choose_next(-10),
-                    Action::Top => picker.choose_first(),
-                    Action::Bottom => picker.choose_last(),
-                    Action::Choose | Action::Open => return self.choose(),
-                    Action::Back => return self.close_dialog(),
-                    _ => {}
-                }
-                self.preview_chosen();
-                Vec::new()
-            }
+            Dialog::Picker(_) => self.perform_in_picker(action),
             Dialog::Help(help) => {
                 match action {
                     Action::LineDown | Action::Next => help.scroll(1),
@@ -219,7 +186,7 @@ impl AppState {
         stop
     }
 
-    pub(super) fn close_dialog(&mut self) -> Vec<Effect> {
+    pub(in crate::app) fn close_dialog(&mut self) -> Vec<Effect> {
         let now = self.now;
         match self.dialogs.last_mut() {
             Some(Dialog::Question(questions)) => {
@@ -262,38 +229,5 @@ impl AppState {
             call,
             CallCommand::AnswerByHand(text),
         ))]
-    }
-
-    /// The palette: all that can be done, by name.
-    pub(super) fn open_palette(&mut self) {
-        let commands = slash::COMMANDS.iter().map(|command| Item {
-            label: format!("/{} {}", command.name, command.arguments)
-                .trim_end()
-                .to_owned(),
-            about: command.about.to_owned(),
-            choice: Choice::Slash(command.name),
-        });
-        let actions = PALETTE.iter().map(|action| Item {
-            label: action.explain().trim_end_matches('.').to_owned(),
-            about: self.keys_from_input(*action),
-            choice: Choice::Do(*action),
-        });
-        let picker = Picker::new("commands", commands.chain(actions).collect());
-        self.dialogs.push(Dialog::Picker(picker));
-    }
-
-    /// The keys that do something from the input on; some are bound only in the conversation.
-    fn keys_from_input(&self, action: Action) -> String {
-        let keymap = &self.settings.keymap;
-        let outside = [Context::Composer, Context::Working, Context::Global];
-        if let Some(chord) = keymap.chord_for(action, &outside) {
-            return chord.to_string();
-        }
-        let way = keymap.chord_for(Action::Scroll, &outside);
-        let chord = keymap.chord_for(action, &[Context::Scroll, Context::Global]);
-        match (way, chord) {
-            (Some(way), Some(chord)) => format!("{way} {chord}"),
-            (None, _) | (_, None) => String::new(),
-        }
     }
 }

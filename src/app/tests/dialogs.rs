@@ -251,7 +251,7 @@ fn home_and_end_reach_both_ends_of_a_list() {
     let mut app = App::new();
     app.press("ctrl+p end");
     let picker = |app: &App| match app.state.dialogs.last() {
-        Some(Dialog::Picker(picker)) => (picker.chosen, picker.shown().len()),
+        Some(Dialog::Picker(picker)) => (picker.chosen_number(), picker.shown().len()),
         _ => panic!("a list is open"),
     };
     let (chosen, count) = picker(&app);

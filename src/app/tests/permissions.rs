@@ -2,6 +2,7 @@ use serde_json::json;
 
 use super::slash::{flash, last_notice, run};
 use crate::app::Effect;
+use crate::app::dialogs::Dialog;
 use crate::app::rig::App;
 use crate::protocol::{
     AgentEvent, CallEvent, Command, KnownRule, RuleList, RulesCommand, SessionCommand,
@@ -12,10 +13,7 @@ use crate::protocol::{
 fn why_tells_what_decided_about_the_last_call() {
     let mut app = App::working();
     assert_eq!(run(&mut app, "/why"), []);
-    assert_eq!(
-        flash(&app),
-        Some("nothing has been decided since this conversation was opened")
-    );
+    assert_eq!(flash(&app), Some("no calls in this session yet"));
 
     app.tool("a", "Bash").running();
     app.decided("a", "read-only command", true);
@@ -46,10 +44,7 @@ fn why_finds_a_call_by_its_tool_or_what_it_is_about() {
     let told = last_notice(&app).expect("told");
     assert!(told.ends_with("\nread-only command"), "{told}");
     run(&mut app, "/why nonsense");
-    assert_eq!(
-        flash(&app),
-        Some("nothing has been decided about a call with `nonsense`")
-    );
+    assert_eq!(flash(&app), Some("no decided call matches \"nonsense\""));
 }
 
 #[test]
@@ -81,11 +76,12 @@ fn a_rule_is_chosen_from_the_list_and_removed_only_after_a_second_look() {
     assert_eq!(run(&mut app, "/permissions"), rules(RulesCommand::List));
     app.told(AgentEvent::Session(SessionEvent::Rules(vec![known()])));
     assert_eq!(app.press("down down enter"), []);
-    assert_eq!(app.press("enter"), [], "the first choice is to keep it");
-    app.told(AgentEvent::Session(SessionEvent::Rules(vec![known()])));
-    app.press("down down enter down");
+    assert_eq!(app.press("up down enter"), [], "it is asked again");
     assert_eq!(app.press("enter"), rules(RulesCommand::Remove(known())));
-    assert!(app.state.dialogs.is_empty());
+    let Some(Dialog::Picker(picker)) = app.state.dialogs.last() else {
+        panic!("the list stays open");
+    };
+    assert_eq!(picker.len(), 2, "the rule is gone from it");
 }
 
 #[test]
@@ -145,7 +141,7 @@ fn a_call_is_tested_by_what_matters_to_its_tool_or_as_json() {
     assert_eq!(tested(&typed), test("Bash", more));
     assert_eq!(tested("Bash {nonsense"), []);
     let said = flash(&app).unwrap_or_default();
-    assert!(said.starts_with("this is not JSON: "), "{said}");
+    assert!(said.starts_with("not valid JSON: "), "{said}");
 }
 
 #[test]

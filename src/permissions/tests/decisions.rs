@@ -286,17 +286,19 @@ fn searches_are_judged_by_where_they_start() {
     let search = |input| Call::new("FileSearch", input);
     assert_eq!(search(json!({ "pattern": "x" })).decision(), "allow");
     assert_eq!(
-        search(json!({ "pattern": "x", "replace_with": "y" })).decision(),
+        search(json!({ "pattern": "x", "replace_with": "y", "preview_only": false })).decision(),
         "ask"
     );
     assert_eq!(
-        search(json!({ "pattern": "x", "replace_with": "y", "preview_only": true })).decision(),
+        search(json!({ "pattern": "x", "replace_with": "y" })).decision(),
         "allow"
     );
     assert_eq!(
-        search(json!({ "pattern": "x", "replace_with": "y", "path": "gen" }))
-            .deny("Edit(gen/**)")
-            .decision(),
+        search(
+            json!({ "pattern": "x", "replace_with": "y", "path": "gen", "preview_only": false })
+        )
+        .deny("Edit(gen/**)")
+        .decision(),
         "deny"
     );
 }

@@ -243,7 +243,10 @@ async fn what_could_not_be_written_back_is_refused() {
         .edit("n.ipynb", "x", "y")
         .await
         .expect_err("a notebook");
-    assert!(error.contains("Change it with Bash"), "{error}");
+    assert!(
+        error.contains("Change its cells with NotebookEdit"),
+        "{error}"
+    );
     assert!(scratch.edit("n.ipynb", "", "y").await.is_err());
 }
 

@@ -65,6 +65,8 @@ pub enum Need {
     /// What is replaced; checked by [`Document::replace`].
     Parts,
     Whole,
+    /// None of it: the call itself has read this content, and the person has seen what becomes of it.
+    Exactly(ContentHash),
 }
 
 /// What [`Document::replace`] has done, in the text as it is now.
@@ -143,7 +145,8 @@ impl Document {
         let metadata = real.metadata().map_err(failed)?;
         check_type(path, metadata.file_type())?;
         // Before anything of the content is looked at: nothing of a file that was not read may show in an error.
-        if metadata.len() > 0 && !cx.ledger.was_read(real) {
+        let must_be_read = !matches!(need, Need::Exactly(_));
+        if must_be_read && metadata.len() > 0 && !cx.ledger.was_read(real) {
             return Err(FileError::not_read(path));
         }
         let place = Place::of(real).map_err(failed)?;
@@ -169,8 +172,12 @@ impl Document {
         if bytes.len() as u64 > MAX_SIZE {
             return Err(too_large(bytes.len() as u64));
         }
+        if matches!(need, Need::Exactly(hash) if ContentHash::of(&bytes) != hash) {
+            return Err(FileError::changed(path));
+        }
         let seen = match cx.ledger.check_unchanged(real, stamp, &bytes) {
             Ok(seen) => seen,
+            Err(Stale::NotRead | Stale::Changed) if !must_be_read => Seen::new([]),
             // There is nothing in it that could have been overlooked. One that had content when it was read has
             // changed like any other.
             Err(Stale::NotRead) if bytes.is_empty() => Seen::all(0),
@@ -261,6 +268,13 @@ impl Document {
     pub fn turn_into(&mut self, after: &str) -> Result<(), FileError> {
         let splices = part::splices(&self.text.content, after);
         self.splice(&splices).map(drop)
+    }
+
+    /// Makes these changes, whether the model has seen what changes or not; it knows no more of the file afterwards.
+    pub fn splice_unseen(&mut self, splices: &[Splice]) {
+        let (content, _) = matching::apply(&self.text.content, splices);
+        self.seen = self.seen.map(|position| matching::moved(position, splices));
+        self.text.content = content;
     }
 
     fn splice(&mut self, splices: &[Splice]) -> Result<Vec<Range<usize>>, FileError> {
@@ -355,6 +369,7 @@ impl Document {
             before,
             after: self.text.content,
             change,
+            stamp: written.stamp,
             other_links: written.other_links,
             lost_owner: written.lost_owner,
         })

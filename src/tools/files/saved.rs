@@ -4,13 +4,16 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::FileChange;
+use super::atomic::{self, Expected};
 use super::attributes::LostOwner;
+use super::lock::PathLock;
 use super::numbered::{changed_range, snippet};
 use super::part::left_out;
 use super::path::shown;
+use super::place::Place;
+use super::{FileChange, FileError, Seen, Stamp};
 use crate::protocol::{FileDiff, ResultBlock};
-use crate::tools::ToolOutput;
+use crate::tools::{ToolCx, ToolOutput};
 
 /// The result of a call of which the person allowed nothing.
 pub const NOTHING_ALLOWED: &str = "The user did not allow any part of this change, so nothing was written. Do not try it again; ask how to go on";
@@ -25,6 +28,7 @@ pub struct Saved {
     pub before: Option<String>,
     pub after: String,
     pub change: FileChange,
+    pub stamp: Stamp,
     /// Other names of the file, which keep the old content.
     pub other_links: u64,
     /// The owner that the file had and could not keep.
@@ -58,7 +62,25 @@ impl Saved {
     }
 
     /// The output of a call whose only effect this is: `text` for the model, the difference for the screen.
-    pub fn into_output(self, mut text: String) -> ToolOutput {
+    pub fn into_output(self, text: String) -> ToolOutput {
+        ToolOutput {
+            for_model: vec![ResultBlock::text(text + &self.remarks())],
+            shown: self.into_diff().into(),
+            ..ToolOutput::default()
+        }
+    }
+
+    pub fn into_diff(self) -> FileDiff {
+        FileDiff {
+            path: self.name,
+            before: self.before.map(Arc::from),
+            after: Arc::from(self.after),
+        }
+    }
+
+    /// What the model has to know beside the change itself.
+    pub fn remarks(&self) -> String {
+        let mut text = String::new();
         if self.other_links > 0 {
             let _ = write!(
                 text,
@@ -72,15 +94,36 @@ impl Saved {
         if let Some(lost) = self.lost_owner {
             let _ = write!(text, "\n<system-reminder>{lost}.</system-reminder>");
         }
-        ToolOutput {
-            for_model: vec![ResultBlock::text(text)],
-            shown: FileDiff {
-                path: self.name,
-                before: self.before.map(Arc::from),
-                after: Arc::from(self.after),
-            }
-            .into(),
-            ..ToolOutput::default()
-        }
+        text
+    }
+
+    /// Gives a file that existed before what it held then, unless somebody else has changed it since.
+    pub fn take_back(&self, cx: &ToolCx) -> Result<(), FileError> {
+        let FileChange {
+            path,
+            before: Some(before),
+            after,
+        } = &self.change
+        else {
+            return Err(FileError::GivenUp);
+        };
+        let failed = |error: std::io::Error| FileError::io("restore", path, &error);
+        let _lock = PathLock::acquire(path);
+        let old = cx.env.checkpoints.get(before).map_err(failed)?;
+        // Restoring it is right even where the log does not take it any more.
+        let _ = cx.journal.announce(FileChange {
+            path: path.clone(),
+            before: Some(*after),
+            after: *before,
+        });
+        let expected = Expected::File {
+            stamp: self.stamp,
+            hash: *after,
+        };
+        let place = Place::of(path).map_err(failed)?;
+        let written = atomic::replace(&place, &old, expected, &cx.env.locks)?;
+        cx.ledger
+            .record_write(path, written.stamp, &old, &Seen::new([]));
+        Ok(())
     }
 }

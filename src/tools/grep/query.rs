@@ -200,7 +200,7 @@ fn bad_glob(error: &dyn std::error::Error) -> ToolError {
 }
 
 /// Splits at commas outside of braces and brackets.
-fn split_globs(globs: &str) -> Vec<&str> {
+pub(in crate::tools) fn split_globs(globs: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     globs
         .split(move |character| {

@@ -50,7 +50,13 @@ pub(super) struct Hit {
 ///
 /// `start` is where the root really is. Files are opened below a handle of it: what is swapped for a link while the
 /// search runs is not searched.
-pub(super) fn search(query: &Query, start: &Path, off_limits: &OffLimits, stop: &Stop) -> Found {
+pub(super) fn search(
+    query: &Query,
+    start: &Path,
+    off_limits: &OffLimits,
+    stop: &Stop,
+    searched: &AtomicUsize,
+) -> Found {
     let anchor = match &query.root {
         Root::File(_) => start.parent().map(Anchor::at),
         Root::Directory(_) => Some(Anchor::at(start)),
@@ -61,7 +67,7 @@ pub(super) fn search(query: &Query, start: &Path, off_limits: &OffLimits, stop: 
         anchor: anchor.unwrap_or_else(|| Anchor::at(start)),
         stop,
         first: First::new(query.limit),
-        searched: AtomicUsize::new(0),
+        searched,
         unread: Mutex::default(),
     };
     let mut ignores = None;
@@ -82,7 +88,7 @@ pub(super) fn search(query: &Query, start: &Path, off_limits: &OffLimits, stop: 
     let unread = shared.unread.into_inner();
     Found {
         files,
-        searched: shared.searched.into_inner(),
+        searched: searched.load(Ordering::Relaxed),
         more,
         stopped: stop.is_set(),
         unread: Unread {
@@ -98,7 +104,8 @@ struct Shared<'a> {
     anchor: io::Result<Anchor>,
     stop: &'a Stop,
     first: First<Hit>,
-    searched: AtomicUsize,
+    /// Counted file by file, so that it can be looked at meanwhile.
+    searched: &'a AtomicUsize,
     unread: Mutex<Unread>,
 }
 
@@ -106,7 +113,6 @@ struct Worker<'a> {
     shared: &'a Shared<'a>,
     searcher: Searcher,
     hand: Hand<'a, Hit>,
-    searched: usize,
     unread: Unread,
 }
 
@@ -142,7 +148,6 @@ impl<'a> Shared<'a> {
             shared: self,
             searcher,
             hand: self.first.hand(),
-            searched: 0,
             unread: Unread::default(),
         }
     }
@@ -213,7 +218,7 @@ impl Worker<'_> {
             Ok(file) => file,
             Err(error) => return self.unread.note_file(path, &error),
         };
-        self.searched += 1;
+        self.shared.searched.fetch_add(1, Ordering::Relaxed);
         let mut sink = FileSink::new(query, stop, path);
         let source = Source { file: &file, stop };
         if let Err(error) = self
@@ -251,9 +256,6 @@ impl Worker<'_> {
 
 impl Drop for Worker<'_> {
     fn drop(&mut self) {
-        self.shared
-            .searched
-            .fetch_add(self.searched, Ordering::Relaxed);
         self.shared
             .unread
             .lock()

@@ -3,6 +3,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicUsize;
 
 use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
@@ -413,7 +414,13 @@ fn a_stopped_search_is_marked_as_partial() {
         let query = Query::new(&input, tree.root()).expect("a query");
         let stop = Stop::default();
         stop.set();
-        let found = search(&query, &start(&query), &OffLimits::default(), &stop);
+        let found = search(
+            &query,
+            &start(&query),
+            &OffLimits::default(),
+            &stop,
+            &AtomicUsize::new(0),
+        );
         assert!(found.stopped && found.files.is_empty());
         assert_eq!(
             report::text(&query, &found),
@@ -443,6 +450,7 @@ fn a_result_beyond_all_use_is_cut_and_marked() {
             &start(&query),
             &OffLimits::default(),
             &Stop::default(),
+            &AtomicUsize::new(0),
         ),
     );
     let told: Vec<&str> = text.lines().collect();
@@ -518,7 +526,7 @@ proptest! {
             ..Input::default()
         };
         let query = Query::new(&input, tree.root()).expect("a query");
-        let text = report::text(&query, &search(&query, &start(&query), &OffLimits::default(), &Stop::default()));
+        let text = report::text(&query, &search(&query, &start(&query), &OffLimits::default(), &Stop::default(), &AtomicUsize::new(0)));
         if expected.is_empty() {
             expected.push("No matches found".into());
         }
@@ -545,7 +553,7 @@ proptest! {
                 ..Input::default()
             };
             let query = Query::new(&input, tree.root()).expect("a query");
-            report::text(&query, &search(&query, &start(&query), &OffLimits::default(), &Stop::default()))
+            report::text(&query, &search(&query, &start(&query), &OffLimits::default(), &Stop::default(), &AtomicUsize::new(0)))
         };
         let whole = told(None);
         let head: Vec<&str> = whole.lines().take(limit as usize).collect();

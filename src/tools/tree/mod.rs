@@ -189,6 +189,15 @@ fn threads() -> usize {
     usize::from(scarce.current.is_some_and(|limit| limit < MANY_THREADS))
 }
 
+/// How many threads may help the one that is there; none where they are scarce.
+pub fn spare_threads() -> usize {
+    const MOST: usize = 12;
+    match threads() {
+        0 => std::thread::available_parallelism().map_or(0, |count| count.get().min(MOST) - 1),
+        _ => 0,
+    }
+}
+
 fn is_admitted(entry: &DirEntry, names: &GlobSet) -> bool {
     let name = entry.file_name();
     name != ".git" && (!is_hidden(entry) || names.is_match(name))

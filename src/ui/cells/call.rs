@@ -245,7 +245,7 @@ pub fn shown_rows(
 ) -> Vec<Row> {
     match shown {
         Shown::Nothing => Vec::new(),
-        Shown::Changes(changes) => changes
+        Shown::Changes(changes) | Shown::Excerpts(changes) => changes
             .iter()
             .flat_map(|change| change_rows(change, fold, state, cx))
             .collect(),

@@ -68,17 +68,17 @@ fn draw_completion(completion: &Completion, theme: &Theme, above: Rect, buf: &mu
             buf,
             area,
             y,
-            (end + 1, item.arguments),
+            (end + 1, &*item.arguments),
             row.style(Role::Muted),
         );
         let about = INDENT.saturating_add(names).saturating_add(GAP);
-        put(buf, area, y, (about, item.about), row.style(Role::Muted));
+        put(buf, area, y, (about, &*item.about), row.style(Role::Muted));
     }
 }
 
 /// What stands before the description of an item.
 fn head(item: &Item) -> String {
-    match item.about {
+    match &*item.about {
         "" => String::new(),
         _ => format!("/{} {}", item.name, item.arguments),
     }

@@ -92,11 +92,7 @@ fn folded_and_invisible_things_are_seen() {
 fn commands_are_proposed_with_what_they_do() {
     assert_eq!(
         screen(&typed("/mod"), 60, 3),
-        [
-            "",
-            "› /model [NAME]  show the model, or switch to another one",
-            "❯ /mod▏"
-        ]
+        ["", "› /model [NAME]  show or switch the model", "❯ /mod▏"]
     );
 }
 

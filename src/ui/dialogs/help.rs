@@ -5,9 +5,9 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::{centred, frame};
+use crate::app::AppState;
 use crate::app::dialogs::DialogRest;
 use crate::app::dialogs::help::HelpDialog;
-use crate::app::{AppState, slash};
 use crate::keymap::{Context, Keymap};
 use crate::theme::{Role, Theme};
 use crate::ui::text::{Indent, truncate, width, wrap};
@@ -26,9 +26,8 @@ pub fn lay_out(state: &AppState, whole: Rect) -> (Vec<Line<'static>>, DialogRest
     let theme = &state.settings.theme;
     let mut lines = Vec::new();
     lines.push(title("Commands", theme));
-    for command in slash::COMMANDS {
-        let name = format!("/{} {}", command.name, command.arguments);
-        lines.extend(entry(name.trim_end(), command.about, width, theme));
+    for command in state.composer.commands().all() {
+        lines.extend(entry(&command.usage(), &command.about, width, theme));
     }
     lines.extend(entry("!COMMAND", "run a command directly", width, theme));
     lines.extend(entry(

@@ -2,6 +2,7 @@
 
 pub mod by_hand;
 pub mod help;
+pub mod modal;
 pub mod pause;
 pub mod permission;
 pub mod picker;
@@ -43,7 +44,7 @@ pub fn at_bottom(area: Rect, wanted_height: u16) -> Rect {
 /// Clears a box, draws its frame and title, and returns what is inside. A box too small for a frame has none.
 pub fn frame(area: Rect, title: &str, role: Role, theme: &Theme, buf: &mut Buffer) -> Rect {
     clear(area, buf);
-    if area.height < 4 || area.width < 10 {
+    if !has_frame(area) {
         return area;
     }
     let style = theme.style(role);
@@ -57,6 +58,19 @@ pub fn frame(area: Rect, title: &str, role: Role, theme: &Theme, buf: &mut Buffe
     let room = usize::from(area.width - 6);
     let title = Span::styled(format!(" {} ", truncate(title, room)), style);
     buf.set_line(area.x + 2, area.y, &Line::from(title), area.width - 4);
+    inside(area)
+}
+
+/// Whether a box is large enough for a frame.
+fn has_frame(area: Rect) -> bool {
+    area.height >= 4 && area.width >= 10
+}
+
+/// What is inside of a box.
+pub fn inside(area: Rect) -> Rect {
+    if !has_frame(area) {
+        return area;
+    }
     Rect {
         x: area.x + 2,
         y: area.y + 1,

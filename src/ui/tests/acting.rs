@@ -148,7 +148,7 @@ fn the_caret_is_where_something_is_typed() {
     screen.frame();
     assert_eq!(
         screen.caret(),
-        screen.find("› xyz") + ratatui::layout::Offset::new(5, 0)
+        screen.find("/ xyz") + ratatui::layout::Offset::new(5, 0)
     );
 }
 

@@ -1,0 +1,167 @@
+//! The commands that begin with a slash: those of the program, and those that the person has written.
+
+use std::sync::Arc;
+
+use crate::protocol::CustomCommand;
+
+/// One command, as completion, palette and help show it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SlashCommand {
+    pub name: Arc<str>,
+    /// What may follow it, for people.
+    pub arguments: Arc<str>,
+    pub about: Arc<str>,
+    pub does: Slash,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Slash {
+    Help,
+    Clear,
+    Model,
+    Theme,
+    Tools,
+    Hooks,
+    Agents,
+    Sessions,
+    Diff,
+    Permissions,
+    Why,
+    Cost,
+    Init,
+    Doctor,
+    Vim,
+    Quit,
+    /// Send this text to the model, with the arguments in it.
+    Custom(Arc<str>),
+}
+
+/// All commands that there are now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commands(Arc<[SlashCommand]>);
+
+const BUILT_IN: [(&str, &str, &str, Slash); 17] = [
+    ("help", "", "keys and commands", Slash::Help),
+    ("clear", "", "start a new session", Slash::Clear),
+    ("model", "[NAME]", "show or switch the model", Slash::Model),
+    ("theme", "[NAME]", "change the theme", Slash::Theme),
+    ("tools", "", "list the tools", Slash::Tools),
+    ("hooks", "", "list active hooks", Slash::Hooks),
+    ("agents", "", "list the types of subagents", Slash::Agents),
+    ("sessions", "", "resume an earlier session", Slash::Sessions),
+    ("resume", "[ID]", "same as /sessions", Slash::Sessions),
+    (
+        "diff",
+        "",
+        "show everything changed in this session",
+        Slash::Diff,
+    ),
+    (
+        "permissions",
+        "[add | test …]",
+        "view and edit permission rules",
+        Slash::Permissions,
+    ),
+    (
+        "why",
+        "[CALL]",
+        "why a call was allowed or denied",
+        Slash::Why,
+    ),
+    ("cost", "", "tokens and cost so far", Slash::Cost),
+    ("init", "", "have the model write AGENTS.md", Slash::Init),
+    (
+        "doctor",
+        "",
+        "check the setup and suggest fixes",
+        Slash::Doctor,
+    ),
+    ("vim", "", "toggle vim keys in the input", Slash::Vim),
+    ("quit", "", "quit", Slash::Quit),
+];
+
+/// The place of the arguments in the text of a custom command.
+const ARGUMENTS: &str = "$ARGUMENTS";
+
+impl Default for Commands {
+    fn default() -> Self {
+        Self::with(Vec::new())
+    }
+}
+
+impl Commands {
+    /// Those of the program, and these. A name of the program keeps its meaning.
+    pub fn with(custom: Vec<CustomCommand>) -> Self {
+        let mut commands: Vec<SlashCommand> = BUILT_IN
+            .into_iter()
+            .map(|(name, arguments, about, does)| SlashCommand {
+                name: name.into(),
+                arguments: arguments.into(),
+                about: about.into(),
+                does,
+            })
+            .collect();
+        for command in custom {
+            if commands.iter().all(|known| known.name != command.name) {
+                commands.push(SlashCommand {
+                    name: command.name,
+                    arguments: command.arguments,
+                    about: command.about,
+                    does: Slash::Custom(command.prompt),
+                });
+            }
+        }
+        Self(commands.into())
+    }
+
+    pub fn all(&self) -> &[SlashCommand] {
+        &self.0
+    }
+
+    pub fn find(&self, name: &str) -> Option<&SlashCommand> {
+        self.0.iter().find(|command| *command.name == *name)
+    }
+}
+
+impl SlashCommand {
+    /// As one types it, with what may follow.
+    pub fn usage(&self) -> String {
+        let usage = format!("/{} {}", self.name, self.arguments);
+        usage.trim_end().to_owned()
+    }
+}
+
+/// The headings of commands, in their order.
+pub const GROUPS: [&str; 5] = [
+    "Session",
+    "Model and tools",
+    "Permissions",
+    "Setup",
+    "Your commands",
+];
+
+impl Slash {
+    /// The heading that the command stands under.
+    pub fn group(&self) -> &'static str {
+        match self {
+            Slash::Clear | Slash::Sessions | Slash::Diff | Slash::Cost | Slash::Quit => "Session",
+            Slash::Model | Slash::Tools | Slash::Hooks | Slash::Agents | Slash::Init => {
+                "Model and tools"
+            }
+            Slash::Permissions | Slash::Why => "Permissions",
+            Slash::Help | Slash::Theme | Slash::Doctor | Slash::Vim => "Setup",
+            Slash::Custom(_) => "Your commands",
+        }
+    }
+}
+
+/// The text of a custom command with its arguments: in their place, or below the text if it has none for them.
+pub fn filled_in(prompt: &str, arguments: &str) -> String {
+    if prompt.contains(ARGUMENTS) {
+        prompt.replace(ARGUMENTS, arguments)
+    } else if arguments.is_empty() {
+        prompt.to_owned()
+    } else {
+        format!("{prompt}\n\n{arguments}")
+    }
+}

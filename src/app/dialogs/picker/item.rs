@@ -1,0 +1,98 @@
+//! What a list has to choose from.
+
+use std::sync::Arc;
+
+use crate::app::page::Line;
+use crate::keymap::Action;
+use crate::protocol::KnownRule;
+use crate::theme::Theme;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    pub label: String,
+    /// The second column.
+    pub about: String,
+    /// At the right edge: a key, a time, a size.
+    pub hint: String,
+    /// The heading that it stands under. Items under one heading follow each other.
+    pub group: Arc<str>,
+    pub mark: Option<Mark>,
+    /// What is shown beside the list while it is chosen. It is searched, too.
+    pub preview: Arc<[Line]>,
+    /// What its words are compared with besides, without being shown.
+    pub keywords: String,
+    pub choice: Choice,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    /// The one in use.
+    Current,
+    Running,
+    Done,
+    Failed,
+    /// It could be there and is not.
+    Off,
+}
+
+/// What choosing an item does.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Choice {
+    Do(Action),
+    /// A command with a slash, by its name.
+    Slash(Arc<str>),
+    Theme(Box<Theme>),
+    Model(String),
+    Session(String),
+    /// Begin a draft with this.
+    Write(&'static str),
+    /// Ask whether a permission rule goes.
+    Rule(KnownRule),
+    /// Only to be read.
+    Nothing,
+}
+
+impl Item {
+    pub fn new(label: impl Into<String>, choice: Choice) -> Self {
+        Self {
+            label: label.into(),
+            about: String::new(),
+            hint: String::new(),
+            group: Arc::from(""),
+            mark: None,
+            preview: Arc::from([]),
+            keywords: String::new(),
+            choice,
+        }
+    }
+
+    #[must_use]
+    pub fn about(mut self, about: impl Into<String>) -> Self {
+        self.about = about.into();
+        self
+    }
+
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+
+    #[must_use]
+    pub fn under(mut self, group: impl Into<Arc<str>>) -> Self {
+        self.group = group.into();
+        self
+    }
+
+    #[must_use]
+    pub fn marked(mut self, mark: Option<Mark>) -> Self {
+        self.mark = mark;
+        self
+    }
+
+    #[must_use]
+    pub fn preview(mut self, preview: impl Into<Arc<[Line]>>) -> Self {
+        self.preview = preview.into();
+        self
+    }
+}

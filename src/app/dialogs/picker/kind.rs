@@ -1,0 +1,76 @@
+//! Which lists there are, and what can be done in each.
+
+use super::item::{Choice, Item};
+use crate::keymap::Action;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Commands,
+    Models,
+    Sessions,
+    Themes,
+    Tools,
+    Hooks,
+    Agents,
+    Rules,
+}
+
+impl Kind {
+    pub fn title(self) -> &'static str {
+        match self {
+            Kind::Commands => "Commands",
+            Kind::Models => "Models",
+            Kind::Sessions => "Sessions",
+            Kind::Themes => "Themes",
+            Kind::Tools => "Tools",
+            Kind::Hooks => "Hooks",
+            Kind::Agents => "Agents",
+            Kind::Rules => "Permissions",
+        }
+    }
+
+    /// What the keys do, for the last line.
+    pub fn keys(self) -> &'static [(Action, &'static str)] {
+        match self {
+            Kind::Commands => &[(Action::Choose, "run"), (Action::Back, "close")],
+            Kind::Models => &[(Action::Choose, "switch"), (Action::Back, "close")],
+            Kind::Sessions => &[(Action::Choose, "resume"), (Action::Back, "close")],
+            Kind::Themes => &[(Action::Choose, "use"), (Action::Back, "keep the old one")],
+            Kind::Tools | Kind::Hooks | Kind::Agents => &[(Action::Back, "close")],
+            Kind::Rules => &[(Action::Choose, "remove"), (Action::Back, "close")],
+        }
+    }
+
+    pub fn has_preview(self) -> Preview {
+        match self {
+            Kind::Commands | Kind::Themes | Kind::Models | Kind::Hooks => Preview::None,
+            Kind::Tools | Kind::Agents | Kind::Rules => Preview::FromStart,
+            Kind::Sessions => Preview::FromEnd,
+        }
+    }
+
+    /// What is offered for a word that no item has.
+    pub(super) fn typed(self, text: &str) -> Option<Item> {
+        match self {
+            Kind::Models => {
+                let item = Item::new(format!("Use \"{text}\""), Choice::Model(text.to_owned()));
+                Some(item.about("a model that is not listed"))
+            }
+            Kind::Commands
+            | Kind::Sessions
+            | Kind::Themes
+            | Kind::Tools
+            | Kind::Hooks
+            | Kind::Agents
+            | Kind::Rules => None,
+        }
+    }
+}
+
+/// What of an item's text is in view first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Preview {
+    None,
+    FromStart,
+    FromEnd,
+}

@@ -1,0 +1,376 @@
+//! A list to choose from: narrowed by typing, in groups, with a text beside it.
+//!
+//! Here is what is chosen and in view; how that looks is `ui::dialogs::picker`'s matter, what choosing does is
+//! `app::choose`'s.
+
+mod item;
+mod kind;
+#[cfg(test)]
+mod tests;
+
+use std::cmp::Reverse;
+use std::ops::Range;
+
+use crossterm::event::KeyEvent;
+
+pub use self::item::{Choice, Item, Mark};
+pub use self::kind::{Kind, Preview};
+use super::DialogRest;
+use super::filter::Filter;
+use crate::keymap::Action;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Picker {
+    pub kind: Kind,
+    items: Vec<Item>,
+    filter: Filter,
+    shown: Vec<Shown>,
+    /// The lines of the list: what is shown, under its headings.
+    rows: Vec<Row>,
+    /// The chosen one, counted among those shown.
+    chosen: usize,
+    /// The first row in view, and how many there are.
+    top: usize,
+    visible: usize,
+    /// More is being looked for.
+    pub is_loading: bool,
+    /// An action that happens when its key is pressed again.
+    asked: Option<Action>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Shown {
+    what: What,
+    /// The letters of its label that fit the filter.
+    matched: Vec<u32>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum What {
+    /// An item, by its number.
+    Listed(usize),
+    /// What is made of the filter itself.
+    Typed(Box<Item>),
+}
+
+/// A line of the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Row {
+    /// The heading over the item that is shown next, by that one's number.
+    Heading(usize),
+    /// An item, by its number among those shown.
+    Item(usize),
+}
+
+impl Picker {
+    pub fn new(kind: Kind, items: Vec<Item>) -> Self {
+        let mut picker = Self {
+            kind,
+            items,
+            filter: Filter::default(),
+            shown: Vec::new(),
+            rows: Vec::new(),
+            chosen: 0,
+            top: 0,
+            visible: 0,
+            is_loading: false,
+            asked: None,
+        };
+        picker.narrow();
+        picker
+    }
+
+    /// One whose items come later.
+    pub fn loading(kind: Kind) -> Self {
+        Self {
+            is_loading: true,
+            ..Self::new(kind, Vec::new())
+        }
+    }
+
+    /// Begins at the item that is marked as the one in use.
+    #[must_use]
+    pub fn starting_at_current(mut self) -> Self {
+        let current = |item: &Item| item.mark == Some(Mark::Current);
+        self.chosen = self.items.iter().position(current).unwrap_or(0);
+        self
+    }
+
+    pub fn filter(&self) -> &str {
+        self.filter.text()
+    }
+
+    pub fn is_filtered(&self) -> bool {
+        !self.filter.is_empty()
+    }
+
+    /// How many there are, whatever the filter says.
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// How many rows the list has without a filter, so that its box keeps its size.
+    pub fn full_height(&self) -> usize {
+        self.items.len() + headings(self.items.iter())
+    }
+
+    pub fn has_marks(&self) -> bool {
+        self.items.iter().any(|item| item.mark.is_some())
+    }
+
+    pub fn has_hints(&self) -> bool {
+        self.items.iter().any(|item| !item.hint.is_empty())
+    }
+
+    pub fn shown(&self) -> impl ExactSizeIterator<Item = &Item> {
+        self.shown.iter().map(|shown| self.item(shown))
+    }
+
+    /// An item among those shown, and the letters of its label that fit the filter.
+    pub fn get(&self, number: usize) -> Option<(&Item, &[u32])> {
+        let shown = self.shown.get(number)?;
+        Some((self.item(shown), &shown.matched))
+    }
+
+    pub fn chosen(&self) -> Option<&Item> {
+        self.get(self.chosen).map(|(item, _)| item)
+    }
+
+    /// The number of the chosen one among those shown.
+    pub fn chosen_number(&self) -> usize {
+        self.chosen
+    }
+
+    /// The rows in view.
+    pub fn window(&self) -> &[Row] {
+        &self.rows[self.in_view()]
+    }
+
+    /// How many items are above the rows in view, and how many below.
+    pub fn out_of_view(&self) -> (usize, usize) {
+        let items = |rows: &[Row]| {
+            let items = rows.iter().filter(|row| matches!(row, Row::Item(_)));
+            items.count()
+        };
+        let view = self.in_view();
+        (
+            items(&self.rows[..view.start]),
+            items(&self.rows[view.end..]),
+        )
+    }
+
+    fn in_view(&self) -> Range<usize> {
+        let top = self.top.min(self.rows.len());
+        top..(top + self.visible).min(self.rows.len())
+    }
+
+    pub fn row_count(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// What the last line says instead of the keys.
+    pub fn question(&self) -> Option<Action> {
+        self.asked
+    }
+
+    /// Whether an action may happen now: the first time it is only asked about.
+    pub fn confirm(&mut self, action: Action) -> bool {
+        if self.asked.take() == Some(action) {
+            return true;
+        }
+        self.asked = Some(action);
+        false
+    }
+
+    /// Another key was pressed than the one that was asked for.
+    pub fn forget_question(&mut self) {
+        self.asked = None;
+    }
+
+    pub fn choose_next(&mut self, by: i64) {
+        let last = self.shown.len().saturating_sub(1);
+        let by = isize::try_from(by).unwrap_or(0);
+        self.chosen = self.chosen.saturating_add_signed(by).min(last);
+        self.show_chosen();
+    }
+
+    /// As many as are in view, but for one; down, or up if negative.
+    pub fn page(&mut self, direction: i64) {
+        let rows = i64::try_from(self.visible.saturating_sub(1).max(1)).unwrap_or(1);
+        self.choose_next(rows * direction);
+    }
+
+    pub fn choose_first(&mut self) {
+        self.choose_next(i64::MIN / 2);
+    }
+
+    pub fn choose_last(&mut self) {
+        self.choose_next(i64::MAX / 2);
+    }
+
+    /// The item in a row of the view; says whether there is one.
+    pub fn choose_row(&mut self, row: usize) -> bool {
+        let found = self.window().get(row).copied();
+        if let Some(Row::Item(number)) = found {
+            self.chosen = number;
+        }
+        matches!(found, Some(Row::Item(_)))
+    }
+
+    /// Moves the view, down or up; what is chosen stays in it.
+    pub fn scroll(&mut self, rows: i64) {
+        let rows = isize::try_from(rows).unwrap_or(0);
+        self.top = self.top.saturating_add_signed(rows).min(self.furthest());
+        let mut numbers = self.window().iter().filter_map(|row| match row {
+            Row::Item(number) => Some(*number),
+            Row::Heading(_) => None,
+        });
+        if let Some(first) = numbers.next() {
+            let last = numbers.next_back().unwrap_or(first);
+            self.chosen = self.chosen.clamp(first, last);
+        }
+        self.show_chosen();
+    }
+
+    pub fn key(&mut self, key: KeyEvent) {
+        self.forget_question();
+        if self.filter.key(key) {
+            self.chosen = 0;
+            self.narrow();
+        }
+    }
+
+    pub fn paste(&mut self, text: &str) {
+        self.forget_question();
+        if self.filter.paste(text) {
+            self.chosen = 0;
+            self.narrow();
+        }
+    }
+
+    /// Other items from now on; the chosen one stays it, if it is among them.
+    pub fn replace(&mut self, items: Vec<Item>) {
+        let before = self.chosen().map(|item| item.choice.clone());
+        self.items = items;
+        self.narrow();
+        let same = self
+            .shown()
+            .position(|item| Some(&item.choice) == before.as_ref());
+        self.chosen = same.unwrap_or(self.chosen);
+        self.show_chosen();
+    }
+
+    pub fn items(&self) -> &[Item] {
+        &self.items
+    }
+
+    /// Takes over how many rows there is room for.
+    pub fn settle(&mut self, rest: DialogRest) {
+        self.visible = rest.visible;
+        self.show_chosen();
+    }
+
+    fn item<'a>(&'a self, shown: &'a Shown) -> &'a Item {
+        match &shown.what {
+            What::Listed(index) => &self.items[*index],
+            What::Typed(item) => item,
+        }
+    }
+
+    fn narrow(&mut self) {
+        self.shown = if self.filter.is_empty() {
+            let all = 0..self.items.len();
+            all.map(|index| Shown::listed(index, Vec::new())).collect()
+        } else {
+            self.fitting()
+        };
+        let typed = self.filter.text().trim();
+        let is_listed = self.items.iter().any(|item| item.label == typed);
+        if !typed.is_empty() && !is_listed {
+            self.shown.extend(self.kind.typed(typed).map(Shown::typed));
+        }
+        self.rows = self.laid_out();
+        self.chosen = self.chosen.min(self.shown.len().saturating_sub(1));
+        self.show_chosen();
+    }
+
+    fn fitting(&self) -> Vec<Shown> {
+        let mut matching = self.filter.matching();
+        let items = self.items.iter().enumerate();
+        let mut fitting: Vec<_> = items
+            .filter_map(|(index, item)| {
+                let mut also = vec![&*item.about, &*item.hint, &*item.group, &*item.keywords];
+                also.extend(item.preview.iter().map(|line| line.text.as_str()));
+                let (fit, matched) = matching.fit(&item.label, &also)?;
+                Some((Reverse(fit), index, matched))
+            })
+            .collect();
+        fitting.sort();
+        let shown = fitting.into_iter();
+        shown
+            .map(|(_, index, matched)| Shown::listed(index, matched))
+            .collect()
+    }
+
+    /// The best comes first where something is filtered, wherever it belongs: then there are no headings.
+    fn laid_out(&self) -> Vec<Row> {
+        let mut rows = Vec::with_capacity(self.shown.len());
+        let mut group = "";
+        for (number, item) in self.shown().enumerate() {
+            if *item.group != *group && self.filter.is_empty() {
+                rows.push(Row::Heading(number));
+            }
+            group = &item.group;
+            rows.push(Row::Item(number));
+        }
+        rows
+    }
+
+    fn furthest(&self) -> usize {
+        self.rows.len().saturating_sub(self.visible)
+    }
+
+    /// Scrolls as far as it takes to have the chosen one in view, and its heading, if it is the first below that.
+    fn show_chosen(&mut self) {
+        let is_it = |row: &Row| *row == Row::Item(self.chosen);
+        let Some(row) = self.rows.iter().position(is_it) else {
+            self.top = 0;
+            return;
+        };
+        let above = row.checked_sub(1);
+        let heading = above.filter(|above| matches!(self.rows[*above], Row::Heading(_)));
+        let from = heading.filter(|_| self.visible > 1).unwrap_or(row);
+        self.top = self.top.min(from);
+        if self.visible > 0 {
+            self.top = self.top.max((row + 1).saturating_sub(self.visible));
+        }
+        self.top = self.top.min(self.furthest());
+    }
+}
+
+impl Shown {
+    fn listed(index: usize, matched: Vec<u32>) -> Self {
+        let what = What::Listed(index);
+        Self { what, matched }
+    }
+
+    fn typed(item: Item) -> Self {
+        let (what, matched) = (What::Typed(Box::new(item)), Vec::new());
+        Self { what, matched }
+    }
+}
+
+/// How many headings items have.
+fn headings<'a>(items: impl Iterator<Item = &'a Item>) -> usize {
+    let mut group = "";
+    let mut count = 0;
+    for item in items {
+        count += usize::from(*item.group != *group);
+        group = &item.group;
+    }
+    count
+}

@@ -1,0 +1,78 @@
+//! Text to read: lines that say what they are. A pager shows them, and a picker beside its list.
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// What stands left of the text: a mark, a name, or spaces. Further rows of the text begin below its first letter.
+    pub lead: String,
+    pub lead_tone: Tone,
+    pub text: String,
+    pub tone: Tone,
+}
+
+/// What a piece of a line is; a theme knows how that looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Tone {
+    #[default]
+    Text,
+    Muted,
+    Heading,
+    /// Words of the person.
+    Person,
+    /// Kept as it is, spaces and all.
+    Code,
+    Good,
+    Warning,
+    Bad,
+}
+
+impl Line {
+    pub fn new(tone: Tone, text: impl Into<String>) -> Self {
+        Self {
+            lead: String::new(),
+            lead_tone: Tone::Muted,
+            text: text.into(),
+            tone,
+        }
+    }
+
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::new(Tone::Text, text)
+    }
+
+    pub fn heading(text: impl Into<String>) -> Self {
+        Self::new(Tone::Heading, text)
+    }
+
+    pub fn muted(text: impl Into<String>) -> Self {
+        Self::new(Tone::Muted, text)
+    }
+
+    pub fn blank() -> Self {
+        Self::text("")
+    }
+
+    #[must_use]
+    pub fn lead(mut self, tone: Tone, lead: impl Into<String>) -> Self {
+        self.lead = lead.into();
+        self.lead_tone = tone;
+        self
+    }
+
+    pub fn plain(&self) -> String {
+        format!("{}{}", self.lead, self.text)
+    }
+}
+
+/// The lines of a text, all of one tone.
+pub fn lines(text: &str, tone: Tone) -> Vec<Line> {
+    text.lines().map(|line| Line::new(tone, line)).collect()
+}
+
+/// Names and what belongs to each, below each other.
+pub fn fields<'a>(fields: impl IntoIterator<Item = (&'a str, String)> + Clone) -> Vec<Line> {
+    let names = fields.clone().into_iter();
+    let column = names.map(|(name, _)| name.chars().count()).max();
+    let column = column.unwrap_or(0) + 2;
+    let line = |(name, value)| Line::text(value).lead(Tone::Muted, format!("{name:<column$}"));
+    fields.into_iter().map(line).collect()
+}

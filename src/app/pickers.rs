@@ -1,0 +1,256 @@
+//! The lists that a person chooses from: what is in each, and what choosing does.
+
+use std::sync::Arc;
+
+use super::commands::GROUPS;
+use super::dialogs::Dialog;
+use super::dialogs::picker::{Choice, Item, Kind, Mark, Picker};
+use super::job::{Job, SessionRow};
+use super::{AppState, Effect, OpeningSession};
+use crate::keymap::{Action, Context};
+use crate::protocol::{Command, RulesCommand, SessionCommand};
+use crate::theme::Theme;
+
+/// What the palette offers beside the commands.
+const PALETTE: &[(&str, &[Action])] = &[
+    (
+        "View",
+        &[
+            Action::Scroll,
+            Action::Search,
+            Action::TogglePanel,
+            Action::ToggleDetails,
+            Action::ToggleThinking,
+            Action::ToggleDiffStyle,
+            Action::PrintConversation,
+            Action::Redraw,
+        ],
+    ),
+    (
+        "Input",
+        &[Action::SearchHistory, Action::OpenEditor, Action::NextMode],
+    ),
+    (
+        "Program",
+        &[Action::Background, Action::Suspend, Action::Quit],
+    ),
+];
+
+impl AppState {
+    pub(super) fn open_picker(&mut self, picker: Picker) {
+        self.dialogs.push(Dialog::Picker(Box::new(picker)));
+    }
+
+    /// The open list of a kind, also where another dialog stands before it.
+    pub(super) fn picker_mut(&mut self, kind: Kind) -> Option<&mut Picker> {
+        self.dialogs.iter_mut().find_map(|dialog| match dialog {
+            Dialog::Picker(picker) if picker.kind == kind => Some(&mut **picker),
+            _ => None,
+        })
+    }
+
+    fn close_picker(&mut self, kind: Kind) {
+        self.dialogs.retain(|dialog| match dialog {
+            Dialog::Picker(picker) => picker.kind != kind,
+            _ => true,
+        });
+    }
+
+    /// The palette: all that can be done, by name.
+    pub(super) fn open_palette(&mut self) {
+        let mut commands: Vec<Item> = self
+            .composer
+            .commands()
+            .all()
+            .iter()
+            .map(|command| {
+                let choice = Choice::Slash(command.name.clone());
+                let item = Item::new(command.usage(), choice).about(&*command.about);
+                item.under(command.does.group())
+            })
+            .collect();
+        commands.sort_by_key(|item| GROUPS.iter().position(|group| **group == *item.group));
+        let actions = PALETTE.iter().flat_map(|(group, actions)| {
+            actions.iter().map(|action| {
+                let words = action.explain().trim_end_matches('.');
+                let item = Item::new(words, Choice::Do(*action)).under(*group);
+                item.hint(self.keys_from_input(*action))
+            })
+        });
+        commands.extend(actions);
+        self.open_picker(Picker::new(Kind::Commands, commands));
+    }
+
+    /// The keys that do something from the input on; some are bound only in the conversation.
+    fn keys_from_input(&self, action: Action) -> String {
+        let keymap = &self.settings.keymap;
+        let outside = [Context::Composer, Context::Working, Context::Global];
+        if let Some(chord) = keymap.chord_for(action, &outside) {
+            return chord.to_string();
+        }
+        let way = keymap.chord_for(Action::Scroll, &outside);
+        let chord = keymap.chord_for(action, &[Context::Scroll, Context::Global]);
+        match (way, chord) {
+            (Some(way), Some(chord)) => format!("{way} {chord}"),
+            (None, _) | (_, None) => String::new(),
+        }
+    }
+
+    pub(super) fn offer_models(&mut self) {
+        let model = self.session.model.clone();
+        let item = Item::new(&model, Choice::Model(model.clone()))
+            .about(&self.session.provider)
+            .marked(Some(Mark::Current));
+        self.open_picker(Picker::new(Kind::Models, vec![item]));
+    }
+
+    pub(super) fn list_tools(&mut self) {
+        let tools = self.session.tools.iter();
+        let tools = tools.map(|tool| Item::new(&*tool.name, Choice::Nothing).about(&*tool.doing));
+        self.open_picker(Picker::new(Kind::Tools, tools.collect()));
+    }
+
+    pub(super) fn offer_themes(&mut self, themes: Vec<Theme>) {
+        let now = self.settings.theme.name.clone();
+        let items = themes.into_iter().map(|theme| {
+            let mark = (theme.name == now).then_some(Mark::Current);
+            Item::new(&theme.name, Choice::Theme(Box::new(theme.clone()))).marked(mark)
+        });
+        let picker = Picker::new(Kind::Themes, items.collect()).starting_at_current();
+        self.theme_before = Some(self.settings.theme.clone());
+        self.open_picker(picker);
+    }
+
+    /// The list of sessions is there at once, what is in it comes later.
+    pub(super) fn choose_session(&mut self) -> Vec<Effect> {
+        self.open_picker(Picker::loading(Kind::Sessions));
+        vec![Effect::Start(Job::ListSessions)]
+    }
+
+    pub(super) fn offer_sessions(&mut self, sessions: Vec<SessionRow>) {
+        // It may have been closed meanwhile.
+        let Some(picker) = self.picker_mut(Kind::Sessions) else {
+            return;
+        };
+        picker.is_loading = false;
+        let items: Vec<Item> = sessions
+            .into_iter()
+            .map(|session| Item::new(session.title, Choice::Session(session.id)).hint(session.when))
+            .collect();
+        if items.is_empty() {
+            self.close_picker(Kind::Sessions);
+            self.flash("no earlier sessions here");
+            return;
+        }
+        picker.replace(items);
+    }
+
+    /// What a key does in the list in front.
+    pub(super) fn perform_in_picker(&mut self, action: Action) -> Vec<Effect> {
+        let Some(Dialog::Picker(picker)) = self.dialogs.last_mut() else {
+            return Vec::new();
+        };
+        if picker.question() != Some(action) {
+            picker.forget_question();
+        }
+        match action {
+            Action::Next | Action::LineDown => picker.choose_next(1),
+            Action::Previous | Action::LineUp => picker.choose_next(-1),
+            Action::PageDown => picker.page(1),
+            Action::PageUp => picker.page(-1),
+            Action::Top => picker.choose_first(),
+            Action::Bottom => picker.choose_last(),
+            Action::Choose | Action::Open => return self.choose(),
+            Action::Back => return self.close_dialog(),
+            _ => {}
+        }
+        self.preview_chosen();
+        Vec::new()
+    }
+
+    /// A click on a row of the list in front.
+    pub(super) fn click_in_picker(&mut self, row: usize) -> Vec<Effect> {
+        let Some(Dialog::Picker(picker)) = self.dialogs.last_mut() else {
+            return Vec::new();
+        };
+        if picker.choose_row(row) {
+            self.choose()
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// Takes what is chosen in the list.
+    fn choose(&mut self) -> Vec<Effect> {
+        let Some(Dialog::Picker(picker)) = self.dialogs.last_mut() else {
+            return Vec::new();
+        };
+        let Some(choice) = picker.chosen().map(|item| item.choice.clone()) else {
+            return Vec::new();
+        };
+        match choice {
+            Choice::Nothing => return Vec::new(),
+            Choice::Rule(rule) => {
+                if !picker.confirm(Action::Choose) {
+                    return Vec::new();
+                }
+                let is_it = |item: &Item| item.choice == Choice::Rule(rule.clone());
+                let rest = picker.items().iter().filter(|item| !is_it(item)).cloned();
+                picker.replace(rest.collect());
+                let remove = SessionCommand::Rules(RulesCommand::Remove(rule));
+                return vec![Effect::Send(Command::Session(remove))];
+            }
+            Choice::Do(_)
+            | Choice::Slash(_)
+            | Choice::Theme(_)
+            | Choice::Model(_)
+            | Choice::Session(_)
+            | Choice::Write(_) => self.dialogs.pop(),
+        };
+        match choice {
+            Choice::Do(action) => self.perform(action),
+            Choice::Slash(name) => self.slash(&name, ""),
+            Choice::Theme(theme) => self.wear(*theme),
+            Choice::Model(name) => self.reopen(OpeningSession::Same, Some(name)),
+            Choice::Session(id) => self.reopen(OpeningSession::Id(id), None),
+            Choice::Write(text) => {
+                self.write_draft(text);
+                Vec::new()
+            }
+            Choice::Rule(_) | Choice::Nothing => Vec::new(),
+        }
+    }
+
+    /// A theme shows itself while it is chosen in the list.
+    pub(super) fn preview_chosen(&mut self) {
+        let Some(Dialog::Picker(picker)) = self.dialogs.last() else {
+            return;
+        };
+        if let Some(Item {
+            choice: Choice::Theme(theme),
+            ..
+        }) = picker.chosen()
+        {
+            let theme = (**theme).clone();
+            self.use_theme(theme);
+        }
+    }
+
+    /// The list is closed without a choice: it looks as before.
+    pub(super) fn end_preview(&mut self) {
+        if let Some(theme) = self.theme_before.take() {
+            self.use_theme(theme);
+        }
+    }
+
+    /// Looks different from now on.
+    pub fn use_theme(&mut self, theme: Theme) {
+        if theme == self.settings.theme {
+            return;
+        }
+        let mut settings = (*self.settings).clone();
+        settings.theme = theme.at(settings.depth);
+        settings.theme_epoch += 1;
+        self.settings = Arc::new(settings);
+    }
+}

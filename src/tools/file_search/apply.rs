@@ -1,0 +1,151 @@
+//! Writes what was planned: all files, or none.
+//!
+//! Every file is opened and checked before the first one is written. What fails after that, and what is cancelled, takes the
+//! files back that were written already.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use super::plan::{Plan, Planned};
+use super::report;
+use crate::permissions::Places;
+use crate::protocol::{FileDiff, PartOfFile, ResultBlock};
+use crate::tools::files::FileError;
+use crate::tools::files::document::{Document, Need};
+use crate::tools::files::matching::Splice;
+use crate::tools::files::part::{left_out, splices};
+use crate::tools::files::saved::{NOTHING_ALLOWED, Saved};
+use crate::tools::{ToolCx, ToolOutput};
+
+/// More is not told of what the person left out.
+const MOST_LEFT_OUT: usize = 10;
+
+/// Writes everything.
+pub fn whole(plan: &Plan, cx: &ToolCx) -> Result<ToolOutput, FileError> {
+    let files: Vec<&Planned> = plan.files.iter().filter(|file| file.changes()).collect();
+    if files.is_empty() {
+        let text = match plan.count() {
+            0 => report::applied(plan, &[])
+                .replace("Replaced 0 matches in 0 files:", "No matches found"),
+            count => format!("All {count} matches are replaced by themselves: nothing was written"),
+        };
+        return Ok(ToolOutput::text(text));
+    }
+    let orders = files.iter().map(|file| (*file, file.splices.clone()));
+    let saved = save(orders.collect(), cx)?;
+    let names = files
+        .iter()
+        .map(|file| (file.name(&plan.cwd), file.matches.len()));
+    let names: Vec<(String, usize)> = names.collect();
+    Ok(output(report::applied(plan, &names), saved))
+}
+
+/// Writes what the person allowed of it.
+pub fn part(plan: &Plan, allowed: Vec<PartOfFile>, cx: &ToolCx) -> Result<ToolOutput, FileError> {
+    let workspace = &cx.env.workspace;
+    let mut allowed: HashMap<String, String> = allowed
+        .into_iter()
+        .map(|part| (part.path, part.after))
+        .collect();
+    let (mut orders, mut names, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+    for file in plan.files.iter().filter(|file| file.changes()) {
+        let name = file.name(workspace);
+        let planned = file.after();
+        let after = allowed.remove(&name).unwrap_or_else(|| file.before.clone());
+        if let Some(diff) = left_out(&after, &planned) {
+            missing.push((name.clone(), diff));
+        }
+        let changes = splices(&file.before, &after);
+        if !changes.is_empty() {
+            names.push((name, changes.len()));
+            orders.push((file, changes));
+        }
+    }
+    if orders.is_empty() {
+        return Ok(ToolOutput::text(NOTHING_ALLOWED));
+    }
+    let saved = save(orders, cx)?;
+    let mut text = report::applied(plan, &names);
+    if !missing.is_empty() {
+        text.push_str(
+            "\n\nThe user allowed only a part of this change. This is missing, as diffs from what the files have now to what \
+             you asked for. The user does not want it; do not try it again:",
+        );
+        for (name, diff) in missing.iter().take(MOST_LEFT_OUT) {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "\n{name}:\n{diff}");
+        }
+        if missing.len() > MOST_LEFT_OUT {
+            let more = missing.len() - MOST_LEFT_OUT;
+            let _ = write!(text, "\n[and changes in {more} more files]");
+        }
+    }
+    Ok(output(text, saved))
+}
+
+fn output(text: String, saved: Vec<Saved>) -> ToolOutput {
+    let mut remarks = String::new();
+    let diffs: Vec<FileDiff> = saved
+        .into_iter()
+        .map(|saved| {
+            remarks.push_str(&saved.remarks());
+            saved.into_diff()
+        })
+        .collect();
+    ToolOutput {
+        for_model: vec![ResultBlock::text(text + &remarks)],
+        shown: diffs.into(),
+        ..ToolOutput::default()
+    }
+}
+
+/// Writes the files with their changes, or, where anything goes wrong, none of them.
+fn save(orders: Vec<(&Planned, Vec<Splice>)>, cx: &ToolCx) -> Result<Vec<Saved>, FileError> {
+    let total = orders.len();
+    let mut documents = Vec::with_capacity(total);
+    // The search has seen to it that they are where the call was allowed to look.
+    let found_below = Places::default();
+    // In the order of their paths: whoever else locks several files does it in the same order.
+    for (file, changes) in orders {
+        let mut document = Document::open(&file.real, Need::Exactly(file.hash), cx, &found_below)?;
+        document.splice_unseen(&changes);
+        documents.push(document);
+    }
+    let mut saved: Vec<Saved> = Vec::with_capacity(total);
+    for document in documents {
+        let written = if cx.cancel.is_cancelled() {
+            Err(FileError::Cancelled)
+        } else {
+            document.save(cx)
+        };
+        match written {
+            Ok(written) => saved.push(written),
+            Err(error) => return Err(take_back(&saved, error, cx)),
+        }
+        let done = saved.len();
+        if done == total || done.is_multiple_of(16) {
+            cx.progress
+                .report(format!("{done} of {total} files written"));
+        }
+    }
+    Ok(saved)
+}
+
+/// Gives the files back what they held, and says what went wrong.
+fn take_back(saved: &[Saved], error: FileError, cx: &ToolCx) -> FileError {
+    let stuck: Vec<String> = saved
+        .iter()
+        .rev()
+        .filter(|saved| saved.take_back(cx).is_err())
+        .map(|saved| saved.name.clone())
+        .collect();
+    match (stuck.is_empty(), error) {
+        (true, FileError::Cancelled) => FileError::Cancelled,
+        (true, error) => FileError::BadContent(format!("{error}. No file was changed")),
+        (false, error) => FileError::BadContent(format!(
+            "{error}. These files were changed and could not be given back what they held, because somebody else has \
+             changed them since: {}",
+            stuck.join(", ")
+        )),
+    }
+}

@@ -1,0 +1,193 @@
+//! A list to choose from, over a dimmed screen.
+
+mod places;
+mod row;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
+
+pub use self::places::Places;
+use self::row::{Columns, Painter};
+use super::modal::{keys_in_frame, say_in_frame};
+use super::{field, frame};
+use crate::app::dialogs::DialogRest;
+use crate::app::dialogs::picker::{Picker, Preview, Row};
+use crate::app::search::find_all;
+use crate::keymap::{Action, Context, Keymap};
+use crate::theme::{Role, Theme};
+use crate::ui::page;
+use crate::ui::text::{self, clean, truncate, width};
+
+/// How many rows of the list there is room for.
+pub fn lay_out(picker: &Picker, whole: Rect) -> (Places, DialogRest) {
+    let places = Places::of(picker, whole);
+    let visible = usize::from(places.list.height);
+    let rest = DialogRest {
+        furthest: picker.row_count().saturating_sub(visible),
+        visible,
+    };
+    (places, rest)
+}
+
+pub fn draw(
+    picker: &Picker,
+    keymap: &Keymap,
+    theme: &Theme,
+    whole: Rect,
+    buf: &mut Buffer,
+) -> Option<Position> {
+    let places = Places::of(picker, whole);
+    let title = picker.kind.title();
+    frame(places.area, title, Role::BorderFocused, theme, buf);
+    say_in_frame(places.area, &count(picker), theme, buf);
+    draw_last_line(picker, keymap, theme, places.area, buf);
+    draw_list(picker, theme, &places, buf);
+    draw_preview(picker, theme, &places, buf);
+    draw_filter(picker, theme, places.filter, buf)
+}
+
+fn count(picker: &Picker) -> String {
+    match (picker.is_loading, picker.is_filtered()) {
+        (true, _) => "looking …".to_owned(),
+        (false, true) => format!("{} of {}", picker.shown().len(), picker.len()),
+        (false, false) => picker.len().to_string(),
+    }
+}
+
+fn draw_filter(picker: &Picker, theme: &Theme, area: Rect, buf: &mut Buffer) -> Option<Position> {
+    if area.is_empty() {
+        return None;
+    }
+    buf.set_string(area.x, area.y, "/ ", theme.style(Role::Accent));
+    let input = Rect {
+        x: area.x + 2.min(area.width),
+        width: area.width.saturating_sub(2),
+        ..area
+    };
+    if picker.filter().is_empty() {
+        let hint = truncate("type to filter", usize::from(input.width));
+        buf.set_string(input.x, input.y, hint, theme.style(Role::Placeholder));
+        return Some(input.as_position());
+    }
+    let text = clean(picker.filter());
+    Some(field(&text, Role::Text, theme, input, buf))
+}
+
+fn draw_list(picker: &Picker, theme: &Theme, places: &Places, buf: &mut Buffer) {
+    let Places { list, rest, .. } = *places;
+    let rows = picker.window();
+    let columns = Columns::of(picker, usize::from(list.width));
+    for (y, row) in (list.y..list.bottom()).zip(rows) {
+        let area = Rect {
+            y,
+            height: 1,
+            ..list
+        };
+        match *row {
+            Row::Heading(number) => {
+                let group = picker.get(number).map(|(item, _)| clean(&item.group));
+                let text = truncate(&group.unwrap_or_default(), usize::from(area.width));
+                buf.set_string(area.x, y, text, theme.style(Role::Heading));
+            }
+            Row::Item(number) => {
+                let painter = Painter {
+                    theme,
+                    columns: &columns,
+                    area,
+                };
+                if let Some((item, matched)) = picker.get(number) {
+                    painter.draw(item, matched, number == picker.chosen_number(), buf);
+                }
+            }
+        }
+    }
+    let muted = theme.style(Role::Muted);
+    let words = match picker.out_of_view() {
+        (0, 0) => String::new(),
+        (0, below) => format!("{below} more ↓"),
+        (above, 0) => format!("{above} more ↑"),
+        (above, below) => format!("{above} more ↑   {below} more ↓"),
+    };
+    if !rest.is_empty() {
+        let words = truncate(&words, usize::from(rest.width.saturating_sub(2)));
+        buf.set_string(rest.x + 2, rest.y, words, muted);
+    }
+    if rows.is_empty() && !list.is_empty() {
+        let words = match (picker.is_loading, picker.is_filtered()) {
+            (true, _) => "looking …",
+            (false, true) => "nothing matches",
+            (false, false) => "nothing here yet",
+        };
+        let words = truncate(words, usize::from(list.width.saturating_sub(2)));
+        buf.set_string(list.x + 2.min(list.width), list.y, words, muted);
+    }
+}
+
+/// What is chosen, in full: where the filter found something, else its start or its end.
+fn draw_preview(picker: &Picker, theme: &Theme, places: &Places, buf: &mut Buffer) {
+    let Places { edge, preview, .. } = *places;
+    let line = if edge.width == 1 { "│" } else { "─" };
+    for position in edge.positions() {
+        buf[position]
+            .set_symbol(line)
+            .set_style(theme.style(Role::Border));
+    }
+    let Some(item) = picker.chosen().filter(|_| !preview.is_empty()) else {
+        return;
+    };
+    let rows = page::rows(&item.preview, preview.width, theme);
+    let height = usize::from(preview.height);
+    let last = rows.len().saturating_sub(height);
+    let words = || picker.filter().split_whitespace();
+    let has = |row: &text::Row, word: &str| !find_all(&row.line.to_string(), word).is_empty();
+    let all = |row: &text::Row| picker.is_filtered() && words().all(|word| has(row, word));
+    let any = |row: &text::Row| words().any(|word| has(row, word));
+    let found = rows
+        .iter()
+        .position(all)
+        .or_else(|| rows.iter().position(any));
+    let from = match (found, picker.kind.has_preview()) {
+        (Some(row), _) => row.saturating_sub(height / 3).min(last),
+        (None, Preview::FromEnd) => last,
+        (None, Preview::FromStart | Preview::None) => 0,
+    };
+    for (y, row) in (preview.y..preview.bottom()).zip(&rows[from..]) {
+        buf.set_line(preview.x, y, &row.line, preview.width);
+        let text = row.line.to_string();
+        for word in words() {
+            for hit in find_all(&text, word) {
+                let start = u16::try_from(width(&text[..hit.start])).unwrap_or(0);
+                let cells = u16::try_from(width(&text[hit])).unwrap_or(0);
+                let area = Rect::new(preview.x + start, y, cells, 1);
+                let style = theme.style(Role::Match);
+                buf.set_style(area.intersection(preview), style);
+            }
+        }
+    }
+}
+
+fn draw_last_line(picker: &Picker, keymap: &Keymap, theme: &Theme, area: Rect, buf: &mut Buffer) {
+    let key = |action: Action| keymap.chord_for(action, &[Context::Picker, Context::Global]);
+    let keys = picker.kind.keys().iter();
+    let asked = picker.question().and_then(|action| {
+        let (_, word) = *keys.clone().find(|(known, _)| *known == action)?;
+        Some((key(action)?.to_string(), format!("again to {word} it")))
+    });
+    if let Some((chord, words)) = asked {
+        let spans = vec![
+            Span::styled(chord, theme.style(Role::Warning)),
+            Span::styled(format!(" {words}"), theme.style(Role::Warning)),
+        ];
+        return keys_in_frame(area, &[Line::from(spans)], buf);
+    }
+    let hints: Vec<Line> = keys
+        .filter_map(|(action, word)| {
+            Some(Line::from(vec![
+                Span::styled(key(*action)?.to_string(), theme.style(Role::Key)),
+                Span::styled(format!(" {word}"), theme.style(Role::KeyHint)),
+            ]))
+        })
+        .collect();
+    keys_in_frame(area, &hints, buf);
+}
