@@ -47,6 +47,7 @@ impl Agent {
         session: CancellationToken,
     ) -> Self {
         let tools = setup.context.tools.watch();
+        let kit = Kit::of(&setup, &outbox, &session);
         let opened = SessionOpened {
             session: setup.session.clone(),
             provider: setup.provider.name().to_owned(),
@@ -65,7 +66,6 @@ impl Agent {
         let path = logged(path.display());
         let messages = setup.history.messages().len();
         tracing::info!(session = %setup.session, log = %path, mode, messages, "session opened");
-        let kit = Kit::of(&setup, &outbox, &session);
         let subagents = Subagents::new(kit, setup.orders, setup.last_agent);
         let mut journal = Journal::new(setup.log, AgentId::MAIN, setup.history);
         journal.tell_session(SessionEvent::Opened(opened));

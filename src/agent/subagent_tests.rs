@@ -115,7 +115,13 @@ async fn one_that_explores_has_only_tools_that_read() {
     let mut rig = Rig::with_subagents([vec![explore]], [("look", vec![says("seen")])]);
     rig.submit("go");
     rig.finished().await;
-    assert_eq!(rig.offered()[1], ["Glob", "Grep", "Read"]);
+    let offered = &rig.offered()[1];
+    let reads = crate::tools::subagents::read_only();
+    assert!(
+        offered.iter().all(|tool| reads.contains(tool)),
+        "{offered:?}"
+    );
+    assert!(offered.contains(&"Read".to_owned()), "{offered:?}");
 }
 
 #[tokio::test]

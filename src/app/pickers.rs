@@ -6,9 +6,10 @@ use super::commands::GROUPS;
 use super::dialogs::Dialog;
 use super::dialogs::picker::{Choice, Item, Kind, Mark, Picker};
 use super::job::{Job, SessionRow};
+use super::page::{Line, Tone, lines};
 use super::{AppState, Effect, OpeningSession};
 use crate::keymap::{Action, Context};
-use crate::protocol::{Command, RulesCommand, SessionCommand};
+use crate::protocol::{AgentKind, Command, RulesCommand, SessionCommand};
 use crate::theme::Theme;
 
 /// What the palette offers beside the commands.
@@ -108,6 +109,24 @@ impl AppState {
         let tools = self.session.tools.iter();
         let tools = tools.map(|tool| Item::new(&*tool.name, Choice::Nothing).about(&*tool.doing));
         self.open_picker(Picker::new(Kind::Tools, tools.collect()));
+    }
+
+    pub(super) fn list_agents(&mut self, kinds: &[AgentKind]) {
+        let items = kinds.iter().map(|kind| {
+            let model = kind.model.as_deref().unwrap_or("same model");
+            let mut preview = lines(&kind.description, Tone::Text);
+            preview.push(Line::blank());
+            preview.push(Line::text(kind.tools_in_words()).lead(Tone::Muted, "tools  "));
+            preview.push(Line::text(model).lead(Tone::Muted, "model  "));
+            if let Some(mode) = kind.mode {
+                preview.push(Line::text(mode.name()).lead(Tone::Muted, "mode   "));
+            }
+            preview.push(Line::text(&kind.source).lead(Tone::Muted, "from   "));
+            let about = format!("{} · {model}", kind.tools_in_words());
+            let item = Item::new(&kind.name, Choice::Nothing).about(about);
+            item.hint(&kind.source).preview(preview)
+        });
+        self.open_picker(Picker::new(Kind::Agents, items.collect()));
     }
 
     pub(super) fn offer_themes(&mut self, themes: Vec<Theme>) {

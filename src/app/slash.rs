@@ -11,7 +11,7 @@ use super::job::Job;
 use super::panel::ToolPanel;
 use super::transcript::{Cell, NoticeKind};
 use super::{AppState, Effect, Focus, Opening, OpeningSession};
-use crate::protocol::{AgentKind, Block, Command, SessionCommand, Spending};
+use crate::protocol::{Block, Command, SessionCommand, Spending};
 use crate::theme::{AUTO, Theme};
 
 impl AppState {
@@ -152,16 +152,6 @@ impl AppState {
             Item::new(label, Choice::Nothing).about(hook.origin.clone())
         });
         let picker = Picker::new(Kind::Hooks, hooks.collect());
-        self.open_picker(picker);
-    }
-
-    pub(super) fn list_agents(&mut self, kinds: &[AgentKind]) {
-        let kinds = kinds.iter().map(|kind| {
-            let model = kind.model.as_deref().unwrap_or("the same model");
-            let label = format!("{}: {}", kind.name, kind.tools_in_words());
-            Item::new(label, Choice::Nothing).about(format!("{model}, {}", kind.source))
-        });
-        let picker = Picker::new(Kind::Agents, kinds.collect());
         self.open_picker(picker);
     }
 
