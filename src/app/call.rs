@@ -1,6 +1,6 @@
 //! The tool calls that the screen knows, each from the first letter of its input to its delivery.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use super::diff::Diff;
@@ -89,6 +89,8 @@ pub struct Calls {
     by_ref: HashMap<CallRef, CallKey>,
     /// Those that show more than their text, with how long that is.
     shown: VecDeque<(CallKey, usize)>,
+    /// Those whose commands run in the background.
+    behind: BTreeSet<CallKey>,
 }
 
 impl Calls {
@@ -138,6 +140,16 @@ impl Calls {
         let call = &mut self.all[key.0];
         call.revision += 1;
         change(call);
+        if call.is_in_background() {
+            self.behind.insert(key);
+        } else {
+            self.behind.remove(&key);
+        }
+    }
+
+    /// The commands that run in the background, oldest first.
+    pub fn in_background(&self) -> impl ExactSizeIterator<Item = CallKey> {
+        self.behind.iter().copied()
     }
 
     /// A call has come to its result. What is kept to be shown is bounded: the oldest of it becomes words.
@@ -174,6 +186,7 @@ impl Calls {
                 call.ended_in_background = Some("ended with agent-tui".to_owned());
             }
         }
+        self.behind.clear();
     }
 
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (CallKey, &Call)> {

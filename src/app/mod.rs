@@ -9,6 +9,7 @@ pub mod composer;
 pub mod dialogs;
 pub mod diff;
 mod events;
+pub mod flash;
 pub mod job;
 pub mod ladder;
 pub mod page;
@@ -40,6 +41,7 @@ use crossterm::event::{KeyCode, KeyEvent};
 use self::call::Calls;
 use self::composer::Composer;
 use self::dialogs::Dialog;
+use self::flash::Flash;
 use self::job::{Job, JobResult};
 use self::panel::ToolPanel;
 use self::pointer::Pointer;
@@ -202,13 +204,6 @@ pub enum Focus {
     Panel,
 }
 
-/// A word to the person that goes away by itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Flash {
-    pub text: String,
-    pub until: Instant,
-}
-
 pub struct AppState {
     /// Written by the runtime before each batch; time is an input.
     pub now: Instant,
@@ -258,7 +253,6 @@ pub struct AppState {
 const QUIT_WINDOW: Duration = Duration::from_secs(2);
 /// From this width on a diff has room for two columns.
 pub const WIDE_ENOUGH_FOR_TWO: u16 = 140;
-const FLASH: Duration = Duration::from_secs(3);
 /// How often what shows seconds is drawn again while something runs.
 const SECONDS: Duration = Duration::from_millis(200);
 
@@ -340,17 +334,16 @@ impl AppState {
         }
     }
 
-    /// Says something for a few seconds, beside the keys.
-    pub fn flash(&mut self, text: impl Into<String>) {
-        self.flash = Some(Flash {
-            text: text.into(),
-            until: self.now + FLASH,
-        });
-    }
-
     fn running_aside(&self) -> Option<&call::Call> {
         let mut asides = self.panel.calls.iter().map(|key| self.calls.get(*key));
         asides.find(|call| call.by == call::Author::Person && !call.is_over())
+    }
+
+    /// Whether Esc in the input goes to the end of the conversation. Where scrolling was left it does even while a turn
+    /// runs: who pressed it once to leave presses it again to go back, and does not mean to stop anything.
+    fn is_away_from_end(&self) -> bool {
+        let rests = self.turn_rung().is_none() && self.composer.is_empty();
+        self.scroll.is_parked() || (rests && !self.scroll.is_following())
     }
 
     /// What the next key can mean, the innermost first.
@@ -373,6 +366,9 @@ impl AppState {
             Focus::Panel => contexts.push(Context::Panel),
             Focus::Composer => {
                 contexts.extend(self.composer.contexts());
+                if self.is_away_from_end() {
+                    contexts.push(Context::Scrolled);
+                }
             }
         }
         if let Some(work) = self.work() {
@@ -555,19 +551,21 @@ impl AppState {
             | JobResult::Attached { .. } => match self.composer.done(result, self.now) {
                 Ok(effects) => effects,
                 Err(problem) => {
-                    self.flash(problem);
+                    self.flash_error(problem);
                     Vec::new()
                 }
             },
             JobResult::Remembered(Ok(path)) => {
-                self.flash(format!("noted in {}", shown_path(&path)));
+                self.flash_done(format!("noted in {}", shown_path(&path)));
                 Vec::new()
             }
             JobResult::Remembered(Err(problem)) | JobResult::Failed(problem) => {
-                self.flash(problem);
+                self.flash_error(problem);
                 Vec::new()
             }
             JobResult::Examined(findings) => {
+                // It said that the answer was being looked for.
+                self.flash = None;
                 self.notice(NoticeKind::Info, findings);
                 Vec::new()
             }

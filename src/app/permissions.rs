@@ -31,7 +31,7 @@ impl AppState {
                 command,
             )))],
             Err(problem) => {
-                self.flash(problem);
+                self.flash_error(problem);
                 Vec::new()
             }
         }

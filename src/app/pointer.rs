@@ -138,7 +138,7 @@ impl AppState {
             self.toggle(cell);
             return Vec::new();
         }
-        self.flash("copied");
+        self.flash_done("copied");
         vec![Effect::Copy(Copied::Selection)]
     }
 }

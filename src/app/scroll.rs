@@ -42,6 +42,8 @@ pub struct Scroll {
     pub rest: Option<Rest>,
     /// How many cells there were when the end was last in view.
     seen: usize,
+    /// Scrolling was left here, and the next Esc goes to the end.
+    parked: bool,
 }
 
 /// Where the layout came to rest.
@@ -69,6 +71,7 @@ pub struct Found {
 
 impl Scroll {
     pub fn go(&mut self, motion: Motion) {
+        self.parked = false;
         match (motion, self.motions.last_mut()) {
             // A wheel that spins faster than frames are drawn is one motion.
             (Motion::Rows(more), Some(Motion::Rows(rows))) => *rows = rows.saturating_add(more),
@@ -79,6 +82,16 @@ impl Scroll {
     pub fn follow(&mut self) {
         self.motions.clear();
         self.anchor = Anchor::Follow;
+        self.parked = false;
+    }
+
+    /// The keys go elsewhere; the place stays, to be quoted or answered.
+    pub fn park(&mut self) {
+        self.parked = !self.is_following();
+    }
+
+    pub fn is_parked(&self) -> bool {
+        self.parked
     }
 
     /// Stays where it is, although what is in view is about to grow or shrink.
@@ -101,6 +114,7 @@ impl Scroll {
         self.anchor = rest.anchor;
         self.rest = Some(*rest);
         if self.anchor == Anchor::Follow {
+            self.parked = false;
             self.seen = cells;
         }
     }

@@ -17,7 +17,7 @@ use crate::theme::{AUTO, Theme};
 impl AppState {
     pub(super) fn slash(&mut self, name: &str, arguments: &str) -> Vec<Effect> {
         let Some(command) = self.composer.commands().find(name) else {
-            self.flash(format!("unknown command /{name}; see /help"));
+            self.flash_error(format!("unknown command /{name}; see /help"));
             return Vec::new();
         };
         match command.does.clone() {
@@ -49,7 +49,7 @@ impl AppState {
             Slash::Vim => {
                 self.composer.toggle_vim();
                 let on = self.composer.vim().is_some();
-                self.flash(if on { "vim mode on" } else { "vim mode off" });
+                self.flash_done(if on { "vim mode on" } else { "vim mode off" });
             }
             Slash::Quit => return self.quit_after_asking(),
             Slash::Custom(prompt) => {
@@ -111,7 +111,7 @@ impl AppState {
             return vec![Effect::Start(Job::ListThemes)];
         }
         if name == AUTO {
-            self.flash("theme: automatic (from the next start)");
+            self.flash_done("theme: automatic (from the next start)");
             return vec![Effect::Start(Job::KeepTheme(name.to_owned()))];
         }
         if let Some(theme) = Theme::builtin(name) {
@@ -130,7 +130,7 @@ impl AppState {
         if let Some(theme) = themes.into_iter().find(|theme| theme.name == name) {
             return self.wear(theme);
         }
-        self.flash(format!("no theme named \"{name}\"; see /theme"));
+        self.flash_error(format!("no theme named \"{name}\"; see /theme"));
         Vec::new()
     }
 

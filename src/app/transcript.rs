@@ -85,6 +85,8 @@ pub enum SummaryEnding {
 #[derive(Debug, Default)]
 pub struct Transcript {
     entries: Vec<Entry>,
+    /// Which of them are messages of the person, in the same order.
+    messages: Vec<CellId>,
     next: u64,
     /// The record that is being told of: what is pushed meanwhile is made by it.
     telling: Option<Seq>,
@@ -106,6 +108,9 @@ impl Transcript {
     pub fn push(&mut self, cell: Cell) -> CellId {
         let id = CellId(self.next);
         self.next += 1;
+        if matches!(cell, Cell::User { .. }) {
+            self.messages.push(id);
+        }
         self.entries.push(Entry {
             id,
             seq: self.telling,
@@ -139,6 +144,18 @@ impl Transcript {
             .ok()
     }
 
+    /// The person's last message above a cell.
+    pub fn message_before(&self, id: CellId) -> Option<CellId> {
+        let above = self.messages.partition_point(|message| *message < id);
+        above.checked_sub(1).map(|index| self.messages[index])
+    }
+
+    /// The person's first message below a cell.
+    pub fn message_after(&self, id: CellId) -> Option<CellId> {
+        let below = self.messages.partition_point(|message| *message <= id);
+        self.messages.get(below).copied()
+    }
+
     pub fn get(&self, id: CellId) -> Option<&Entry> {
         self.index_of(id).map(|index| &self.entries[index])
     }
@@ -155,6 +172,9 @@ impl Transcript {
     pub fn remove(&mut self, id: CellId) {
         if let Some(index) = self.index_of(id) {
             self.entries.remove(index);
+            if let Ok(index) = self.messages.binary_search(&id) {
+                self.messages.remove(index);
+            }
         }
     }
 
@@ -162,10 +182,15 @@ impl Transcript {
     pub fn take_after_welcome(&mut self) -> Vec<Entry> {
         let is_welcome = |entry: &Entry| entry.cell == Cell::Welcome;
         let from = self.entries.iter().take_while(|it| is_welcome(it)).count();
-        self.entries.split_off(from)
+        let taken = self.entries.split_off(from);
+        if let Some(first) = taken.first() {
+            self.messages.retain(|message| *message < first.id);
+        }
+        taken
     }
 
     pub fn clear(&mut self) {
         self.entries.clear();
+        self.messages.clear();
     }
 }

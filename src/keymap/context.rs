@@ -33,6 +33,8 @@ contexts! {
     HistorySearch: "history-search", "Searching the history";
     /// A turn runs.
     Working: "working", "While the model works";
+    /// The input has the focus, and the conversation stands where scrolling was left.
+    Scrolled: "scrolled", "Away from the end";
     /// A request failed, and a countdown runs until it is sent again.
     Retry: "retry", "Before a retry";
     Global: "global", "Everywhere";
@@ -81,7 +83,8 @@ impl Context {
             | Self::Reason
             | Self::ChoiceText
             | Self::Picker
-            // Both hold around the input, too.
+            // These hold around the input, too.
+            | Self::Scrolled
             | Self::Working
             | Self::Global => true,
             Self::ComposerEmpty

@@ -63,7 +63,7 @@ impl Shell {
 
     pub(super) async fn suspend(&mut self) {
         if !terminal::has_shell() {
-            self.state.flash("there is no shell to go back to");
+            self.state.flash_error("there is no shell to go back to");
             return;
         }
         match self.stage {

@@ -64,7 +64,7 @@ impl Shell {
         };
         let last = plain::last_lines(&self.state, self.state.width, LAST_LINES);
         match &self.state.session.unsaved {
-            None => format!("{last}\n\nresume with: agent-tui --resume {session}\n"),
+            None => format!("{last}\n\nResume with: agent-tui --resume {session}\n"),
             Some(problem) => {
                 let problem = clean(problem);
                 format!("{last}\n\nthe conversation could not be saved: {problem}\n")

@@ -56,12 +56,12 @@ impl Mark {
 fn title(workspace: &str, mark: Mark) -> String {
     let mark = match mark {
         Mark::Rests => "",
-        Mark::Works => "● ",
-        Mark::Waits => "? ",
+        Mark::Works => "● working · ",
+        Mark::Waits => "? waiting for you · ",
     };
     let name = workspace.trim_end_matches('/').rsplit('/').next();
     let name = name.filter(|name| !name.is_empty()).unwrap_or("/");
-    format!("{mark}agent-tui — {}", beginning(&one_line(name), LONGEST))
+    format!("{mark}{} — agent-tui", beginning(&one_line(name), LONGEST))
 }
 
 #[cfg(test)]
@@ -70,16 +70,19 @@ mod tests {
 
     #[test]
     fn a_title_names_the_project_and_what_goes_on() {
-        assert_eq!(title("/home/me/shop", Mark::Rests), "agent-tui — shop");
-        assert_eq!(title("/home/me/shop", Mark::Works), "● agent-tui — shop");
-        assert_eq!(title("/", Mark::Waits), "? agent-tui — /");
+        assert_eq!(title("/home/me/shop", Mark::Rests), "shop — agent-tui");
+        assert_eq!(
+            title("/home/me/shop", Mark::Works),
+            "● working · shop — agent-tui"
+        );
+        assert_eq!(title("/", Mark::Waits), "? waiting for you · / — agent-tui");
     }
 
     #[test]
     fn a_directory_cannot_speak_to_the_terminal() {
         assert_eq!(
             title("/a/b\x07\x1b]52;c;eA==\x07\u{9d}", Mark::Rests),
-            "agent-tui — b]52;c;eA=="
+            "b]52;c;eA== — agent-tui"
         );
     }
 }

@@ -1,65 +1,93 @@
-//! The footer: what the keys do now, read from the same map that the keys go through, so that it cannot lie.
+//! What the keys do now, read from the same map that the keys go through, so that it cannot lie.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use std::fmt::Display;
+
 use ratatui::text::{Line, Span};
 
-use super::text::{TAB, clean_line, truncate, width};
+use super::text::width;
 use crate::app::dialogs::Dialog;
 use crate::app::ladder::Rung;
 use crate::app::{AppState, Focus, Stage};
 use crate::keymap::{Action, Context};
-use crate::theme::Role;
+use crate::theme::{Role, Theme};
 
-pub fn draw(state: &AppState, area: Rect, buf: &mut Buffer) {
-    if area.height == 0 {
-        return;
-    }
-    let theme = &state.settings.theme;
-    let room = usize::from(area.width);
-    let mut spans: Vec<Span> = Vec::new();
-    if let Some(flash) = &state.flash {
-        let text = truncate(&clean_line(&flash.text, TAB), room);
-        spans.push(Span::styled(text, theme.style(Role::Warning)));
-    }
-    let mut used = spans.iter().map(|span| width(&span.content)).sum::<usize>();
-    for (key, words) in hints(state) {
-        let more = width(&key) + 1 + width(&words) + if spans.is_empty() { 0 } else { 3 };
-        if used + more > room {
-            break;
-        }
-        if !spans.is_empty() {
-            spans.push(Span::raw("   "));
-        }
-        used += more;
-        spans.push(Span::styled(key, theme.style(Role::Key)));
-        spans.push(Span::raw(" "));
-        spans.push(Span::styled(words, theme.style(Role::KeyHint)));
-    }
-    buf.set_line(area.x, area.y, &Line::from(spans), area.width);
+/// More than these nobody reads; the help has the rest.
+const MOST: usize = 4;
+const BETWEEN: &str = "   ";
+
+/// A key and what it does now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hint {
+    pub key: String,
+    pub words: String,
 }
 
-/// Keys and what they do now, the most important first.
-pub fn hints(state: &AppState) -> Vec<(String, String)> {
+impl Hint {
+    pub fn new(key: &dyn Display, words: &str) -> Self {
+        Self {
+            key: key.to_string(),
+            words: words.to_owned(),
+        }
+    }
+
+    /// How wide these are beside each other.
+    pub fn width_of(hints: &[Self]) -> usize {
+        let each = |hint: &Self| width(&hint.key) + 1 + width(&hint.words);
+        let between = width(BETWEEN) * hints.len().saturating_sub(1);
+        hints.iter().map(each).sum::<usize>() + between
+    }
+}
+
+/// As many as there is room for.
+pub fn line(hints: &[Hint], room: usize, theme: &Theme) -> Line<'static> {
+    let count = (0..=hints.len()).rev();
+    let count = count
+        .take_while(|count| *count > 0)
+        .find(|count| Hint::width_of(&hints[..*count]) <= room);
+    let mut spans: Vec<Span> = Vec::new();
+    for hint in &hints[..count.unwrap_or(0)] {
+        if !spans.is_empty() {
+            spans.push(Span::raw(BETWEEN));
+        }
+        spans.push(Span::styled(hint.key.clone(), theme.style(Role::Key)));
+        spans.push(Span::raw(" "));
+        spans.push(Span::styled(hint.words.clone(), theme.style(Role::KeyHint)));
+    }
+    Line::from(spans)
+}
+
+/// The keys that matter most now, the first one first. How to quit never comes first, unless it was asked for.
+pub fn hints(state: &AppState) -> Vec<Hint> {
     let contexts = state.contexts();
     let keymap = &state.settings.keymap;
     let hint = |action: Action| {
         let chord = keymap.chord_for(action, &contexts)?;
         let words = match action {
-            Action::Send if state.sends_queue() => "send what waits",
+            Action::Send if state.sends_queue() => "stop and send now",
+            Action::Bottom if contexts.contains(&Context::Scrolled) => "go to the end",
             action => action.describe(),
         };
-        Some((chord.to_string(), words.to_owned()))
+        Some(Hint::new(&chord, words))
     };
-    let mut hints = ladder(state);
     let featured = featured(state, &contexts).iter();
     let possible = featured.filter(|action| state.can_do_to_call(**action));
-    hints.extend(possible.filter_map(|it| hint(*it)));
+    let mut hints: Vec<Hint> = possible.filter_map(|it| hint(*it)).collect();
+    let ladder = ladder(state);
+    let rests = matches!(state.ctrl_c(), Rung::ArmQuit | Rung::Draft);
+    let at = match state.focus {
+        Focus::Composer if rests => hints.len().min(2),
+        Focus::Composer | Focus::Conversation | Focus::Panel => 0,
+    };
+    hints.splice(at..at, ladder);
+    if contexts.contains(&Context::Scrolled) {
+        hints.splice(0..0, hint(Action::Bottom));
+    }
+    hints.truncate(MOST);
     hints
 }
 
 /// What Esc and Ctrl+C would do. Esc is told where it does something else than Ctrl+C.
-fn ladder(state: &AppState) -> Vec<(String, String)> {
+fn ladder(state: &AppState) -> Vec<Hint> {
     if !state.dialogs.is_empty() {
         return Vec::new();
     }
@@ -76,19 +104,25 @@ fn ladder(state: &AppState) -> Vec<(String, String)> {
         | Rung::Quit
         | Rung::Nothing => None,
     };
-    hints.extend(back.map(|chord| (chord.to_string(), "back".to_owned())));
+    hints.extend(back.map(|chord| Hint::new(&chord, "back")));
     let words = match state.ctrl_c() {
         Rung::Interrupt => interrupt_words(state),
-        Rung::Force => "stop with force",
-        Rung::Draft => "clear",
+        Rung::Force => "kill it",
         Rung::Quit => "again to quit",
-        Rung::ArmQuit => "twice to quit",
+        // Where the keys go elsewhere, what they do there matters more.
+        Rung::Draft if hints.is_empty() => "clear",
+        Rung::ArmQuit if hints.is_empty() => "twice to quit",
         // Elsewhere Esc lets go, too, and is told already.
-        Rung::Selection if hints.is_empty() => "let go of the selection",
-        Rung::Dialog | Rung::Selection | Rung::Focus | Rung::Nothing => return hints,
+        Rung::Selection if hints.is_empty() => "clear selection",
+        Rung::Dialog
+        | Rung::Selection
+        | Rung::Focus
+        | Rung::Draft
+        | Rung::ArmQuit
+        | Rung::Nothing => return hints,
     };
     let chord = [CTRL_C_WORKING, CTRL_C].into_iter().find_map(key_of);
-    hints.extend(chord.map(|chord| (chord.to_string(), words.to_owned())));
+    hints.extend(chord.map(|chord| Hint::new(&chord, words)));
     hints
 }
 
@@ -107,23 +141,16 @@ fn interrupt_words(state: &AppState) -> &'static str {
 
 fn featured(state: &AppState, contexts: &[Context]) -> &'static [Action] {
     match contexts.first() {
+        Some(Context::Scroll) if state.search.is_some() => {
+            &[Action::NextMatch, Action::PreviousMatch, Action::Search]
+        }
         Some(Context::Scroll) => &[
-            Action::LineDown,
             Action::PageDown,
-            Action::Bottom,
             Action::Search,
             Action::Select,
-            Action::Open,
-            Action::Copy,
-            Action::PrintConversation,
+            Action::PreviousMessage,
         ],
-        Some(Context::Select) => &[
-            Action::Select,
-            Action::Copy,
-            Action::LineUp,
-            Action::WordRight,
-            Action::LineEnd,
-        ],
+        Some(Context::Select) => &[Action::Select, Action::Copy, Action::LineUp],
         Some(Context::Search) => &[Action::Accept, Action::NextMatch, Action::PreviousMatch],
         Some(Context::Panel) => &[
             Action::Open,
@@ -161,27 +188,26 @@ fn featured(state: &AppState, contexts: &[Context]) -> &'static [Action] {
             | Context::Picker
             | Context::Trust,
         ) => &[],
-        Some(Context::Composer | Context::ComposerEmpty | Context::Working | Context::Global)
-        | None => {
-            if contexts.contains(&Context::Working) && state.focus == Focus::Composer {
-                &[
-                    Action::Send,
-                    Action::TogglePanel,
-                    Action::Background,
-                    Action::NextMode,
-                    Action::Scroll,
-                ]
-            } else {
-                &[
-                    Action::Send,
-                    Action::Newline,
-                    Action::Help,
-                    Action::NextMode,
-                    Action::TogglePanel,
-                    Action::Scroll,
-                    Action::Palette,
-                ]
-            }
+        Some(
+            Context::Composer
+            | Context::ComposerEmpty
+            | Context::Scrolled
+            | Context::Working
+            | Context::Global,
+        )
+        | None => in_the_input(state, contexts),
+    }
+}
+
+fn in_the_input(state: &AppState, contexts: &[Context]) -> &'static [Action] {
+    let writes = !state.composer.is_empty();
+    match (contexts.contains(&Context::Working), writes) {
+        (true, true) => &[Action::Send, Action::Newline, Action::TogglePanel],
+        (true, false) if state.sends_queue() => {
+            &[Action::Send, Action::TogglePanel, Action::Scroll]
         }
+        (true, false) => &[Action::TogglePanel, Action::Background, Action::Scroll],
+        (false, true) => &[Action::Send, Action::Newline, Action::OpenEditor],
+        (false, false) => &[Action::Palette, Action::Help, Action::NextMode],
     }
 }

@@ -16,6 +16,7 @@ pub mod markdown;
 pub mod page;
 pub mod panel;
 pub mod plain;
+mod rule;
 mod selection;
 pub mod status;
 pub mod text;
@@ -52,13 +53,14 @@ pub const SMALLEST: (u16, u16) = (20, 5);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Areas {
     pub conversation: Rect,
+    /// The empty row under the conversation.
+    pub air: Rect,
     pub panel: Rect,
     pub strip: Rect,
     pub queue: Rect,
     pub rule: Rect,
     pub composer: Rect,
     pub status: Rect,
-    pub footer: Rect,
 }
 
 /// What was laid out, for [`view`] to paint and for the mouse to find.
@@ -109,7 +111,7 @@ impl Caches {
             &mut self.cells,
             &mut self.highlights,
         );
-        self.below = new_below(state, &self.pane).map_or(Rect::default(), |(_, mark)| mark);
+        self.below = new_below(state, &self.pane, areas).map_or(Rect::default(), |(_, mark)| mark);
         self.listed = panel::lay_out(state, areas.panel, areas.strip);
         let detail = self.lay_out_detail(state);
         let dialog = self.lay_out_dialog(state, whole);
@@ -200,7 +202,7 @@ impl Caches {
     /// Lists and pages stand over everything but the footer, which may have something to say.
     fn modal_area(&self, whole: Rect) -> Rect {
         Rect {
-            height: whole.height - self.areas.footer.height,
+            height: whole.height - self.areas.status.height,
             ..whole
         }
     }
@@ -233,13 +235,14 @@ impl Caches {
         if areas.panel.contains(at) {
             return Target::Panel;
         }
-        if areas.conversation.contains(at) && self.detail.is_none() {
-            if self.below.contains(at) {
-                return Target::NewBelow;
-            }
-            if let Some(spot) = self.pane.spot(column, row) {
-                return Target::Conversation(spot);
-            }
+        if self.below.contains(at) && self.detail.is_none() {
+            return Target::NewBelow;
+        }
+        if areas.conversation.contains(at)
+            && self.detail.is_none()
+            && let Some(spot) = self.pane.spot(column, row)
+        {
+            return Target::Conversation(spot);
         }
         Target::Elsewhere
     }
@@ -267,13 +270,13 @@ impl Caches {
 impl Areas {
     fn of(state: &AppState, whole: Rect) -> Self {
         let height = whole.height;
-        let footer = u16::from(height >= 8);
-        let status = u16::from(height >= 6);
+        let status = status::height(whole);
         let rule = u16::from(height >= 7);
+        let air = u16::from(height >= 12);
         let most = state.composer_rows().min(height);
         let composer = composer::height(&state.composer, whole.width, most).clamp(1, most);
         let wide = whole.width >= WIDE_ENOUGH_FOR_PANEL && !state.calls.is_empty();
-        let left = height.saturating_sub(footer + status + rule + composer);
+        let left = height.saturating_sub(status + rule + air + composer);
         let queue = u16::try_from(state.queue.len())
             .unwrap_or(3)
             .min(3)
@@ -292,12 +295,12 @@ impl Areas {
                 ..whole
             }
         };
-        let footer = take(footer);
         let status = take(status);
         let composer = take(composer);
         let rule = take(rule);
         let queue = take(queue);
         let strip = take(strip);
+        let air = take(air);
         let rest = Rect {
             height: y - whole.y,
             ..whole
@@ -313,9 +316,14 @@ impl Areas {
                 width: rest.width - aside - 1,
                 ..rest
             },
+            air: Rect {
+                width: air.width - aside,
+                ..air
+            },
             panel: Rect {
                 x: rest.right() - aside,
                 width: aside,
+                height: rest.height + air.height,
                 ..rest
             },
             strip,
@@ -323,7 +331,6 @@ impl Areas {
             rule,
             composer,
             status,
-            footer,
         }
     }
 }
@@ -368,10 +375,6 @@ fn draw(state: &AppState, caches: &Caches, whole: Rect, buf: &mut Buffer) -> Opt
         panel::draw_detail(rows, detail.scroll, areas.conversation, buf);
     } else {
         caches.pane.draw(state, &caches.cells, buf);
-        if let Some((text, mark)) = new_below(state, &caches.pane) {
-            let style = theme.style(Role::Chosen);
-            buf.set_stringn(mark.x, mark.y, text, usize::from(mark.width), style);
-        }
     }
     if areas.panel.width > 0 {
         panel::draw(state, &caches.listed, areas.panel, buf);
@@ -379,12 +382,18 @@ fn draw(state: &AppState, caches: &Caches, whole: Rect, buf: &mut Buffer) -> Opt
         panel::draw_strip(state, &caches.listed, buf);
     }
     draw_queue(state, areas.queue, buf);
-    status::draw_rule(state, areas.rule, buf);
-    let mut caret = Some(composer::draw(&state.composer, theme, areas.composer, buf));
-    status::draw_status(state, areas.status, buf);
-    footer::draw(state, areas.footer, buf);
+    rule::draw(state, areas.rule, buf);
+    draw_new_below(state, caches, buf);
+    let typed = state.dialogs.is_empty() && state.focus == Focus::Composer;
+    let at = composer::draw(&state.composer, theme, areas.composer, buf);
+    let mut caret = typed.then_some(at);
+    if !typed {
+        let faint = theme.style(Role::Faint);
+        buf.set_style(areas.composer, faint);
+    }
+    status::draw(state, areas.status, buf);
     draw_search(state, areas, buf).inspect(|at| caret = Some(*at));
-    if state.dialogs.is_empty() && state.focus == Focus::Composer {
+    if typed {
         let above = Rect {
             height: areas.rule.y - whole.y,
             ..whole
@@ -420,11 +429,35 @@ fn draw(state: &AppState, caches: &Caches, whole: Rect, buf: &mut Buffer) -> Opt
     caret
 }
 
-/// How much came since the person scrolled up, and where it is said.
-fn new_below(state: &AppState, pane: &Pane) -> Option<(String, Rect)> {
-    let area = pane.area;
-    if pane.follows || area.height == 0 {
+fn draw_new_below(state: &AppState, caches: &Caches, buf: &mut Buffer) {
+    if caches.detail.is_some() {
+        return;
+    }
+    if let Some((text, mark)) = new_below(state, &caches.pane, caches.areas) {
+        let style = state.settings.theme.style(Role::Chosen);
+        buf.set_stringn(mark.x, mark.y, text, usize::from(mark.width), style);
+    }
+}
+
+/// How much came since the person scrolled up, and where it is said: in the empty row under the conversation or on the
+/// rule, where it covers no text.
+fn new_below(state: &AppState, pane: &Pane, areas: Areas) -> Option<(String, Rect)> {
+    if pane.follows || pane.area.height == 0 {
         return None;
+    }
+    let area = match (areas.air.height, areas.rule.height) {
+        (0, 0) => Rect {
+            // The column beside the text.
+            x: pane.area.right(),
+            y: pane.area.bottom() - 1,
+            width: 1,
+            height: 1,
+        },
+        (0, _) => areas.rule,
+        (_, _) => areas.air,
+    };
+    if area.width == 1 {
+        return Some(("↓".to_owned(), area));
     }
     let text = match state.scroll.unseen(state.transcript.len()) {
         0 => " ↓ ".to_owned(),
@@ -489,7 +522,8 @@ fn draw_search(state: &AppState, areas: Areas, buf: &mut Buffer) -> Option<Posit
     ]);
     buf.set_line(area.x, area.y, &line, area.width);
     let caret = 2 + u16::try_from(width(&clean(&search.query))).unwrap_or(0);
-    Some(Position::new(
+    let is_typed = state.dialogs.is_empty() && search.is_typing();
+    is_typed.then_some(Position::new(
         area.x + caret.min(area.width.saturating_sub(1)),
         area.y,
     ))

@@ -3,11 +3,11 @@
 use std::ops::{Deref, DerefMut};
 
 use ratatui::Terminal;
-use ratatui::backend::{Backend, TestBackend};
+use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::{Caches, view};
+use super::{Caches, paint};
 use crate::app::pointer::{Pointer, PointerKind, Target};
 use crate::app::rig::App;
 use crate::app::{Effect, Msg};
@@ -17,6 +17,8 @@ pub struct Screen {
     pub app: App,
     pub caches: Caches,
     terminal: Terminal<TestBackend>,
+    /// `None` while the cursor is hidden.
+    caret: Option<Position>,
 }
 
 impl Deref for Screen {
@@ -52,6 +54,7 @@ impl Screen {
             app,
             caches: Caches::new(),
             terminal: terminal.expect("a backend without errors"),
+            caret: None,
         };
         screen.resize(width, height);
         screen.frame();
@@ -72,15 +75,20 @@ impl Screen {
         let found = self.caches.lay_out(&self.app.state, area);
         self.app.update(Msg::LaidOut(found));
         let (state, caches) = (&self.app.state, &self.caches);
-        let drawn = self.terminal.draw(|frame| view(state, caches, frame));
+        let caret = &mut self.caret;
+        let drawn = self.terminal.draw(|frame| {
+            *caret = paint(state, caches, frame.area(), frame.buffer_mut());
+        });
         drawn.expect("a backend without errors");
     }
 
     /// The next frame as text, and where the caret is.
     pub fn draw(&mut self) -> String {
         let text = self.text();
-        let Position { x, y } = self.caret();
-        format!("{text}\ncaret: row {y}, column {x}")
+        match self.caret {
+            Some(Position { x, y }) => format!("{text}\ncaret: row {y}, column {x}"),
+            None => format!("{text}\nno caret"),
+        }
     }
 
     pub fn text(&mut self) -> String {
@@ -105,9 +113,9 @@ impl Screen {
         self.terminal.backend().buffer()
     }
 
-    pub fn caret(&mut self) -> Position {
-        let caret = self.terminal.backend_mut().get_cursor_position();
-        caret.expect("a backend without errors")
+    /// Where the last frame has the cursor.
+    pub fn caret(&self) -> Option<Position> {
+        self.caret
     }
 
     /// The mouse does something where a text is on the screen.

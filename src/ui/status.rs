@@ -1,218 +1,199 @@
-//! The line over the input (what goes on, and the mode) and the status line under it (model, context, cost, branch).
+//! The line under the input: at the left what is so (model, mode, context, cost, branch), at the right the keys, or in
+//! their place a word to the person. Where the screen is narrow the two have a row each.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::cells::seconds;
-use super::panel::saved_words;
-use super::text::{clean, truncate, width};
-use crate::app::call::State;
-use crate::app::dialogs::Dialog;
-use crate::app::transcript::Cell;
-use crate::app::{AppState, Stage, Work};
-use crate::protocol::{Mode, Phase};
-use crate::theme::Role;
+use super::footer::{self, Hint};
+use super::rule::mode_role;
+use super::text::{TAB, clean, clean_line, truncate, width};
+use crate::app::AppState;
+use crate::app::flash::Tone;
+use crate::protocol::Mode;
+use crate::theme::{Role, Theme};
 
-const SPINNER: [&str; 8] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧"];
-const SPIN_MS: u128 = 200;
+/// Narrower screens have a row for the status and one for the keys.
+const WIDE_ENOUGH_FOR_BOTH: u16 = 60;
+/// The status begins under the text of the input.
+const INDENT: u16 = 2;
+/// Between the status and the keys.
+const GAP: usize = 3;
 
-/// The rule over the input: its colour is the mode's, so that nobody works in a mode unawares.
-pub fn draw_rule(state: &AppState, area: Rect, buf: &mut Buffer) {
-    if area.height == 0 {
-        return;
-    }
-    let theme = &state.settings.theme;
-    let style = theme.style(mode_role(state.session.mode));
-    buf.set_string(area.x, area.y, "─".repeat(usize::from(area.width)), style);
-    let mode = mode_words(state.session.mode);
-    let right = u16::try_from(width(mode)).unwrap_or(0);
-    if !mode.is_empty() && area.width > right + 12 {
-        let line = Line::from(Span::styled(format!(" {mode} "), style));
-        buf.set_line(area.right() - right - 4, area.y, &line, right + 2);
-    }
-    if let Some(activity) = activity(state) {
-        let room = usize::from(area.width).saturating_sub(usize::from(right) + 8);
-        let text = format!(" {} ", truncate(&activity.text, room));
-        let line = Line::from(Span::styled(text, theme.style(activity.role)));
-        buf.set_line(
-            area.x + 2.min(area.width),
-            area.y,
-            &line,
-            area.width.saturating_sub(2),
-        );
+/// How many rows it takes.
+pub fn height(whole: Rect) -> u16 {
+    match whole.height {
+        0..6 => 0,
+        12.. if whole.width < WIDE_ENOUGH_FOR_BOTH => 2,
+        6.. => 1,
     }
 }
 
-struct Doing {
+pub fn draw(state: &AppState, area: Rect, buf: &mut Buffer) {
+    let theme = &state.settings.theme;
+    let indent = match area.width {
+        0..WIDE_ENOUGH_FOR_BOTH => 0,
+        WIDE_ENOUGH_FOR_BOTH.. => INDENT,
+    };
+    let area = Rect {
+        x: area.x + indent,
+        width: area.width - indent,
+        ..area
+    };
+    let room = usize::from(area.width);
+    match area.height {
+        0 => {}
+        1 => {
+            let least = reserved(state, room);
+            let left = fitted(parts(state), room.saturating_sub(least + GAP), theme);
+            let taken = left.width();
+            buf.set_line(area.x, area.y, &left, area.width);
+            let left = if taken == 0 { 0 } else { taken + GAP };
+            draw_right(state, area, room.saturating_sub(left), buf);
+        }
+        _ => {
+            let left = fitted(parts(state), room, theme);
+            buf.set_line(area.x, area.y, &left, area.width);
+            let below = Rect {
+                y: area.bottom() - 1,
+                ..area
+            };
+            draw_right(state, below, room, buf);
+        }
+    }
+}
+
+/// The room that the right side gets whatever the status has to say: for a word to the person, or for the first keys.
+fn reserved(state: &AppState, room: usize) -> usize {
+    if let Some(flash) = &state.flash {
+        return width(&flash.text).min(room);
+    }
+    let hints = footer::hints(state);
+    let fits = |count: usize| {
+        let cells = Hint::width_of(&hints[..count.min(hints.len())]);
+        (cells <= room / 2).then_some(cells)
+    };
+    fits(2)
+        .or_else(|| fits(1))
+        .unwrap_or_else(|| Hint::width_of(&hints[..hints.len().min(1)]).min(room * 2 / 3))
+}
+
+/// The keys, or in their place a word to the person, at the right edge.
+fn draw_right(state: &AppState, area: Rect, room: usize, buf: &mut Buffer) {
+    let theme = &state.settings.theme;
+    let line = match &state.flash {
+        Some(flash) => {
+            let role = match flash.tone {
+                Tone::Done => Role::Success,
+                Tone::Information => Role::Muted,
+                Tone::Error => Role::Error,
+            };
+            let text = truncate(&clean_line(&flash.text, TAB), room);
+            Line::from(Span::styled(text, theme.style(role)))
+        }
+        None => footer::line(&footer::hints(state), room, theme),
+    };
+    let cells = u16::try_from(line.width())
+        .unwrap_or(area.width)
+        .min(area.width);
+    buf.set_line(area.right() - cells, area.y, &line, cells);
+}
+
+/// A piece of the status. The later ones of `rank` go first where there is no room.
+struct Part {
     text: String,
     role: Role,
+    rank: u8,
 }
 
-/// What goes on, in one line.
-fn activity(state: &AppState) -> Option<Doing> {
-    let work = state.work()?;
-    let elapsed = state.now.saturating_duration_since(work.since);
-    let spinner =
-        SPINNER[usize::try_from(elapsed.as_millis() / SPIN_MS).unwrap_or(0) % SPINNER.len()];
-    let time = match elapsed.as_secs() {
-        0..60 => format!("{}s", elapsed.as_secs()),
-        _ => seconds(elapsed),
+/// As many parts as there is room for, in their order.
+fn fitted(mut parts: Vec<Part>, room: usize, theme: &Theme) -> Line<'static> {
+    const BETWEEN: &str = " · ";
+    let cells = |parts: &[Part]| {
+        let words: usize = parts.iter().map(|part| width(&part.text)).sum();
+        words + width(BETWEEN) * parts.len().saturating_sub(1)
     };
-    let (text, role) = match &work.stage {
-        Stage::Running => {
-            let (doing, role) = doing(state, work);
-            (format!("{spinner} {doing} · {time}"), role)
-        }
-        Stage::Retrying {
-            problem,
-            attempt,
-            until,
-        } => {
-            let left = until.saturating_duration_since(state.now).as_secs() + 1;
-            let problem = clean(problem);
-            (
-                format!("! try {} in {left}s · {problem}", attempt + 1),
-                Role::Warning,
-            )
-        }
-        Stage::Stopping => match finishing(state) {
-            Some(tool) => (
-                format!("{spinner} stopping · {} runs to its end", clean(tool)),
-                Role::Warning,
-            ),
-            None => (format!("{spinner} stopping"), Role::Warning),
-        },
-        Stage::MakingWay => (
-            format!("{spinner} stopping for your message"),
-            Role::Warning,
-        ),
-        Stage::Killing => (format!("{spinner} stopping with force"), Role::Warning),
-    };
-    Some(Doing { text, role })
-}
-
-fn doing(state: &AppState, work: &Work) -> (String, Role) {
-    let asks = |dialog: &Dialog| {
-        matches!(
-            dialog,
-            Dialog::Question(_) | Dialog::Pause(_) | Dialog::Trust(_)
-        )
-    };
-    if state.dialogs.iter().any(asks) {
-        return ("waiting for you".to_owned(), Role::Warning);
-    }
-    let calls = state.panel.calls.iter().map(|key| state.calls.get(*key));
-    let mut running: Vec<&str> = Vec::new();
-    for call in calls {
-        match call.state {
-            State::Executing(_) => running.push(&call.tool.doing),
-            State::Arriving(_) | State::Queued | State::Completed(_) | State::Yielded(_) => {}
+    while cells(&parts) > room {
+        let last = parts.iter().enumerate().max_by_key(|(_, part)| part.rank);
+        match last.map(|(at, _)| at) {
+            // What is left is the most important: some of it is better than nothing.
+            Some(at) if parts.len() == 1 => {
+                parts[at].text = truncate(&parts[at].text, room);
+                break;
+            }
+            Some(at) => drop(parts.remove(at)),
+            None => break,
         }
     }
-    let text = match running.as_slice() {
-        [] => match state.transcript.last().map(|entry| &entry.cell) {
-            Some(Cell::Thinking { took: None, .. }) => "thinking".to_owned(),
-            _ if work.heard.is_some() => "writing".to_owned(),
-            _ => "waiting for the model".to_owned(),
-        },
-        [doing] => clean(doing).into_owned(),
-        tools => format!("running {} tools", tools.len()),
-    };
-    (text, Role::Executing)
-}
-
-/// A tool that an interrupt lets finish.
-fn finishing(state: &AppState) -> Option<&str> {
-    let mut calls = state.panel.calls.iter().map(|key| state.calls.get(*key));
-    calls
-        .find(|call| matches!(call.state, State::Executing(Phase::Finishing)))
-        .map(|call| &*call.tool.name)
-}
-
-pub fn mode_role(mode: Mode) -> Role {
-    match mode {
-        Mode::Default => Role::ModeDefault,
-        Mode::AcceptEdits => Role::ModeAcceptEdits,
-        Mode::Plan => Role::ModePlan,
-        Mode::DontAsk => Role::ModeDontAsk,
-        Mode::BypassPermissions => Role::ModeBypass,
-    }
-}
-
-fn mode_words(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Default => "",
-        Mode::AcceptEdits => "accept edits",
-        Mode::Plan => "plan: nothing is changed",
-        Mode::DontAsk => "don't ask",
-        Mode::BypassPermissions => "bypass permissions",
-    }
-}
-
-/// Model, mode, context, tokens, cost, branch, queue.
-pub fn draw_status(state: &AppState, area: Rect, buf: &mut Buffer) {
-    if area.height == 0 {
-        return;
-    }
-    let theme = &state.settings.theme;
-    let mut area = area;
-    if let Some(problem) = &state.session.unsaved {
-        // First, so that it stays in sight on the narrowest screen.
-        let room = usize::from(area.width);
-        let text = truncate(&format!("! not saved: {} ", clean(problem)), room);
-        let taken = u16::try_from(width(&text))
-            .unwrap_or(area.width)
-            .min(area.width);
-        let line = Line::from(Span::styled(text, theme.style(Role::Warning)));
-        buf.set_line(area.x, area.y, &line, area.width);
-        area.x += taken;
-        area.width -= taken;
-    }
-    let room = usize::from(area.width);
-    let mut left = String::new();
-    for part in status_parts(state) {
-        let longer = if left.is_empty() {
-            part
-        } else {
-            format!("{left} · {part}")
-        };
-        if width(&longer) > room {
-            break;
+    let mut spans: Vec<Span> = Vec::new();
+    let between: Style = theme.style(Role::StatusLine);
+    for part in parts {
+        if !spans.is_empty() {
+            spans.push(Span::styled(BETWEEN, between));
         }
-        left = longer;
+        spans.push(Span::styled(part.text, theme.style(part.role)));
     }
-    let line = Line::from(Span::styled(left, theme.style(Role::StatusLine)));
-    buf.set_line(area.x, area.y, &line, area.width);
+    Line::from(spans)
 }
 
-fn status_parts(state: &AppState) -> Vec<String> {
+fn parts(state: &AppState) -> Vec<Part> {
     let session = &state.session;
     let mut parts = Vec::new();
-    if session.id.is_none() {
-        parts.push("starting".to_owned());
-    } else {
-        parts.push(truncate(&clean(&session.model), 40));
+    let mut add = |rank: u8, role: Role, text: String| parts.push(Part { text, role, rank });
+    if let Some(problem) = &session.unsaved {
+        // First, so that it stays in sight on the narrowest screen.
+        let text = format!("! not saved: {}", clean(problem));
+        add(0, Role::Warning, text);
     }
-    parts.push(session.mode.name().to_owned());
+    if session.id.is_none() {
+        add(2, Role::StatusLine, "starting".to_owned());
+    } else {
+        let model = truncate(&clean(&session.model), 40);
+        add(2, Role::StatusLine, model);
+    }
+    let mode_style = match session.mode {
+        Mode::Default => Role::StatusLine,
+        Mode::AcceptEdits | Mode::Plan | Mode::DontAsk | Mode::BypassPermissions => {
+            mode_role(session.mode)
+        }
+    };
+    add(1, mode_style, mode_words(session.mode).to_owned());
     if let Some(percent) = session.context_percent() {
-        parts.push(format!("{percent}% of context"));
+        add(4, Role::StatusLine, format!("{percent}% of context"));
     }
     let used = session.spending.used.worked_on();
     if used > 0 {
-        parts.push(format!("{} tokens", thousands(used)));
+        let used = format!("{} tokens used", thousands(used));
+        add(8, Role::StatusLine, used);
     }
     if let Some(cost) = session.spending.cost {
-        parts.push(format!("${cost:.2}"));
+        add(6, Role::StatusLine, format!("${cost:.2}"));
     }
     if let Some(branch) = &session.branch {
-        parts.push(truncate(&clean(branch), 30));
+        let branch = truncate(&clean(branch), 30);
+        add(7, Role::StatusLine, branch);
+    }
+    match state.calls.in_background().len() {
+        0 => {}
+        count => add(3, Role::Executing, format!("{count} in background")),
     }
     if !state.queue.is_empty() {
-        parts.push(format!("{} queued", state.queue.len()));
+        let queued = format!("{} queued", state.queue.len());
+        add(5, Role::StatusLine, queued);
     }
-    parts.extend(saved_words(state));
     parts
+}
+
+/// What the mode does, in words.
+pub fn mode_words(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Default => "asks",
+        Mode::AcceptEdits => "accepts edits",
+        Mode::Plan => "plan mode · read-only",
+        Mode::DontAsk => "denies instead of asking",
+        Mode::BypassPermissions => "bypasses permissions",
+    }
 }
 
 fn thousands(count: u64) -> String {

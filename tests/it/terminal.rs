@@ -45,7 +45,7 @@ fn what_was_said_last_and_the_way_back_stay_on_the_screen() {
         left.contains("how is it?") && left.contains("All is well."),
         "{left}"
     );
-    assert!(left.contains("resume with: agent-tui --resume 2"), "{left}");
+    assert!(left.contains("Resume with: agent-tui --resume 2"), "{left}");
 }
 
 #[test]

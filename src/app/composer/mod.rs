@@ -207,6 +207,23 @@ impl Composer {
         top
     }
 
+    /// How many lines are above and below what is in view of it, in a box of this width that is at most so high. A line
+    /// of which some is in view is not counted.
+    pub fn out_of_view(&self, width: u16, most: u16) -> (usize, usize) {
+        let layout = self.layout(width);
+        let height = layout.height(most);
+        if self.search.is_some() || height < most {
+            return (0, 0);
+        }
+        let top = self.first_row(width, height);
+        let mut last = top;
+        for _ in 1..height {
+            last = layout.below(last).unwrap_or(last);
+        }
+        let above = top.line;
+        (above, self.editor.lines().len() - 1 - last.line)
+    }
+
     pub fn wake_at(&self) -> Option<Instant> {
         self.unkept.map(|unkept| unkept.due)
     }

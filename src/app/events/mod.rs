@@ -108,8 +108,8 @@ impl AppState {
         match lost {
             0 if sends => return self.send(),
             0 => {}
-            1 => self.flash("an image could not be put back; attach it again"),
-            lost => self.flash(format!(
+            1 => self.flash_error("an image could not be put back; attach it again"),
+            lost => self.flash_error(format!(
                 "{lost} images could not be put back; attach them again"
             )),
         }

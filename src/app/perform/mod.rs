@@ -125,7 +125,7 @@ impl AppState {
             Ok(Some(sent)) => sent,
             Ok(None) => return Vec::new(),
             Err(problem) => {
-                self.flash(problem);
+                self.flash_error(problem);
                 return Vec::new();
             }
         };
@@ -155,6 +155,7 @@ impl AppState {
         if let Some(work) = self.work_mut() {
             work.stage = Stage::MakingWay;
         }
+        self.scroll.follow();
         vec![Effect::Send(Command::Turn(TurnCommand::SendQueue))]
     }
 
@@ -207,7 +208,7 @@ impl AppState {
             Rung::Draft => {
                 self.quit_armed = None;
                 self.composer.clear(self.now);
-                self.flash("cleared; ↑ brings it back");
+                self.flash("cleared (↑ to restore)");
             }
             Rung::ArmQuit => self.arm_quit(),
             Rung::Quit => return vec![Effect::Quit(ExitReason::Asked)],
@@ -221,7 +222,7 @@ impl AppState {
             Focus::Panel if self.panel.detail.is_some() => self.panel.detail = None,
             Focus::Conversation => {
                 self.focus_on(Focus::Composer);
-                self.scroll.follow();
+                self.scroll.park();
             }
             Focus::Panel | Focus::Composer => self.focus_on(Focus::Composer),
         }
@@ -230,12 +231,12 @@ impl AppState {
     /// Another press quits.
     fn arm_quit(&mut self) {
         self.quit_armed = Some(self.now + QUIT_WINDOW);
-        self.quit_told = self.left_running();
+        self.quit_told = self.calls.in_background().len();
         match self.quit_told {
             0 => {}
-            1 => self.flash("again to quit, which ends the command in the background"),
+            1 => self.flash("press again to quit; this also stops the background command"),
             some => self.flash(format!(
-                "again to quit, which ends {some} commands in the background"
+                "press again to quit; this also stops {some} background commands"
             )),
         }
     }
@@ -243,7 +244,7 @@ impl AppState {
     /// One key must not cut off what runs.
     fn quit(&mut self) -> Vec<Effect> {
         if self.turn_rung().is_some() {
-            self.flash("something is running; interrupt it first, or /quit");
+            self.flash("still working: Esc to stop it, or /quit");
             return Vec::new();
         }
         self.quit_after_asking()
@@ -251,16 +252,11 @@ impl AppState {
 
     /// What runs in the background is asked about, once.
     pub(in crate::app) fn quit_after_asking(&mut self) -> Vec<Effect> {
-        if self.left_running() > self.quit_told {
+        if self.calls.in_background().len() > self.quit_told {
             self.arm_quit();
             return Vec::new();
         }
         vec![Effect::Quit(ExitReason::Asked)]
-    }
-
-    fn left_running(&self) -> usize {
-        let calls = self.calls.iter();
-        calls.filter(|(_, call)| call.is_in_background()).count()
     }
 
     fn next_mode(&mut self) -> Vec<Effect> {
@@ -359,7 +355,7 @@ impl AppState {
                 return Vec::new();
             };
             let text = as_text(self.calls.get(key));
-            self.flash("copied the call");
+            self.flash_done("copied the call");
             return vec![Effect::Copy(Copied::Text(text))];
         }
         if let Some(selection) = &mut self.selection {
@@ -367,12 +363,12 @@ impl AppState {
                 // Nothing is marked yet: the line at the caret.
                 selection.reach = Reach::Rows;
             }
-            self.flash("copied");
+            self.flash_done("copied");
             return vec![Effect::Copy(Copied::Selection)];
         }
         match self.last_answer() {
             Some(text) => {
-                self.flash("copied the last answer");
+                self.flash_done("copied the last answer");
                 vec![Effect::Copy(Copied::Text(text))]
             }
             None => Vec::new(),

@@ -72,12 +72,12 @@ impl AppState {
 
     /// Whether the action would do something to the chosen call, if it is about one.
     pub fn can_do_to_call(&self, action: Action) -> bool {
+        if self.focus != Focus::Panel {
+            return action != Action::Background || self.background_target().is_some();
+        }
         let Some(call) = self.panel.target().map(|key| self.calls.get(key)) else {
             return true;
         };
-        if self.focus != Focus::Panel {
-            return true;
-        }
         match action {
             Action::CancelCall => call.is_in_background() || !(call.is_over() || is_arriving(call)),
             Action::RunAgain => call.is_over() || runs(call),
@@ -121,14 +121,7 @@ impl AppState {
     /// The chosen command, or from the input the one that runs, goes to the background.
     pub(super) fn background(&mut self) -> Vec<Effect> {
         let runs = |call: &Call| call.tool.can_background && runs(call);
-        let target = match self.focus {
-            Focus::Panel => self.panel.target(),
-            Focus::Composer | Focus::Conversation => {
-                let mut calls = self.panel.calls.iter().rev().copied();
-                calls.find(|key| runs(self.calls.get(*key)))
-            }
-        };
-        match target.map(|key| self.calls.get(key)) {
+        match self.background_target().map(|key| self.calls.get(key)) {
             Some(call) if runs(call) => vec![Effect::Send(Command::Call(
                 call.id,
                 CallCommand::Background,
@@ -136,6 +129,19 @@ impl AppState {
             Some(_) | None => {
                 self.flash("only a running command can go to the background");
                 Vec::new()
+            }
+        }
+    }
+
+    fn background_target(&self) -> Option<CallKey> {
+        let runs = |key: &CallKey| {
+            let call = self.calls.get(*key);
+            call.tool.can_background && runs(call)
+        };
+        match self.focus {
+            Focus::Panel => self.panel.target(),
+            Focus::Composer | Focus::Conversation => {
+                self.panel.calls.iter().rev().copied().find(runs)
             }
         }
     }

@@ -42,17 +42,17 @@ impl AppState {
     /// The person's next message below what is on top, or the one before.
     fn message_from_top(&self, direction: isize) -> Option<CellId> {
         let top = self.scroll.rest?.top;
-        let mut messages = self
-            .transcript
-            .entries()
-            .iter()
-            .filter(|entry| matches!(entry.cell, Cell::User { .. }))
-            .map(|entry| entry.id);
         if direction > 0 {
-            return messages.find(|id| *id > top.cell);
+            return self.transcript.message_after(top.cell);
         }
-        let above = messages.take_while(|id| *id < top.cell || (*id == top.cell && top.row > 0));
-        above.last()
+        let is_message = self
+            .transcript
+            .get(top.cell)
+            .is_some_and(|entry| matches!(entry.cell, Cell::User { .. }));
+        if is_message && top.row > 0 {
+            return Some(top.cell);
+        }
+        self.transcript.message_before(top.cell)
     }
 
     fn stretch(&mut self, action: Action) {

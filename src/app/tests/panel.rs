@@ -364,7 +364,7 @@ fn a_command_in_the_background_can_be_cancelled_until_it_has_ended() {
 fn quitting_tells_once_what_it_ends_in_the_background() {
     let mut app = left_running();
     assert_eq!(app.press("ctrl+c"), []);
-    let told = "again to quit, which ends the command in the background";
+    let told = "press again to quit; this also stops the background command";
     assert_eq!(flash(&app), Some(told));
     assert_eq!(app.press("ctrl+c"), [Effect::Quit(ExitReason::Asked)]);
 

@@ -17,13 +17,12 @@ pub use self::popup::draw_popup;
 use crate::app::composer::editor::Place;
 use crate::app::composer::history::HistorySearch;
 use crate::app::composer::layout::{Layout, Look, MARK, Piece, Spot};
-use crate::app::composer::vim::Mode;
 use crate::app::composer::{Composer, Prompt};
 use crate::theme::{Role, Theme};
 use crate::ui::text::{clean_line, width};
 
 const SIGN: &str = "❯";
-const PLACEHOLDER: &str = "Ask for something, or / for commands, @ for files, ! to run, # to note";
+const PLACEHOLDER: &str = "Ask anything · / commands · @ files · ! shell · # note";
 const SEARCHING: &str = "history: ";
 
 /// How many rows it needs at a width, if it may have no more than `max`.
@@ -67,7 +66,6 @@ pub fn draw(composer: &Composer, theme: &Theme, area: Rect, buf: &mut Buffer) ->
     };
     let top = composer.first_row(area.width, area.height);
     painter.draw_rows(top, buf);
-    draw_mode(composer, theme, area, buf);
     painter.caret(top, composer.caret())
 }
 
@@ -159,32 +157,6 @@ fn draw_search(search: &HistorySearch, theme: &Theme, area: Rect, buf: &mut Buff
     put(buf, area, 0, (begin, tail), theme.style(Role::Text));
     let end = begin.saturating_add(u16::try_from(width(tail)).unwrap_or(u16::MAX));
     inside(area, end, 0)
-}
-
-/// Names vim's mode at the right of the last row, where nothing is written.
-fn draw_mode(composer: &Composer, theme: &Theme, area: Rect, buf: &mut Buffer) {
-    let name = match composer.vim() {
-        Some(Mode::Normal) => "NORMAL",
-        Some(Mode::Visual { .. }) => "VISUAL",
-        Some(Mode::Insert) => "INSERT",
-        None => return,
-    };
-    let length = u16::try_from(name.len()).unwrap_or(0);
-    let Some(x) = area.width.checked_sub(length) else {
-        return;
-    };
-    let y = area.bottom() - 1;
-    let from = (area.x + x).saturating_sub(1);
-    let is_free = (from..area.right()).all(|x| buf[(x, y)].symbol() == " ");
-    if is_free && x > MARK && !composer.is_empty() {
-        put(
-            buf,
-            area,
-            area.height - 1,
-            (x, name),
-            theme.style(Role::Faint),
-        );
-    }
 }
 
 /// Writes a text at a column and row of an area, cut at its right edge.

@@ -55,7 +55,7 @@ fn screen(composer: &Composer, width: u16, rows: u16) -> Vec<String> {
 fn the_sign_stands_first_and_an_empty_input_says_what_it_is_for() {
     assert_eq!(
         screen(&Composer::default(), 30, 1),
-        ["❯ ▏Ask for something, or / for"]
+        ["❯ ▏Ask anything · / commands ·"]
     );
 }
 

@@ -141,14 +141,14 @@ fn the_caret_is_where_something_is_typed() {
     let input = screen.caret();
     assert_eq!(
         input,
-        screen.find("❯ ab") + ratatui::layout::Offset::new(4, 0)
+        Some(screen.find("❯ ab") + ratatui::layout::Offset::new(4, 0))
     );
     screen.press("ctrl+p");
     screen.types("xyz");
     screen.frame();
     assert_eq!(
         screen.caret(),
-        screen.find("/ xyz") + ratatui::layout::Offset::new(5, 0)
+        Some(screen.find("/ xyz") + ratatui::layout::Offset::new(5, 0))
     );
 }
 

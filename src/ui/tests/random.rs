@@ -523,7 +523,9 @@ impl Watched {
         self.screen.frame();
         let area = self.screen.buffer().area;
         let caret = self.screen.caret();
-        assert!(area.contains(caret), "{caret} is outside of {area}");
+        if let Some(caret) = caret {
+            assert!(area.contains(caret), "{caret} is outside of {area}");
+        }
         let question = match self.screen.state.dialogs.last() {
             Some(Dialog::Question(questions)) => questions.current().map(|it| it.call),
             _ => None,

@@ -178,9 +178,10 @@ fn the_mark_of_what_is_below_can_be_clicked() {
     screen.frame();
     let mark = screen.find("↓");
     assert_eq!(screen.target(mark), Target::NewBelow);
-    // The text beside it is text.
-    let beside = ratatui::layout::Position::new(4, mark.y);
-    assert!(matches!(screen.target(beside), Target::Conversation(_)));
+    // It stands alone, under the text.
+    assert_eq!(screen.lines_with("↓"), [format!("{:>59}", "↓")]);
+    let above = ratatui::layout::Position::new(4, mark.y - 1);
+    assert!(matches!(screen.target(above), Target::Conversation(_)));
     screen.point_at(PointerKind::Pressed { times: 1 }, mark);
     screen.frame();
     assert_eq!(screen.state.scroll.anchor, Anchor::Follow);

@@ -81,7 +81,7 @@ fn talking() -> Pty {
         ["one", "two", "three"].map(|word| format!("[[turn]]\ntext = \"Answer {word}.\"\n"));
     let provider = script(&program, &turns.concat());
     let mut tui = Pty::spawn_in(program, &["--provider", &provider], 100, 30);
-    tui.wait_for("script · default");
+    tui.wait_for("script · asks");
     tui.send("first question\r").wait_for("Answer one.");
     tui
 }
@@ -258,7 +258,7 @@ fn f3_while_the_disk_is_full_the_screen_says_so_and_nothing_is_lost() {
     let limited = "trap '' XFSZ; ulimit -S -f 16; exec \"$0\" \"$@\"";
     let command = ["sh", "-c", limited, binary, "--provider", &provider];
     let mut tui = Pty::run(program, &command, &[], 100, 20);
-    tui.wait_for("script · default");
+    tui.wait_for("script · asks");
     tui.send("first question\r").wait_for("! not saved:");
     // The next one is asked once a turn is over, or what is said about it has scrolled away.
     tui.wait_for("ONE").wait_gone("interrupt");

@@ -50,7 +50,7 @@ fn screen(server: &Server) -> Pty {
     ];
     let key = [("ANTHROPIC_API_KEY", "k")];
     let mut tui = Pty::spawn_with(Program::new(), &arguments, &key, 100, 30);
-    tui.wait_for("Enter send");
+    tui.wait_for("Ctrl+P commands");
     tui
 }
 

@@ -231,7 +231,7 @@ fn a14_the_screen_says_that_an_answer_was_empty_and_goes_on() {
     ];
     let key = [("ANTHROPIC_API_KEY", "k")];
     let mut tui = Pty::spawn_with(Program::new(), &arguments, &key, 80, 24);
-    tui.wait_for("Enter send").send("one\r");
+    tui.wait_for("Ctrl+P commands").send("one\r");
     tui.wait_for("the model answered nothing").send("two\r");
     tui.wait_until(|screen| screen.contents().matches("answered nothing").count() == 2)
         .send("three\r")

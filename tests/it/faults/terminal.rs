@@ -69,7 +69,7 @@ fn d6_every_signal_that_ends_a_program_ends_it_in_order() {
         assert_eq!(end.code, code, "{signal:?}");
         assert_screen_held(&tui, &end);
         let left = end.screen.contents();
-        assert!(left.contains("resume with: agent-tui --resume"), "{left}");
+        assert!(left.contains("Resume with: agent-tui --resume"), "{left}");
     }
 }
 

@@ -1,0 +1,47 @@
+//! A word to the person that goes away by itself.
+
+use std::time::{Duration, Instant};
+
+use super::AppState;
+
+/// How long it stays, unless a key is pressed before.
+const STAYS: Duration = Duration::from_secs(3);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flash {
+    pub text: String,
+    pub tone: Tone,
+    pub until: Instant,
+}
+
+/// What it is about, which decides how it looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    /// What the person asked for has been done.
+    Done,
+    Information,
+    Error,
+}
+
+impl AppState {
+    /// Says something for a few seconds, in the place of the keys.
+    pub fn flash(&mut self, text: impl Into<String>) {
+        self.say(text.into(), Tone::Information);
+    }
+
+    pub fn flash_done(&mut self, text: impl Into<String>) {
+        self.say(text.into(), Tone::Done);
+    }
+
+    pub fn flash_error(&mut self, text: impl Into<String>) {
+        self.say(text.into(), Tone::Error);
+    }
+
+    fn say(&mut self, text: String, tone: Tone) {
+        self.flash = Some(Flash {
+            text,
+            tone,
+            until: self.now + STAYS,
+        });
+    }
+}

@@ -1,0 +1,182 @@
+//! The rule over the input: where the keys go, what goes on, and what of the input is out of view.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::cells::seconds;
+use super::text::{clean, truncate, width};
+use crate::app::call::State;
+use crate::app::composer::vim;
+use crate::app::dialogs::Dialog;
+use crate::app::search::Search;
+use crate::app::transcript::Cell;
+use crate::app::{AppState, Focus, Stage, Work};
+use crate::protocol::{Mode, Phase};
+use crate::theme::Role;
+
+const SPINNER: [&str; 8] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧"];
+const SPIN_MS: u128 = 200;
+/// The piece of the rule before the first words.
+const LEAD: u16 = 2;
+
+/// Its colour is the mode's, so that nobody works in a mode unawares.
+pub fn draw(state: &AppState, area: Rect, buf: &mut Buffer) {
+    if area.height == 0 {
+        return;
+    }
+    let theme = &state.settings.theme;
+    let style = theme.style(mode_role(state.session.mode));
+    buf.set_string(area.x, area.y, "─".repeat(usize::from(area.width)), style);
+    let mut x = area.x + LEAD.min(area.width);
+    let mut end = area.right().saturating_sub(LEAD);
+    if let Some(words) = out_of_view(state, area.width) {
+        let cells = u16::try_from(width(&words)).unwrap_or(0);
+        if cells + 2 * LEAD <= area.width / 2 {
+            end = area.right() - LEAD - cells;
+            buf.set_string(end, area.y, words, theme.style(Role::Muted));
+        }
+    }
+    if let Some(badge) = badge(state) {
+        let line = Line::from(Span::styled(
+            format!(" {badge} "),
+            theme.style(Role::Chosen),
+        ));
+        (x, _) = buf.set_line(x, area.y, &line, end.saturating_sub(x));
+        x = (x + 1).min(end);
+    }
+    if let Some(activity) = activity(state) {
+        let room = usize::from(end.saturating_sub(x + 2));
+        let text = format!(" {} ", truncate(&activity.text, room));
+        let line = Line::from(Span::styled(text, theme.style(activity.role)));
+        buf.set_line(x, area.y, &line, end.saturating_sub(x));
+    }
+}
+
+/// Where the keys go, if that is not plainly the input.
+pub fn badge(state: &AppState) -> Option<&'static str> {
+    if !state.dialogs.is_empty() {
+        return None;
+    }
+    match state.focus {
+        Focus::Conversation if state.search.as_ref().is_some_and(Search::is_typing) => {
+            Some("SEARCH")
+        }
+        Focus::Conversation if state.selection.is_some() => Some("SELECT"),
+        Focus::Conversation => Some("SCROLL"),
+        Focus::Panel => Some("TOOLS"),
+        Focus::Composer => state.composer.vim().map(|mode| match mode {
+            vim::Mode::Normal => "NORMAL",
+            vim::Mode::Visual { .. } => "VISUAL",
+            vim::Mode::Insert => "INSERT",
+        }),
+    }
+}
+
+/// What of a long input is above and below its box.
+fn out_of_view(state: &AppState, columns: u16) -> Option<String> {
+    let (above, below) = state.composer.out_of_view(columns, state.composer_rows());
+    let lines = |count: usize| if count == 1 { "line" } else { "lines" };
+    match (above, below) {
+        (0, 0) => None,
+        (above, 0) => Some(format!(" {above} {} above ", lines(above))),
+        (0, below) => Some(format!(" {below} {} below ", lines(below))),
+        (above, below) => Some(format!(" {above} {} above, {below} below ", lines(above))),
+    }
+}
+
+struct Doing {
+    text: String,
+    role: Role,
+}
+
+/// What goes on, in one line.
+fn activity(state: &AppState) -> Option<Doing> {
+    let work = state.work()?;
+    let elapsed = state.now.saturating_duration_since(work.since);
+    let spinner =
+        SPINNER[usize::try_from(elapsed.as_millis() / SPIN_MS).unwrap_or(0) % SPINNER.len()];
+    let time = match elapsed.as_secs() {
+        0..60 => format!("{}s", elapsed.as_secs()),
+        _ => seconds(elapsed),
+    };
+    let (text, role) = match &work.stage {
+        Stage::Running => {
+            let (doing, role) = doing(state, work);
+            (format!("{spinner} {doing} · {time}"), role)
+        }
+        Stage::Retrying {
+            problem,
+            attempt,
+            until,
+        } => {
+            let left = until.saturating_duration_since(state.now).as_secs() + 1;
+            let (problem, attempt) = (clean(problem), attempt + 1);
+            (
+                format!("! retrying in {left}s · try {attempt} · {problem}"),
+                Role::Warning,
+            )
+        }
+        Stage::Stopping => match finishing(state) {
+            Some(tool) => (
+                format!("{spinner} stopping · letting {} finish", clean(tool)),
+                Role::Warning,
+            ),
+            None => (format!("{spinner} stopping"), Role::Warning),
+        },
+        Stage::MakingWay => (
+            format!("{spinner} stopping to send your message"),
+            Role::Warning,
+        ),
+        Stage::Killing => (format!("{spinner} killing it"), Role::Warning),
+    };
+    Some(Doing { text, role })
+}
+
+fn doing(state: &AppState, work: &Work) -> (String, Role) {
+    let asks = |dialog: &Dialog| {
+        matches!(
+            dialog,
+            Dialog::Question(_) | Dialog::Pause(_) | Dialog::Trust(_)
+        )
+    };
+    if state.dialogs.iter().any(asks) {
+        return ("waiting for you".to_owned(), Role::Warning);
+    }
+    let calls = state.panel.calls.iter().map(|key| state.calls.get(*key));
+    let mut running: Vec<&str> = Vec::new();
+    for call in calls {
+        match call.state {
+            State::Executing(_) => running.push(&call.tool.doing),
+            State::Arriving(_) | State::Queued | State::Completed(_) | State::Yielded(_) => {}
+        }
+    }
+    let text = match running.as_slice() {
+        [] => match state.transcript.last().map(|entry| &entry.cell) {
+            Some(Cell::Thinking { took: None, .. }) => "thinking".to_owned(),
+            _ if work.heard.is_some() => "writing".to_owned(),
+            _ => "waiting for the model".to_owned(),
+        },
+        [doing] => clean(doing).into_owned(),
+        tools => format!("running {} tools", tools.len()),
+    };
+    (text, Role::Executing)
+}
+
+/// A tool that an interrupt lets finish.
+fn finishing(state: &AppState) -> Option<&str> {
+    let mut calls = state.panel.calls.iter().map(|key| state.calls.get(*key));
+    calls
+        .find(|call| matches!(call.state, State::Executing(Phase::Finishing)))
+        .map(|call| &*call.tool.name)
+}
+
+pub fn mode_role(mode: Mode) -> Role {
+    match mode {
+        Mode::Default => Role::ModeDefault,
+        Mode::AcceptEdits => Role::ModeAcceptEdits,
+        Mode::Plan => Role::ModePlan,
+        Mode::DontAsk => Role::ModeDontAsk,
+        Mode::BypassPermissions => Role::ModeBypass,
+    }
+}
