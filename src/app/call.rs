@@ -17,6 +17,9 @@ const KEPT_OUTPUT: usize = 64 * 1024;
 const KEPT_SHOWN: usize = 16 * 1024 * 1024;
 
 /// A call's place in [`Calls`].
+/// How many lines of output an opened call shows in place; the detail view has all.
+pub const OPENED_LINES: usize = 200;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CallKey(pub usize);
 

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::call::Calls;
+use super::call::{Call, Calls, Completed, OPENED_LINES};
+use super::diff::{CONTEXT, Diff};
 use super::scroll::Motion;
 use super::transcript::{Cell, CellId, Entry};
 use super::{AppState, Effect};
@@ -16,6 +17,8 @@ pub struct Search {
     /// Where it was found: a cell, and the how-manieth time in it.
     pub hits: Vec<(CellId, usize)>,
     pub current: usize,
+    /// The cell that was opened to show the hit; it is folded again when the search goes on to another.
+    opened: Option<CellId>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -161,7 +164,8 @@ impl AppState {
         };
         search.hits.clear();
         for entry in self.transcript.entries() {
-            let found = find_all(&searchable(entry, &self.calls), &search.query);
+            let text = searchable(entry, &self.calls, &search.query);
+            let found = find_all(&text, &search.query);
             search
                 .hits
                 .extend((0..found.len()).map(|nth| (entry.id, nth)));
@@ -174,10 +178,8 @@ impl AppState {
                 .saturating_sub(1),
             None => search.hits.len().saturating_sub(1),
         };
-        if let Some((cell, nth)) = search.current() {
-            self.scroll.go(Motion::Match { cell, nth });
-        }
         self.search = Some(search);
+        self.show_hit();
     }
 
     pub(super) fn next_hit(&mut self, by: isize) {
@@ -193,27 +195,102 @@ impl AppState {
             0.. => (search.current + 1) % count,
             _ => (search.current + count - 1) % count,
         };
-        let (cell, nth) = search.hits[search.current];
+        self.show_hit();
+    }
+
+    /// Scrolls to the hit in hand, and opens what it is folded away in.
+    fn show_hit(&mut self) {
+        let Some(search) = &mut self.search else {
+            return;
+        };
+        let hit = search.current();
+        let left = |opened: &mut CellId| hit.is_none_or(|(cell, _)| cell != *opened);
+        if let Some(before) = search.opened.take_if(left) {
+            self.transcript.change(before, |entry| entry.open = false);
+        }
+        let Some((cell, nth)) = hit else {
+            return;
+        };
+        let entry = self.transcript.get(cell).filter(|entry| !entry.open);
+        let folded = entry.is_some_and(|entry| {
+            let shown = shown_folded(entry, &self.calls);
+            shown.is_some_and(|text| find_all(&text, &search.query).len() <= nth)
+        });
+        if folded {
+            self.transcript.change(cell, |entry| entry.open = true);
+            search.opened = Some(cell);
+        }
         self.scroll.go(Motion::Match { cell, nth });
     }
 }
 
-/// The text of a cell that can be seen.
-fn searchable<'a>(entry: &'a Entry, calls: &Calls) -> Cow<'a, str> {
+/// The text that a cell shows when it is opened.
+fn searchable<'a>(entry: &'a Entry, calls: &Calls, query: &str) -> Cow<'a, str> {
     match &entry.cell {
-        Cell::User { text, .. } | Cell::Notice { text, .. } => text.into(),
+        Cell::User { text, .. } | Cell::Notice { text, .. } | Cell::Thinking { text, .. } => {
+            text.into()
+        }
         Cell::Answer(answer) => (&answer.text).into(),
-        Cell::Thinking { text, .. } if entry.open => text.into(),
         Cell::Call(key) => {
             let call = calls.get(*key);
-            let mut text = format!("{} {}", call.tool.name, call.subject());
-            if let Some(completed) = call.completed().filter(|_| entry.open) {
-                text.push('\n');
-                text.push_str(&completed.text);
+            let mut text = head(call);
+            if let Some(completed) = call.completed() {
+                add_result(&mut text, completed, query);
             }
             text.into()
         }
-        Cell::Thinking { .. } | Cell::Welcome | Cell::Summary(_) => "".into(),
+        Cell::Welcome | Cell::Summary(_) => "".into(),
+    }
+}
+
+/// The text that a cell shows while it is folded; `None` for one that cannot be.
+fn shown_folded(entry: &Entry, calls: &Calls) -> Option<String> {
+    match &entry.cell {
+        Cell::Thinking { .. } => Some(String::new()),
+        Cell::Call(key) => Some(head(calls.get(*key))),
+        Cell::User { .. }
+        | Cell::Notice { .. }
+        | Cell::Answer(_)
+        | Cell::Welcome
+        | Cell::Summary(_) => None,
+    }
+}
+
+fn head(call: &Call) -> String {
+    format!("{} {}", call.tool.name, call.subject())
+}
+
+/// What a call came to: the files that it left, its change, or the beginning of its output.
+fn add_result(text: &mut String, completed: &Completed, query: &str) {
+    let mut add = |line: &str| {
+        text.push('\n');
+        text.push_str(line);
+    };
+    let changes = completed.shown.changes();
+    if !completed.told.is_empty() {
+        for line in &completed.told {
+            add(line);
+        }
+    } else if changes.is_empty() {
+        for line in completed.text.lines().take(OPENED_LINES) {
+            add(line);
+        }
+    }
+    for change in changes {
+        add(&change.path);
+        // Comparing two files takes longer than looking for a word in them.
+        let before = change.before.as_deref().unwrap_or_default();
+        if [before, &change.after]
+            .iter()
+            .any(|text| !find_all(text, query).is_empty())
+        {
+            let diff = Diff::new(change);
+            for hunk in diff.hunks(CONTEXT) {
+                for line in diff.lines(&hunk) {
+                    add(line.text);
+                }
+            }
+        }
     }
 }
 

@@ -11,6 +11,8 @@ use ratatui::style::{Color, Modifier};
 use unicode_width::UnicodeWidthChar;
 
 use super::shift::Shift;
+use crate::theme::LinkId;
+use crate::ui::text::Targets;
 
 #[cfg(test)]
 mod tests;
@@ -26,6 +28,8 @@ pub struct Encoder {
     /// Where the terminal's cursor is, as far as that is certain.
     at: Option<Position>,
     look: Option<Look>,
+    /// The link that the next character will be part of.
+    link: Option<LinkId>,
     /// Whether the terminal shows its cursor, as far as that is known.
     cursor_shown: Option<bool>,
 }
@@ -45,6 +49,7 @@ impl Encoder {
             size,
             at: None,
             look: None,
+            link: None,
             cursor_shown: None,
         }
     }
@@ -59,7 +64,7 @@ impl Encoder {
         self.look = None;
         self.cursor_shown = None;
         // What is cleared takes the colour of the ground that is set.
-        self.dress(Look::default());
+        self.undress();
         self.bytes.extend_from_slice(b"\x1b[2J");
     }
 
@@ -67,7 +72,7 @@ impl Encoder {
     pub fn shift(&mut self, shift: Shift) {
         let Shift { top, bottom, up } = shift;
         // The rows that come in take the colour of the ground that is set.
-        self.dress(Look::default());
+        self.undress();
         let (first, last) = (u32::from(top) + 1, u32::from(bottom));
         self.write(format_args!("\x1b[{first};{last}r"));
         let (row, feed): (u32, &[u8]) = if up > 0 {
@@ -86,7 +91,7 @@ impl Encoder {
     /// Empties a row. Until its end nothing goes on in the next row, however wide the terminal takes it for.
     pub fn begin_row(&mut self, y: u16) {
         self.go_to(Position::new(0, y));
-        self.dress(Look::default());
+        self.undress();
         self.bytes.extend_from_slice(b"\x1b[?7l\x1b[2K");
     }
 
@@ -98,12 +103,15 @@ impl Encoder {
     /// Empties the rest of a row.
     pub fn clear_from(&mut self, at: Position) {
         self.go_to(at);
-        self.dress(Look::default());
+        self.undress();
         self.bytes.extend_from_slice(b"\x1b[K");
     }
 
-    pub fn put(&mut self, at: Position, cell: &Cell) {
+    /// `links` says where the link of a cell leads.
+    pub fn put(&mut self, at: Position, cell: &Cell, links: &Targets) {
         self.go_to(at);
+        let link = LinkId::in_cell(cell).and_then(|id| Some((id, links.of(id)?)));
+        self.link(link);
         self.dress(Look {
             text: cell.fg,
             ground: cell.bg,
@@ -118,8 +126,21 @@ impl Encoder {
         self.at = moved.map(|x| Position::new(x, at.y));
     }
 
+    /// Empties some cells of a row, which take the ground of `cell`, without moving the cursor.
+    pub fn erase(&mut self, at: Position, cells: usize, cell: &Cell) {
+        self.go_to(at);
+        self.link(None);
+        self.dress(Look {
+            text: cell.fg,
+            ground: cell.bg,
+            modifier: Modifier::empty(),
+        });
+        self.write(format_args!("\x1b[{cells}X"));
+    }
+
     /// Places the cursor and returns the bytes of the frame; `None` when nothing has changed.
     pub fn finish(&mut self, mut spare: Vec<u8>, caret: Option<Position>) -> Option<Vec<u8>> {
+        self.link(None);
         if let Some(caret) = caret {
             self.go_to(caret);
         }
@@ -156,6 +177,26 @@ impl Encoder {
             _ => self.write(format_args!("\x1b[{row};{column}H")),
         }
         self.at = Some(to);
+    }
+
+    /// What is written from here on is part of a link (OSC 8), or of none. The number tells the terminal which parts belong
+    /// together, over rows and frames. A target is printable ASCII: it cannot end the sequence.
+    fn link(&mut self, link: Option<(LinkId, &str)>) {
+        let id = link.map(|(id, _)| id);
+        if self.link == id {
+            return;
+        }
+        self.link = id;
+        match link {
+            Some((id, target)) => self.write(format_args!("\x1b]8;id={id};{target}\x1b\\")),
+            None => self.bytes.extend_from_slice(b"\x1b]8;;\x1b\\"),
+        }
+    }
+
+    /// What is emptied belongs to no link and has the terminal's own ground.
+    fn undress(&mut self) {
+        self.link(None);
+        self.dress(Look::default());
     }
 
     fn dress(&mut self, look: Look) {

@@ -170,6 +170,8 @@ struct Shell {
     colours: Colours,
     appearance: Appearance,
     title: Title,
+    /// Whether the terminal can be told of links.
+    knows_links: bool,
     clicks: Clicks,
     stage: Stage,
     /// Bytes that go to the terminal with the next frame, but are not part of it.
@@ -210,6 +212,8 @@ impl Shell {
         update(&mut state, Msg::Resized { width, height });
         let mut pacer = Pacer::default();
         pacer.want(Urgency::Now);
+        let mut screen = Screen::new(size);
+        screen.erases_in_colour = terminal::erases_in_colour();
         Ok(Self {
             state,
             caches: Caches::new(),
@@ -217,12 +221,13 @@ impl Shell {
             input,
             signals,
             writer,
-            screen: Screen::new(size),
+            screen,
             pacer,
             jobs: Jobs::new(dirs, workspace, doctor),
             colours: Colours::default(),
             appearance,
             title: Title::default(),
+            knows_links: terminal::knows_links(),
             clicks: Clicks::default(),
             stage: Stage::Shown,
             aside: terminal::questions().as_bytes().to_vec(),

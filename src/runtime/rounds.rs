@@ -20,6 +20,7 @@ use crate::app::pointer::Pointer;
 use crate::app::{Msg, Settings};
 use crate::protocol::{AgentEvent, SessionEvent};
 use crate::ui;
+use crate::ui::text::Targets;
 
 /// Between two ticks, whatever the state asks for.
 const SHORTEST_TICK: Duration = Duration::from_millis(8);
@@ -267,10 +268,17 @@ impl Shell {
         self.tell(Msg::LaidOut(found)).await;
         watch.lap(Some(Part::Layout), Instant::now());
         let (state, caches) = (&self.state, &self.caches);
-        let spare = self.writer.spare();
-        let bytes = self.screen.draw(spare, caches.conversation(), |area, buf| {
-            ui::paint(state, caches, area, buf)
-        });
+        let (spare, no_links) = (self.writer.spare(), Targets::default());
+        let links = if self.knows_links {
+            caches.links()
+        } else {
+            &no_links
+        };
+        let bytes = self
+            .screen
+            .draw(spare, caches.conversation(), links, |area, buf| {
+                ui::paint(state, caches, area, buf)
+            });
         watch.lap(Some(Part::Paint), Instant::now());
         watch.stop("slow frame");
         for request in self.caches.highlights.take_wanted() {

@@ -14,6 +14,10 @@ use unicode_width::UnicodeWidthStr;
 
 use super::encoder::Encoder;
 use super::shift::{self, Shift};
+use crate::ui::text::Targets;
+
+#[cfg(test)]
+mod tests;
 
 pub struct Screen {
     encoder: Encoder,
@@ -24,6 +28,8 @@ pub struct Screen {
     /// Which rows the next frame changes.
     changed: Vec<bool>,
     size: Size,
+    /// Whether cells that are emptied take the ground that is set; elsewhere they are written as blanks.
+    pub erases_in_colour: bool,
 }
 
 impl Screen {
@@ -34,6 +40,7 @@ impl Screen {
             next: Buffer::default(),
             changed: Vec::new(),
             size,
+            erases_in_colour: true,
         }
     }
 
@@ -50,11 +57,12 @@ impl Screen {
     }
 
     /// Lets a frame be painted; the painter says where the caret is, and `moves` is the part whose rows may move up and
-    /// down. `None` when the frame looks like the last one. `spare` is a buffer to use again.
+    /// down; `links` says where links lead. `None` when the frame looks like the last one. `spare` is a buffer to use again.
     pub fn draw(
         &mut self,
         spare: Vec<u8>,
         moves: Rect,
+        links: &Targets,
         paint: impl FnOnce(Rect, &mut Buffer) -> Option<Position>,
     ) -> Option<Vec<u8>> {
         let area = Rect::from((Position::ORIGIN, self.size));
@@ -81,9 +89,10 @@ impl Screen {
         for (y, _) in (0..).zip(&self.changed).filter(|(_, changed)| **changed) {
             let (before, after) = (row(&self.shown, y), row(&self.next, y));
             if is_uncertain(before) || is_uncertain(after) {
-                draw_row(after, y, encoder);
+                draw_row(after, y, links, encoder);
             } else {
-                change_row(before, after, y, encoder);
+                let erases = self.erases_in_colour;
+                change_row((before, after), y, links, erases, encoder);
             }
         }
         std::mem::swap(&mut self.shown, &mut self.next);
@@ -104,12 +113,29 @@ fn row(buffer: &Buffer, y: u16) -> &[Cell] {
 }
 
 /// Sends every cell that looks different, and those that the change of a neighbour has touched.
-fn change_row(before: &[Cell], after: &[Cell], y: u16, encoder: &mut Encoder) {
+fn change_row(
+    (before, after): (&[Cell], &[Cell]),
+    y: u16,
+    links: &Targets,
+    erases_in_colour: bool,
+    encoder: &mut Encoder,
+) {
     let (mut x, mut touched) = (0, 0);
     while let Some(cell) = after.get(x) {
-        let end = x + width(cell);
+        let mut end = x + width(cell);
         if x < touched || *cell != before[x] {
-            encoder.put(Position::new(column(x), y), cell);
+            let at = Position::new(column(x), y);
+            let blanks = if erases_in_colour || cell.bg == Cell::EMPTY.bg {
+                blanks(before, after, x)
+            } else {
+                0
+            };
+            if blanks >= WORTH_ERASING {
+                encoder.erase(at, blanks, cell);
+                end = x + blanks;
+            } else {
+                encoder.put(at, cell, links);
+            }
             let first = x.saturating_sub(1);
             let under = (first..end).zip(&before[first..]);
             let reach = under.map(|(x, cell)| x + width(cell)).max();
@@ -119,14 +145,29 @@ fn change_row(before: &[Cell], after: &[Cell], y: u16, encoder: &mut Encoder) {
     }
 }
 
+/// From here on emptying cells takes fewer bytes than writing blanks.
+const WORTH_ERASING: usize = 8;
+
+/// How many cells from here on are the same blank, up to the last of them that has changed.
+fn blanks(before: &[Cell], after: &[Cell], x: usize) -> usize {
+    let cell = &after[x];
+    let is_plain = cell.modifier.is_empty() && cell.underline_color == Cell::EMPTY.underline_color;
+    if cell.symbol() != " " || !is_plain {
+        return 0;
+    }
+    let same = after[x..].iter().take_while(|other| *other == cell).count();
+    let changed = (x..x + same).rposition(|x| before[x] != after[x]);
+    changed.map_or(0, |last| last + 1)
+}
+
 /// Sends a row as if nothing were known of what the terminal shows there.
-fn draw_row(cells: &[Cell], y: u16, encoder: &mut Encoder) {
+fn draw_row(cells: &[Cell], y: u16, links: &Targets, encoder: &mut Encoder) {
     encoder.begin_row(y);
     let mut x = 0;
     while let Some(cell) = cells.get(x) {
         let end = x + width(cell);
         if *cell != Cell::EMPTY {
-            encoder.put(Position::new(column(x), y), cell);
+            encoder.put(Position::new(column(x), y), cell, links);
         }
         if is_cluster(cell) && end < cells.len() {
             encoder.clear_from(Position::new(column(end), y));

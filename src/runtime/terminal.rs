@@ -190,6 +190,17 @@ pub fn questions() -> &'static str {
     }
 }
 
+/// Whether the terminal knows links, or passes over them: all do but the oldest and the console of Linux, which may print them.
+pub fn knows_links() -> bool {
+    let kind = std::env::var("TERM").unwrap_or_default();
+    !matches!(&*kind, "" | "dumb" | "linux") && !kind.starts_with("vt")
+}
+
+/// Whether what is emptied takes the ground that is set. GNU screen, which says where it is in `STY`, forgets it.
+pub fn erases_in_colour() -> bool {
+    std::env::var_os("STY").is_none()
+}
+
 /// A terminal that does not know its size has the usual one; one that claims too much is used in part.
 pub fn size() -> Size {
     match tcgetwinsize(io::stdout()) {

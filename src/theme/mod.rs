@@ -6,6 +6,7 @@
 mod colour;
 mod depth;
 mod ground;
+mod link;
 mod load;
 mod marks;
 mod role;
@@ -19,6 +20,7 @@ use ratatui::style::Style;
 
 pub use depth::Depth;
 pub use ground::Ground;
+pub use link::LinkId;
 pub use role::Role;
 
 use crate::config::Problem;

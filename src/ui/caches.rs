@@ -99,25 +99,28 @@ impl CellCache {
         })
     }
 
-    /// The nth match of a search in a cell, among its rows as they are shown.
+    /// The nth match of a search in a cell, among its rows as they are shown; the last one where there are fewer.
     pub fn find_match(&self, id: CellId, query: &str, nth: usize) -> Option<FoundMatch> {
         let mut left = nth;
+        let mut last = None;
         for row in 0..self.height(id) {
             let Some(shown) = self.row(id, row) else {
                 continue;
             };
             let text = shown.row.line.to_string();
             let hits = find_all(&text, query);
+            let column = |byte: usize| shown.margin + narrow(width(&text[..byte]));
+            let found = |hit: &Range<usize>| FoundMatch {
+                row,
+                columns: column(hit.start)..column(hit.end),
+            };
             if let Some(hit) = hits.get(left) {
-                let column = |byte: usize| shown.margin + narrow(width(&text[..byte]));
-                return Some(FoundMatch {
-                    row,
-                    columns: column(hit.start)..column(hit.end),
-                });
+                return Some(found(hit));
             }
+            last = hits.last().map(found).or(last);
             left -= hits.len();
         }
-        None
+        last
     }
 
     fn lay_out(&mut self, entry: &Entry, state: &AppState, width: u16, code: &mut Highlights) {

@@ -8,7 +8,7 @@ use super::caches::{CellCache, Measured, Shown};
 use super::highlight::Highlights;
 use super::layout::{self, Heights, Place};
 use super::selection::{self, selected};
-use super::text::{Row, width};
+use super::text::{Row, Targets, width};
 use crate::app::AppState;
 use crate::app::scroll::{Anchor, Rest};
 use crate::app::search::find_all;
@@ -107,6 +107,17 @@ impl Pane {
             }
         }
         self.mark_current(state, cache, buf);
+    }
+
+    /// Notes where the links in view lead.
+    pub fn find_links(&self, cache: &CellCache, links: &mut Targets) {
+        links.clear();
+        let rows = self.rows.iter();
+        for shown in rows.filter_map(|(cell, number)| cache.row(*cell, *number)) {
+            for link in &shown.row.links {
+                links.add(link);
+            }
+        }
     }
 
     /// The match that the search stands at, over what the others look like.

@@ -37,7 +37,7 @@ use self::conversation::Pane;
 use self::highlight::{CodeColours, Highlights};
 use self::layout::Heights;
 use self::panel::Listed;
-use self::text::{Row, clean, truncate, width};
+use self::text::{Row, Targets, clean, truncate, width};
 use crate::app::dialogs::{Dialog, DialogRest};
 use crate::app::pointer::Target;
 use crate::app::scroll::Found;
@@ -71,6 +71,8 @@ pub struct Caches {
     pane: Pane,
     areas: Areas,
     listed: Listed,
+    /// Where the links in view lead.
+    links: Targets,
     /// The mark that says how much is below.
     below: Rect,
     /// The detail view, and what it was laid out from.
@@ -111,6 +113,7 @@ impl Caches {
             &mut self.cells,
             &mut self.highlights,
         );
+        self.pane.find_links(&self.cells, &mut self.links);
         self.below = new_below(state, &self.pane, areas).map_or(Rect::default(), |(_, mark)| mark);
         self.listed = panel::lay_out(state, areas.panel, areas.strip);
         let detail = self.lay_out_detail(state);
@@ -210,6 +213,11 @@ impl Caches {
     /// Where the conversation is; its rows move up and down.
     pub fn conversation(&self) -> Rect {
         self.areas.conversation
+    }
+
+    /// Where the links in view lead.
+    pub fn links(&self) -> &Targets {
+        &self.links
     }
 
     /// What is under the mouse.

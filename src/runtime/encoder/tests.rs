@@ -3,6 +3,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::{Color, Modifier, Style};
 
 use crate::runtime::screen::Screen;
+use crate::ui::text::{Link, Targets};
 
 /// One styled text at a place.
 #[derive(Debug, Clone)]
@@ -17,7 +18,15 @@ const SIZE: (u16, u16) = (20, 6);
 const WHOLE: Rect = Rect::new(0, 0, SIZE.0, SIZE.1);
 
 fn draw(screen: &mut Screen, pieces: &[Piece]) -> String {
-    let bytes = screen.draw(Vec::new(), WHOLE, |area, buffer| {
+    draw_linked(screen, pieces, &[])
+}
+
+fn draw_linked(screen: &mut Screen, pieces: &[Piece], links: &[Link]) -> String {
+    let mut targets = Targets::default();
+    for link in links {
+        targets.add(link);
+    }
+    let bytes = screen.draw(Vec::new(), WHOLE, &targets, |area, buffer| {
         for piece in pieces {
             if piece.x < area.width && piece.y < area.height {
                 buffer.set_string(piece.x, piece.y, piece.text, piece.style);
@@ -44,6 +53,100 @@ fn a_frame_is_one_piece_with_the_cursor_where_it_belongs() {
         draw(&mut screen, &[plain(0, 0, "hi")]),
         "\x1b[?2026h\x1b[0m\x1b[2J\x1b[1Hhi\x1b[2;2H\x1b[?25h\x1b[?2026l"
     );
+}
+
+#[test]
+fn a_ground_is_erased_where_the_terminal_can_and_written_where_it_cannot() {
+    let ground = |erases_in_colour| {
+        let mut screen = Screen::new(SIZE.into());
+        screen.erases_in_colour = erases_in_colour;
+        draw(&mut screen, &[]);
+        let style = Style::new().bg(Color::Red);
+        let blanks = Piece {
+            style,
+            ..plain(2, 1, "            ")
+        };
+        draw(&mut screen, &[blanks])
+    };
+    assert!(
+        ground(true).contains("\x1b[41m\x1b[12X\x1b["),
+        "{:?}",
+        ground(true)
+    );
+    assert!(
+        ground(false).contains("\x1b[41m            \x1b["),
+        "{:?}",
+        ground(false)
+    );
+}
+
+fn link() -> Link {
+    Link::to("https://a.b/c").expect("an address")
+}
+
+fn linked(x: u16, y: u16, text: &'static str) -> Piece {
+    let style = link().id.put_on(Style::new());
+    Piece {
+        style,
+        ..plain(x, y, text)
+    }
+}
+
+#[test]
+fn the_parts_of_a_link_have_one_number_and_the_link_ends_with_its_text() {
+    let mut screen = Screen::new(SIZE.into());
+    let pieces = [linked(2, 0, "one"), plain(5, 0, "-x"), linked(0, 2, "two")];
+    let bytes = draw_linked(&mut screen, &pieces, &[link()]);
+    let id = link().id;
+    let open = format!("\x1b]8;id={id};https://a.b/c\x1b\\");
+    let close = "\x1b]8;;\x1b\\";
+    assert_eq!(
+        bytes,
+        format!(
+            "\x1b[?2026h\x1b[0m\x1b[2J\x1b[1;3H{open}one{close}-x\x1b[3H{open}two{close}\x1b[2;2H\x1b[?25h\x1b[?2026l"
+        )
+    );
+    assert_eq!(draw_linked(&mut screen, &pieces, &[link()]), "");
+}
+
+#[test]
+fn text_whose_link_is_not_known_is_text() {
+    let mut screen = Screen::new(SIZE.into());
+    let bytes = draw(&mut screen, &[linked(0, 0, "one")]);
+    assert!(
+        bytes.contains("one") && !bytes.contains("\x1b]8"),
+        "{bytes:?}"
+    );
+}
+
+#[test]
+fn text_that_gets_or_loses_its_link_is_sent_again() {
+    let mut screen = Screen::new(SIZE.into());
+    draw(&mut screen, &[plain(0, 0, "one")]);
+    let bytes = draw_linked(&mut screen, &[linked(0, 0, "one")], &[link()]);
+    assert!(
+        bytes.contains("https://a.b/c\x1b\\one\x1b]8;;"),
+        "{bytes:?}"
+    );
+    let bytes = draw(&mut screen, &[plain(0, 0, "one")]);
+    assert!(
+        bytes.contains("one") && !bytes.contains("\x1b]8"),
+        "{bytes:?}"
+    );
+}
+
+#[test]
+fn rows_with_links_move_like_others() {
+    let texts = ["1", "2", "3", "4", "5", "6", "7", "8"];
+    let frame = |first: usize| -> Vec<Piece> {
+        let rows = (0..SIZE.1).zip(&texts[first..]);
+        rows.map(|(y, text)| linked(0, y, text)).collect()
+    };
+    let mut screen = Screen::new(SIZE.into());
+    draw_linked(&mut screen, &frame(0), &[link()]);
+    let bytes = draw_linked(&mut screen, &frame(1), &[link()]);
+    assert_eq!(bytes.matches("https://a.b/c").count(), 1, "{bytes:?}");
+    assert!(bytes.contains("\x1b[1;6r"), "{bytes:?}");
 }
 
 #[test]

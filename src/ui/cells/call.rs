@@ -4,7 +4,7 @@ use ratatui::text::{Line, Span};
 
 use super::{CellContext, MARGIN, diff_style, indented, seconds};
 use crate::app::AppState;
-use crate::app::call::{Author, Call, Completed, State};
+use crate::app::call::{Author, Call, Completed, OPENED_LINES, State};
 use crate::app::diff::{CONTEXT, Diff};
 use crate::app::preview::Preview;
 use crate::protocol::{CallOutcome, FileDiff, Phase, Shown};
@@ -20,8 +20,6 @@ const FOLDED_DIFF: usize = 16;
 const GROWING_DIFF: usize = 10;
 /// How many lines of a failed command's output are shown without opening it.
 const FAILED_LINES: usize = 5;
-/// How many lines of output an opened call shows in place; the detail view has all.
-const OPENED_LINES: usize = 200;
 
 pub fn rows(call: &Call, open: bool, state: &AppState, cx: &mut CellContext) -> Vec<Row> {
     let mut rows = vec![head(call, state, cx)];

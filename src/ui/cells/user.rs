@@ -4,7 +4,7 @@ use ratatui::text::{Line, Span};
 
 use super::{CellContext, MARGIN};
 use crate::theme::Role;
-use crate::ui::text::{Indent, Row, clean, wrap};
+use crate::ui::text::{Indent, Row, attach, clean, link_addresses, wrap};
 
 /// A long paste is the model's to read; the screen shows its beginning.
 const MOST_LINES: usize = 40;
@@ -18,7 +18,10 @@ pub fn rows(text: &str, images: usize, cx: &CellContext) -> Vec<Row> {
     let cleaned = clean(text);
     for line in cleaned.lines().take(MOST_LINES) {
         let line = Line::from(Span::styled(line.to_owned(), style));
-        rows.extend(wrap(line, cx.width, &indent));
+        let (line, links) = link_addresses(line, cx.theme.style(Role::Link), |_| false);
+        let mut wrapped = wrap(line, cx.width, &indent);
+        attach(&mut wrapped, &links);
+        rows.append(&mut wrapped);
     }
     let more = cleaned.lines().count().saturating_sub(MOST_LINES);
     let mut asides = Vec::new();

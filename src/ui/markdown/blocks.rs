@@ -8,7 +8,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::theme::Role;
-use crate::ui::text::{Indent, Row, width, wrap};
+use crate::ui::text::{Indent, Row, attach, width, wrap};
 
 use super::inline::Inline;
 use super::split::language;
@@ -79,10 +79,14 @@ struct Code {
 
 impl<'a, 'page> Writer<'a, 'page> {
     fn new(source: &'a str, stage: Stage, page: &'a mut Page<'page>) -> Self {
+        let mut inline = Inline::new(page.theme);
+        if stage == Stage::Open {
+            inline.grows_behind(source.lines().next_back().unwrap_or_default());
+        }
         Self {
             source,
             stage,
-            inline: Inline::new(page.theme),
+            inline,
             page,
             rows: Vec::new(),
             containers: Vec::new(),
@@ -368,7 +372,8 @@ impl<'a, 'page> Writer<'a, 'page> {
     }
 
     /// Adds rows behind what the containers put left of them.
-    fn emit(&mut self, rows: Vec<Row>) {
+    fn emit(&mut self, mut rows: Vec<Row>) {
+        attach(&mut rows, self.inline.targets());
         if !rows.is_empty() {
             self.fresh = false;
             self.rows.extend(self.gap.take());

@@ -4,11 +4,15 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::theme::{Role, Theme};
-use crate::ui::text::clean;
+use crate::ui::text::{self, clean, link_addresses, without_punctuation};
 
 /// The text of one block while its events come in.
 pub struct Inline<'theme> {
     theme: &'theme Theme,
+    /// The end of a text that may still grow: an address there is not complete.
+    open_end: String,
+    /// All links so far.
+    targets: Vec<text::Link>,
     /// The style of each open element; the last one is active.
     styles: Vec<Style>,
     links: Vec<Link>,
@@ -19,17 +23,30 @@ pub struct Inline<'theme> {
 struct Link {
     url: String,
     text: String,
+    target: Option<text::Link>,
 }
 
 impl<'theme> Inline<'theme> {
     pub fn new(theme: &'theme Theme) -> Self {
         Self {
             theme,
+            open_end: String::new(),
+            targets: Vec::new(),
             styles: vec![theme.style(Role::Text)],
             links: Vec::new(),
             lines: Vec::new(),
             spans: Vec::new(),
         }
+    }
+
+    /// The text may still grow behind this line.
+    pub fn grows_behind(&mut self, last_line: &str) {
+        without_punctuation(last_line).clone_into(&mut self.open_end);
+    }
+
+    /// Where the links of the lines lead.
+    pub fn targets(&self) -> &[text::Link] {
+        &self.targets
     }
 
     /// Text from here on looks like `role`, on top of what it looks like now.
@@ -66,21 +83,30 @@ impl<'theme> Inline<'theme> {
 
     pub fn enter_link(&mut self, url: String) {
         self.enter(Role::Link);
+        let target = text::Link::to(&url);
+        if let (Some(style), Some(target)) = (self.styles.last_mut(), &target) {
+            *style = target.id.put_on(*style);
+            self.targets.push(target.clone());
+        }
         self.links.push(Link {
             url,
             text: String::new(),
+            target,
         });
     }
 
     /// Shows where a link leads, unless its text says so.
     pub fn leave_link(&mut self) {
         self.leave();
-        let Some(Link { url, text }) = self.links.pop() else {
+        let Some(Link { url, text, target }) = self.links.pop() else {
             return;
         };
         if !says(&text, &url) {
             let style = self.style().patch(self.theme.style(Role::Muted));
-            self.push(&format!(" ({url})"), style);
+            let linked = target.map_or(style, |target| target.id.put_on(style));
+            self.push(" (", style);
+            self.push(&url, linked);
+            self.push(")", style);
         }
         if let Some(outer) = self.links.last_mut() {
             outer.text.push_str(&text);
@@ -92,7 +118,11 @@ impl<'theme> Inline<'theme> {
             .into_iter()
             .map(cleaned)
             .collect::<Vec<_>>();
-        self.lines.push(Line::from(spans));
+        let look = self.theme.style(Role::Link);
+        let is_open = |address: &str| self.open_end.ends_with(address);
+        let (line, mut targets) = link_addresses(Line::from(spans), look, is_open);
+        self.targets.append(&mut targets);
+        self.lines.push(line);
     }
 
     /// The lines so far; the block is over.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::{Just, Strategy, prop_oneof, proptest};
 
-use crate::theme::{Role, Theme};
+use crate::theme::{LinkId, Role, Theme};
 use crate::ui::highlight::{CodeColours, Highlighted, Highlights, Uncoloured};
 use crate::ui::text::{Row, width};
 
@@ -145,6 +145,47 @@ fn links_show_where_they_lead() {
         shown("see [a][1]\n\n[1]: http://x.y\n", 80),
         ["see [a][1]", "", "[1]: http://x.y"]
     );
+}
+
+#[test]
+fn links_and_addresses_can_be_opened_and_know_where_they_lead() {
+    let source =
+        "[the guide](https://a.b/guide) and https://a.b/faq, ![pic](p.png) [x](javascript:y)";
+    let wrapped = rows(source, 12);
+    let parts = |target: &str| {
+        let id = LinkId::of(target);
+        let in_row = |row: &Row| {
+            let spans = row.line.spans.iter();
+            let parts = spans.filter(|span| LinkId::in_style(&span.style) == Some(id));
+            let text: String = parts.map(|span| span.content.to_string()).collect();
+            assert!(text.is_empty() || row.links.iter().any(|link| *link.target == *target));
+            text
+        };
+        let found: String = wrapped.iter().map(in_row).collect();
+        found
+    };
+    assert_eq!(parts("https://a.b/guide"), "the guidehttps://a.b/guide");
+    assert_eq!(parts("https://a.b/faq"), "https://a.b/faq");
+    let links: usize = wrapped.iter().map(|row| row.links.len()).sum();
+    assert!(links >= 4, "{links}");
+    assert!(!text(&wrapped).concat().contains("https://a.b/faq,)"));
+}
+
+#[test]
+fn code_has_no_links() {
+    let code = rows("```sh\ncurl https://a.b/c\n```", 40);
+    assert!(code.iter().all(|row| row.links.is_empty()));
+}
+
+#[test]
+fn an_address_becomes_a_link_once_it_is_complete() {
+    let theme = Theme::plain();
+    let mut answer = Streaming::default();
+    let mut links = |delta: &str| {
+        answer.push(delta);
+        answer.rows(40, &theme, &mut Uncoloured)[0].links.len()
+    };
+    assert_eq!(["see https://a.", "b/c", " and"].map(&mut links), [0, 0, 1]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use super::themes::styled;
 use crate::app::rig::App;
 use crate::protocol::Ending;
-use crate::theme::{Depth, Role};
+use crate::theme::{Depth, LinkId, Role};
 use crate::ui::highlight::Highlighted;
 use crate::ui::rig::Screen;
 
@@ -77,6 +77,35 @@ fn code_of_an_answer_that_came_in_one_burst_is_coloured_when_the_colours_come() 
         assert!(is_coloured(&screen, "fn first"), "{end}");
         assert!(is_coloured(&screen, "fn last"), "{end}");
     }
+}
+
+#[test]
+fn links_of_the_person_and_the_model_lead_where_they_say_and_output_has_none() {
+    let mut app = App::new();
+    app.taken_up("look at https://example.com/person");
+    app.says("Or [here](https://example.com/model).");
+    app.tool("a", "Bash")
+        .arrives()
+        .queued(serde_json::json!({"command": "echo https://example.com/tool"}))
+        .running()
+        .fails("https://example.com/tool");
+    let screen = app.on(60, 24);
+    let mut linked: Vec<(String, String)> = Vec::new();
+    for cell in screen.buffer().content() {
+        let target = LinkId::in_cell(cell).and_then(|id| screen.caches.links().of(id));
+        if let Some(target) = target {
+            match linked.last_mut() {
+                Some((known, text)) if known == target => text.push_str(cell.symbol()),
+                _ => linked.push((target.to_owned(), cell.symbol().to_owned())),
+            }
+        }
+    }
+    let expected = [
+        ("https://example.com/person", "https://example.com/person"),
+        ("https://example.com/model", "herehttps://example.com/model"),
+    ];
+    let expected = expected.map(|(target, text)| (target.to_owned(), text.to_owned()));
+    assert_eq!(linked, expected);
 }
 
 /// What is above and below it is not of interest here.

@@ -1,8 +1,8 @@
 use ratatui::buffer::Cell;
 
-use crate::app::rig::App;
+use crate::app::rig::{App, change, numbered};
 use crate::app::search::find_all;
-use crate::protocol::Ending;
+use crate::protocol::{Ending, TurnEvent};
 use crate::theme::{Depth, Role};
 use crate::ui::rig::Screen;
 
@@ -58,6 +58,61 @@ fn n_goes_down_and_round_and_capital_n_goes_back() {
         assert_eq!(screen.lines_with(expected).len(), 1, "{keys}");
     }
     assert!(screen.text().contains("▌ Question 0"));
+}
+
+/// A result of many lines and a thought, both folded, and a change.
+fn folded() -> Screen {
+    let mut app = App::working();
+    app.hear(TurnEvent::Thinking("a needle perhaps".to_owned()));
+    app.tool("a", "Bash")
+        .arrives()
+        .queued(serde_json::json!({"command": "ls"}))
+        .running()
+        .completes(&numbered("case_", 0..90, "\n"))
+        .yielded();
+    app.tool("b", "Edit")
+        .arrives()
+        .queued(serde_json::json!({"file_path": "src/lib.rs"}))
+        .running()
+        .changes(change())
+        .yielded();
+    app.says("That is all.\n");
+    app.ends(Ending::Done);
+    app.on(60, 24)
+}
+
+#[test]
+fn what_is_folded_is_found_and_opened() {
+    let mut screen = folded();
+    assert_eq!(screen.lines_with("case_ 77"), [""; 0]);
+    search(&mut screen, "case_ 77");
+    assert_eq!(screen.lines_with("case_ 77").len(), 2);
+    assert_eq!(screen.lines_with("1 of 1").len(), 1);
+    screen.press("esc");
+    search(&mut screen, "needle");
+    assert_eq!(screen.lines_with("needle").len(), 2);
+}
+
+#[test]
+fn what_the_search_opened_is_folded_again_when_it_goes_on() {
+    let mut screen = folded();
+    search(&mut screen, "case_ 77");
+    assert!(screen.text().contains("case_ 76"));
+    for _ in "case_ 77".chars() {
+        screen.press("backspace");
+    }
+    screen.types("needle");
+    screen.press("enter");
+    assert!(!screen.text().contains("case_"));
+    assert_eq!(screen.lines_with("a needle").len(), 1);
+}
+
+#[test]
+fn a_change_is_searched_as_it_is_shown() {
+    let mut screen = folded();
+    search(&mut screen, "finish(x + 1)");
+    assert_eq!(screen.lines_with("1 of 1").len(), 1);
+    assert_eq!(screen.lines_with("+     finish(x + 1);").len(), 1);
 }
 
 #[test]

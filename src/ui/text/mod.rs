@@ -7,6 +7,7 @@
 mod alike;
 mod ansi;
 mod clean;
+mod link;
 mod row;
 mod truncate;
 mod width;
@@ -15,6 +16,7 @@ mod wrap;
 pub use alike::note as note_letters;
 pub use ansi::{overwritten, strip_ansi};
 pub use clean::{Cleaner, TAB, clean, clean_line, reveal, reveal_hidden};
+pub use link::{Link, Targets, attach, link_addresses, without_punctuation};
 pub use row::Row;
 pub use truncate::{truncate, truncate_middle};
 pub use width::{graphemes, width};

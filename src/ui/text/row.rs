@@ -2,6 +2,8 @@
 
 use ratatui::text::Line;
 
+use super::link::Link;
+
 /// Painted with `Buffer::set_line`, which measures as [`super::width()`] does (the `Line` widget does not). Where
 /// `line.style` has a ground (a block of code), it is meant to reach to the right edge.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -14,6 +16,8 @@ pub struct Row {
     pub continues: bool,
     /// How many spaces were dropped at the break before this row; a copy puts them back. Only where it continues.
     pub glue: u16,
+    /// Where the links in it lead.
+    pub links: Vec<Link>,
 }
 
 impl Row {

@@ -91,6 +91,7 @@ fn lay_out(mut line: Line<'static>, width: u16, indent: &Indent, spaces: Spaces)
             gutter: side.gutter,
             continues: index > 0,
             glue: cut.glue,
+            links: Vec::new(),
         });
     }
     rows
