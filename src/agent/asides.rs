@@ -79,7 +79,7 @@ impl Asides {
                 let known = self.executor.call(call);
                 let known = known.or_else(|| journal.history().call(call));
                 let Some(ToolCall { name, input, .. }) = known.cloned() else {
-                    journal.notice("there is no such call to run again".into());
+                    journal.notice("that call can't be run again".into());
                     return;
                 };
                 let by = again(self.executor.is_permitted(call));

@@ -134,7 +134,7 @@ async fn a_call_that_is_over_runs_once_more_for_the_person() {
         AgentEvent::Session(SessionEvent::Notice(text)) => Some(text),
         _ => None,
     });
-    assert_eq!(notice.await, "there is no such call to run again");
+    assert_eq!(notice.await, "that call can't be run again");
 }
 
 #[tokio::test]
@@ -302,7 +302,7 @@ async fn a_limit_pauses_the_loop_until_the_person_says_more() {
         TurnEvent::Paused { why } => Some(why),
         _ => None,
     };
-    let why = "the model has answered as often as `maxTurns` allows";
+    let why = "turn limit reached (`maxTurns`)";
     assert_eq!(rig.hear_turn(paused).await, why);
     assert_eq!(rig.last_asked(), ["go"]);
     rig.send(Command::Turn(TurnCommand::GoOn));
@@ -333,14 +333,14 @@ async fn who_decided_is_told_of_every_call() {
     rig.answer(CallRef::main(2), Answer::Allow);
     assert_eq!(
         rig.hear_call(AgentId::MAIN, decided).await,
-        told(2, "you, once")
+        told(2, "allowed once by you")
     );
     rig.asked(AgentId::MAIN).await;
     let reason = Some("not now".into());
     rig.answer(CallRef::main(3), Answer::Deny { reason });
     assert_eq!(
         rig.hear_call(AgentId::MAIN, decided).await,
-        told(3, "you said no: not now")
+        told(3, "denied by you: not now")
     );
     let (call, by) = rig.hear_call(AgentId::MAIN, decided).await;
     assert!(

@@ -61,7 +61,7 @@ impl Agent {
                 let offered = self.conversation.context().tools.snapshot();
                 let journal = &mut self.conversation.journal;
                 let Some((tool, field)) = offered.shell() else {
-                    journal.notice("none of the offered tools runs commands".to_owned());
+                    journal.notice("no tool for running commands is available".to_owned());
                     return;
                 };
                 let input = serde_json::json!({ field: command });
@@ -130,8 +130,7 @@ impl Agent {
     /// Makes a call of the model once more that has its result already, on the person's behalf.
     fn run_again(&mut self, call: CallRef) {
         let Some((call, permitted)) = self.conversation.past_call(call) else {
-            self.journal()
-                .notice("there is no such call to run again".into());
+            self.journal().notice("that call can't be run again".into());
             return;
         };
         let ToolCall { name, input, .. } = call;

@@ -30,7 +30,7 @@ impl Agent {
         tokio::spawn(async move {
             let told = match context.judge(&tool, &input).await {
                 Some(verdict) => format!("{tool}: {}", verdict.in_short()),
-                None => format!("there is no tool {tool}; /tools shows them"),
+                None => format!("no tool named {tool}; see /tools"),
             };
             // A reader that is gone cannot be told.
             let _ = outbox
@@ -46,8 +46,8 @@ impl Agent {
                 self.journal().notice(problem);
                 return;
             }
-            Ok(Some(warning)) => format!("{}; it is kept in {source}", warning.0),
-            Ok(None) => format!("{} {rule}: in {source} from now on", list.name()),
+            Ok(Some(warning)) => format!("{}; saved in {source}", warning.0),
+            Ok(None) => format!("{} {rule}: saved in {source}", list.name()),
         };
         let rule = rule.to_owned();
         self.write_rules(told, move |store| store.save(list, &rule));
@@ -56,7 +56,7 @@ impl Agent {
     fn remove_rule(&mut self, rule: &KnownRule) {
         if !self.shared().remove_rule(rule) {
             self.journal()
-                .notice(format!("there is no such rule any more: {}", rule.rule));
+                .notice(format!("that rule no longer exists: {}", rule.rule));
             return;
         }
         let told = format!(
@@ -66,7 +66,7 @@ impl Agent {
             rule.from
         );
         let Source::File(NamedFile { path: file, .. }) = rule.from.clone() else {
-            let told = format!("{told}, until the program ends");
+            let told = format!("{told} (until you quit)");
             self.journal().tell_session(SessionEvent::Reply(told));
             return;
         };
@@ -81,7 +81,7 @@ impl Agent {
     ) {
         let Some(store) = self.shared().store.clone() else {
             self.journal().notice(format!(
-                "{told}, until the program ends: rules are not saved in this run"
+                "{told} (until you quit; rules are not saved in this run)"
             ));
             return;
         };
@@ -90,10 +90,10 @@ impl Agent {
             let written = tokio::task::spawn_blocking(move || write(&store)).await;
             let event = match written {
                 Ok(Ok(())) => SessionEvent::Reply(told),
-                Ok(Err(error)) => SessionEvent::Notice(format!(
-                    "{told}, but only until the program ends: {error}"
-                )),
-                Err(_) => SessionEvent::Notice("the rule could not be written".to_owned()),
+                Ok(Err(error)) => {
+                    SessionEvent::Notice(format!("{told}, but only until you quit: {error}"))
+                }
+                Err(_) => SessionEvent::Notice("the rule could not be saved".to_owned()),
             };
             // A reader that is gone cannot be told; the file has it.
             let _ = outbox.send(AgentEvent::Session(event).into()).await;

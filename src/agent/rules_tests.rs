@@ -59,7 +59,7 @@ async fn a_rule_that_is_added_counts_at_once_and_is_kept() {
     let mut rig = Rig::new([]);
     assert_eq!(decision(&rig, "touch x").await, Decision::Ask);
     let said = answer(&mut rig, add(RuleList::Allow, "Bash(touch:*)")).await;
-    assert_eq!(said, format!("allow Bash(touch:*): in {FILE} from now on"));
+    assert_eq!(said, format!("allow Bash(touch:*): saved in {FILE}"));
     assert_eq!(decision(&rig, "touch x").await, Decision::Allow);
     answer(&mut rig, add(RuleList::Deny, "Bash(touch y)")).await;
     assert_eq!(decision(&rig, "touch y").await, Decision::Deny);
@@ -86,7 +86,7 @@ async fn a_rule_that_is_removed_counts_no_more_and_leaves_its_file() {
     let kept = std::fs::read_to_string(rig.scratch.root.join(FILE)).expect("written");
     assert!(!kept.contains("touch"), "{kept}");
     let said = answer(&mut rig, RulesCommand::Remove(gone)).await;
-    assert_eq!(said, "there is no such rule any more: Bash(touch y)");
+    assert_eq!(said, "that rule no longer exists: Bash(touch y)");
 }
 
 #[tokio::test]
@@ -102,7 +102,7 @@ async fn a_rule_of_a_flag_is_removed_for_this_run() {
     let said = answer(&mut rig, RulesCommand::Remove(gone)).await;
     assert_eq!(
         said,
-        "allow Bash(touch:*): removed from --allow, until the program ends"
+        "allow Bash(touch:*): removed from --allow (until you quit)"
     );
     assert_eq!(decision(&rig, "touch x").await, Decision::Ask);
 }
@@ -121,7 +121,7 @@ async fn a_rule_of_a_flag_leaves_a_file_of_that_name_alone() {
     assert_eq!(added, Ok(None));
     let gone = rule(RuleList::Allow, "Bash(touch:*)", flag);
     let said = answer(&mut rig, RulesCommand::Remove(gone)).await;
-    assert!(said.ends_with("until the program ends"), "{said}");
+    assert!(said.ends_with("(until you quit)"), "{said}");
     assert_eq!(std::fs::read_to_string(file).expect("there"), text);
 }
 
@@ -145,10 +145,10 @@ async fn a_call_is_tested_without_being_made() {
         input,
     };
     let said = answer(&mut rig, test("Bash", json!({ "command": "touch x" }))).await;
-    assert!(said.starts_with("Bash: asked about: "), "{said}");
+    assert!(said.starts_with("Bash: asked, because "), "{said}");
     let said = answer(&mut rig, test("Bash", json!({ "command": "ls" }))).await;
     assert_eq!(said, "Bash: read-only command");
     let said = answer(&mut rig, test("Nonsense", json!({}))).await;
-    assert_eq!(said, "there is no tool Nonsense; /tools shows them");
+    assert_eq!(said, "no tool named Nonsense; see /tools");
     assert!(!rig.scratch.root.join("x").exists());
 }

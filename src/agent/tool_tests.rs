@@ -118,5 +118,5 @@ async fn a_command_of_the_person_needs_a_tool_that_runs_commands() {
         AgentEvent::Session(SessionEvent::Notice(text)) => Some(text),
         _ => None,
     });
-    assert_eq!(notice.await, "none of the offered tools runs commands");
+    assert_eq!(notice.await, "no tool for running commands is available");
 }

@@ -7,7 +7,7 @@ use clap::{Parser, ValueEnum};
 use crate::headless::OutputFormat;
 use crate::protocol::Mode;
 
-/// Work with a language model that calls tools on your machine.
+/// Work with a language model that uses tools on your machine.
 #[derive(Debug, Clone, Parser)]
 #[command(name = "agent-tui", version, about, max_term_width = 100)]
 #[expect(
@@ -16,66 +16,66 @@ use crate::protocol::Mode;
     reason = "each is a flag that the command line has"
 )]
 pub struct Args {
-    /// What to ask right away.
+    /// Prompt to send right away.
     pub prompt: Option<String>,
 
-    /// Answer on stdout, without a screen; piped stdin is appended to the prompt.
+    /// Print the answer and exit, without the screen; piped input is appended to the prompt.
     #[arg(short, long, value_name = "PROMPT", num_args = 0..=1)]
     pub print: Option<Option<String>>,
 
-    /// How -p prints.
+    /// Output format of -p.
     #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
     pub output_format: OutputFormat,
 
-    /// anthropic, openai, responses, builtin or script:FILE.
+    /// Provider: anthropic, openai, responses, builtin or script:FILE.
     #[arg(long, global = true)]
     pub provider: Option<String>,
 
-    /// The model to ask for.
+    /// Model to use.
     #[arg(long, global = true)]
     pub model: Option<String>,
 
-    /// Where the provider is, e.g. `http://127.0.0.1:8080/v1`.
+    /// Address of the provider, e.g. `http://127.0.0.1:8080/v1`.
     #[arg(long, value_name = "URL", global = true)]
     pub base_url: Option<String>,
 
-    /// What needs a question: default, acceptEdits, plan, dontAsk or bypassPermissions.
+    /// Permission mode: default, acceptEdits, plan, dontAsk or bypassPermissions.
     #[arg(long, value_name = "MODE", value_enum, global = true)]
     pub permission_mode: Option<ModeName>,
 
-    /// Allow calls that match, e.g. 'Bash(cargo test:*)'; may be repeated.
+    /// Allow matching calls, e.g. 'Bash(cargo test:*)' (repeatable).
     #[arg(long, value_name = "RULE", global = true)]
     pub allow: Vec<String>,
 
-    /// Ask about calls that match; may be repeated.
+    /// Always ask before matching calls (repeatable).
     #[arg(long, value_name = "RULE", global = true)]
     pub ask: Vec<String>,
 
-    /// Deny calls that match; may be repeated.
+    /// Deny matching calls (repeatable).
     #[arg(long, value_name = "RULE", global = true)]
     pub deny: Vec<String>,
 
-    /// One more settings file, above the others.
+    /// Extra settings file (highest priority).
     #[arg(long, value_name = "FILE", global = true)]
     pub settings: Option<PathBuf>,
 
-    /// One more directory that counts as workspace; may be repeated.
+    /// Treat another directory as part of the workspace (repeatable).
     #[arg(long, value_name = "DIR", global = true)]
     pub add_dir: Vec<PathBuf>,
 
-    /// Go on with the last session of this directory.
+    /// Continue the last session in this directory.
     #[arg(short = 'c', long = "continue", conflicts_with = "resume")]
     pub go_on: bool,
 
-    /// Go on with the session ID, or with one that you choose.
+    /// Resume a session by its ID, or pick one from a list.
     #[arg(short, long, value_name = "ID", num_args = 0..=1)]
     pub resume: Option<Option<String>>,
 
-    /// With --continue or --resume: leave that session as it is and continue with a copy.
+    /// With --continue or --resume: continue in a copy, and leave the session as it is.
     #[arg(long)]
     pub fork: bool,
 
-    /// End after N answers of the model.
+    /// Stop after N model turns.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_turns: Option<u32>,
 
@@ -83,15 +83,15 @@ pub struct Args {
     #[arg(long, global = true)]
     pub simple: bool,
 
-    /// Use the project's own settings in full, without asking.
+    /// Trust the project's own settings without asking.
     #[arg(long, global = true)]
     pub trust: bool,
 
-    /// How the screen looks: auto, dark, light, or another theme's name.
+    /// Theme: auto, dark, light or another theme's name.
     #[arg(long, value_name = "NAME")]
     pub theme: Option<String>,
 
-    /// Write all that happens to a file in the data directory: requests, retries, calls, decisions, hooks.
+    /// Log requests, retries, calls, decisions and hooks to a file in the data directory.
     #[arg(long, global = true)]
     pub debug: bool,
 
@@ -101,26 +101,26 @@ pub struct Args {
 
 #[derive(Debug, Clone, clap::Subcommand)]
 pub enum Subcommand {
-    /// Show the tools that would be offered to the model.
+    /// List the tools offered to the model.
     Tools {
-        /// Print the exact array that would be sent.
+        /// Print the exact array sent to the model.
         #[arg(long)]
         json: bool,
     },
-    /// Try hooks out.
+    /// Test hooks.
     Hooks {
         #[command(subcommand)]
         command: HooksCommand,
     },
-    /// Show what is configured, what is missing, and what to do about it.
+    /// Check the setup and suggest fixes.
     Doctor {
         /// Print it as JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Print the completions for a shell, e.g. for `source <(agent-tui completions bash)`.
+    /// Print shell completions, e.g. for `source <(agent-tui completions bash)`.
     Completions { shell: clap_complete::Shell },
-    /// Ask what the permission rules say.
+    /// Check permission rules.
     Permissions {
         #[command(subcommand)]
         command: PermissionsCommand,
@@ -129,14 +129,14 @@ pub enum Subcommand {
 
 #[derive(Debug, Clone, clap::Subcommand)]
 pub enum HooksCommand {
-    /// Run the hooks of an event, and show what each got and answered.
+    /// Run an event's hooks; show what each received and answered.
     Test {
-        /// What hooks are for: `PreToolUse`, `PostToolUse`, `UserPromptSubmit`, `Stop`, …
+        /// Event: `PreToolUse`, `PostToolUse`, `UserPromptSubmit`, `Stop`, …
         event: String,
-        /// The event as JSON, instead of an example; `-` is standard input. What it leaves out is as in the example.
+        /// Event as JSON, instead of the built-in example (`-` reads stdin). Missing fields come from the example.
         #[arg(long, value_name = "FILE")]
         input: Option<PathBuf>,
-        /// The tool that the example is about; Bash unless given.
+        /// Tool used in the example (default: Bash).
         #[arg(long, value_name = "NAME")]
         tool: Option<String>,
     },
@@ -144,30 +144,30 @@ pub enum HooksCommand {
 
 #[derive(Debug, Clone, clap::Subcommand)]
 pub enum PermissionsCommand {
-    /// Would this call be allowed?
+    /// Show whether a call would be allowed.
     Check {
-        /// The permission mode to decide in.
+        /// Permission mode to use.
         #[arg(long, value_enum)]
         mode: Option<ModeName>,
-        /// The workspace to decide for.
+        /// Workspace to use.
         #[arg(long)]
         cwd: Option<PathBuf>,
-        /// Read cases from stdin, one JSON object a line.
+        /// Read cases from stdin, one JSON object per line.
         #[arg(long, conflicts_with_all = ["tool", "input"])]
         batch: bool,
-        /// The tool's name.
+        /// Tool name.
         #[arg(required_unless_present = "batch")]
         tool: Option<String>,
-        /// The call's input, as JSON.
+        /// Input of the call, as JSON.
         #[arg(required_unless_present = "batch")]
         input: Option<String>,
     },
-    /// Is this command surely read-only?
+    /// Show whether a shell command is certainly read-only.
     Classify {
-        /// Read `{"command": …}` from stdin, one JSON object a line.
+        /// Read `{"command": …}` from stdin, one JSON object per line.
         #[arg(long, conflicts_with = "shell")]
         batch: bool,
-        /// The command.
+        /// Command to classify.
         #[arg(value_name = "COMMAND", required_unless_present = "batch")]
         shell: Option<String>,
     },

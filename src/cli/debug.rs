@@ -55,7 +55,7 @@ pub fn panic_note() -> String {
     if log.exists() {
         format!("note: details are in `{}`", log.display())
     } else {
-        "note: --debug writes down what happened".to_owned()
+        "note: --debug logs what happened".to_owned()
     }
 }
 
@@ -64,11 +64,8 @@ pub fn log_to_file() -> Result<(), UsageError> {
     let folder = Dirs::find().logs();
     let path = folder.join("debug.log");
     let file = open(&folder, &path).map_err(|error| {
-        UsageError::new(format!(
-            "the log `{}` cannot be written: {error}",
-            path.display()
-        ))
-        .hint("set AGENT_TUI_DATA_DIR to a directory that can be written to")
+        UsageError::new(format!("can't write the log `{}`: {error}", path.display()))
+            .hint("set AGENT_TUI_DATA_DIR to a writable directory")
     })?;
     let written = tracing_subscriber::fmt::layer()
         .with_ansi(false)
@@ -78,7 +75,7 @@ pub fn log_to_file() -> Result<(), UsageError> {
         .with(Targets::new().with_target(env!("CARGO_CRATE_NAME"), Level::DEBUG))
         .with(written)
         .try_init()
-        .map_err(|error| UsageError::new(format!("the log cannot be started: {error}")))?;
+        .map_err(|error| UsageError::new(format!("can't start the log: {error}")))?;
     let (version, process) = (env!("CARGO_PKG_VERSION"), std::process::id());
     tracing::info!(version, process, "started");
     say(&format!("note: the debug log is `{}`", path.display()));

@@ -132,7 +132,7 @@ async fn model(args: &Args, project: &Project) -> Finding {
     };
     let name = provider.name();
     let why = match origin("provider") {
-        Some(source) if args.provider.is_none() => format!("{source} says so"),
+        Some(source) if args.provider.is_none() => format!("set in {source}"),
         _ => about.why,
     };
     let mut text = format!("{name}, model {model}{from}: {why}");
@@ -141,16 +141,14 @@ async fn model(args: &Args, project: &Project) -> Finding {
     }
     match about.key {
         KeyFound::NotNeeded => Finding::new(AREA, Level::Fine, text),
-        KeyFound::In(variable) => Finding::new(
-            AREA,
-            Level::Fine,
-            format!("{text}; its key is in {variable}"),
-        ),
+        KeyFound::In(variable) => {
+            Finding::new(AREA, Level::Fine, format!("{text}; key from {variable}"))
+        }
         KeyFound::Missing(wire) => {
             let variables = wire.facts().key_variables();
-            let text = format!("{text}; there is no key for it");
+            let text = format!("{text}; no API key set");
             Finding::new(AREA, Level::Error, text).hint(format!(
-                "set {variables}, or look around without one: `agent-tui --provider builtin`"
+                "set {variables}, or try it without a key: `agent-tui --provider builtin`"
             ))
         }
     }

@@ -38,13 +38,13 @@ pub fn run(args: &Args, command: &HooksCommand) -> Result<u8, UsageError> {
         say(&format!("note: {warning}"));
     }
     if project.settings.disable_all_hooks == Some(true) {
-        say("note: `disableAllHooks` is set, so no hook is run");
+        say("note: `disableAllHooks` is set, so no hook runs");
     }
     let occasion = Occasion::sample(event, &sample_call(tool.as_deref())).overlaid(fields);
     let transcript = project.dirs.sessions().join("example.jsonl");
     let session = SessionId("example".to_owned());
     let Some(runner) = project.hooks(&session, &transcript, &project.programs(args)) else {
-        print_line("no hooks are configured");
+        print_line("no hooks configured");
         return Ok(0);
     };
     let scene = Scene {
@@ -56,7 +56,7 @@ pub fn run(args: &Args, command: &HooksCommand) -> Result<u8, UsageError> {
     let told = runtime.block_on(runner.tell(&occasion, &input, &CancellationToken::new()));
     if told.is_empty() {
         print_line(&format!(
-            "no hook is for {}{}",
+            "no hook matches {}{}",
             event.name(),
             about(&occasion)
         ));
@@ -89,12 +89,12 @@ fn sample_call(tool: Option<&str>) -> SampleCall {
 }
 
 fn unknown(event: &str) -> UsageError {
-    let error = UsageError::new(format!("`{event}` is not an event"));
+    let error = UsageError::new(format!("no event named `{event}`"));
     if let Some(nearest) = Event::nearest(event) {
         return error.hint(format!("did you mean `{}`?", nearest.name()));
     }
     let names = Event::ALL.map(Event::name).join(", ");
-    error.hint(format!("the events are {names}"))
+    error.hint(format!("events: {names}"))
 }
 
 fn read(path: &Path) -> Result<Map<String, Value>, UsageError> {
@@ -104,8 +104,7 @@ fn read(path: &Path) -> Result<Map<String, Value>, UsageError> {
         read_named(path, LONGEST_FILE)
     };
     let name = path.display();
-    let bytes =
-        read.map_err(|error| UsageError::new(format!("`{name}` cannot be read: {error}")))?;
+    let bytes = read.map_err(|error| UsageError::new(format!("can't read `{name}`: {error}")))?;
     let value: Value = serde_json::from_slice(&bytes)
         .map_err(|error| UsageError::new(format!("`{name}` is not JSON: {error}")))?;
     match value {
@@ -157,10 +156,10 @@ fn ended(ran: &Ran) -> String {
     match &ran.ended {
         Ended::Process(child::Ended::Exited(code)) => format!("exit code {code}"),
         Ended::Process(child::Ended::Signalled(signal)) => format!("by signal {signal}"),
-        Ended::TimedOut(limit) => format!("by its time limit of {} s", limit.as_secs_f64()),
-        Ended::Flooded => "because it printed too much".to_owned(),
-        Ended::Cancelled => "by being cancelled".to_owned(),
-        Ended::NotStarted(problem) => format!("before it began: {problem}"),
+        Ended::TimedOut(limit) => format!("timed out ({} s)", limit.as_secs_f64()),
+        Ended::Flooded => "stopped: it printed too much".to_owned(),
+        Ended::Cancelled => "cancelled".to_owned(),
+        Ended::NotStarted(problem) => format!("could not start: {problem}"),
     }
 }
 
@@ -186,7 +185,7 @@ fn understood(event: Event, said: &HookOutput) -> Vec<String> {
         lines.push(format!("failed: {problem}"));
     }
     if lines.is_empty() {
-        lines.push("nothing: it goes on as without the hook".to_owned());
+        lines.push("no effect".to_owned());
     }
     lines
 }

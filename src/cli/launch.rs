@@ -57,7 +57,7 @@ pub fn headless(args: &Args) -> Result<u8, UsageError> {
     let code = runtime.block_on(async {
         // Before anything is started that a signal must not leave behind.
         let mut signals = Signals::listen()
-            .map_err(|error| UsageError::new(format!("signals cannot be listened to: {error}")))?;
+            .map_err(|error| UsageError::new(format!("can't listen for signals: {error}")))?;
         let run = headless::Run {
             format: args.output_format,
             prompt,
@@ -105,7 +105,7 @@ fn started(builder: &mut Builder) -> Result<Runtime, UsageError> {
 /// Why the program cannot run here.
 pub(super) fn no_threads(error: io::Error) -> UsageError {
     let error = scarce::explained(error);
-    UsageError::new(format!("the program cannot start its threads: {error}"))
+    UsageError::new(format!("can't start threads: {error}"))
 }
 
 /// Everything that a conversation needs; `asking` says whether a person is there, `fresh` why a session begins that is

@@ -32,8 +32,10 @@ pub fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, UsageError> 
             ..
         } => {
             let project = Project::find(args, Audience::Person)?;
-            let input = serde_json::from_str(input.as_deref().unwrap_or("{}"))
-                .map_err(|error| UsageError::new(format!("the input is not JSON: {error}")))?;
+            let input =
+                serde_json::from_str(input.as_deref().unwrap_or("{}")).map_err(|error| {
+                    UsageError::new(format!("the input is not valid JSON: {error}"))
+                })?;
             let tool = tool.as_deref().unwrap_or_default();
             let known = project
                 .registry(args)
@@ -78,8 +80,7 @@ pub fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, UsageError> 
 fn each_line(answer: impl Fn(&[u8]) -> String) -> Result<u8, UsageError> {
     // Every line has its answer, also one that is blank or no text, so that callers can pair them by position.
     for line in io::stdin().lock().split(b'\n') {
-        let line = line
-            .map_err(|error| UsageError::new(format!("standard input cannot be read: {error}")))?;
+        let line = line.map_err(|error| UsageError::new(format!("can't read stdin: {error}")))?;
         if !print_line(&answer(&line)) {
             break;
         }

@@ -65,7 +65,7 @@ impl Project {
     pub fn look(args: &Args, audience: Audience, said: &TrustAnswer) -> Result<Self, UsageError> {
         let dirs = Dirs::find();
         let workspace = std::env::current_dir().map_err(|error| {
-            UsageError::new(format!("the working directory cannot be found: {error}"))
+            UsageError::new(format!("can't find the working directory: {error}"))
                 .hint("change to a directory that exists")
         })?;
         let own = Store::new(&dirs.data, &workspace).saved();
@@ -135,7 +135,7 @@ impl Project {
     /// What a person should know about the settings and the project, the worst first.
     pub fn notices(&self) -> Vec<String> {
         let errors = self.settings.errors.iter().map(|error| {
-            format!("{error}; it is not used, and what it may have forbidden is asked about: fix or move the file")
+            format!("{error}; fix or move the file: until then, everything it might forbid asks")
         });
         let warnings = self.settings.warnings.iter().cloned();
         errors.chain(warnings).chain(self.dirs.problems()).collect()

@@ -12,8 +12,8 @@ const MAX_INPUT_MB: u32 = 10;
 pub fn read(args: &Args, settings: &Settings) -> Result<String, UsageError> {
     if let (Some(Some(one)), Some(other)) = (&args.print, &args.prompt) {
         return Err(
-            UsageError::new(format!("there are two prompts: `{one}` and `{other}`"))
-                .hint("put quotes round the whole prompt"),
+            UsageError::new(format!("two prompts given: `{one}` and `{other}`"))
+                .hint("put quotes around the whole prompt"),
         );
     }
     let given = args
@@ -29,8 +29,8 @@ pub fn read(args: &Args, settings: &Settings) -> Result<String, UsageError> {
         (false, true) => given,
         (true, false) => piped,
         (true, true) => {
-            return Err(UsageError::new("there is no prompt")
-                .hint("give one after -p, or pipe it in: `echo 'find *.rs' | agent-tui -p`"));
+            return Err(UsageError::new("no prompt given")
+                .hint("add one after -p, or pipe it in: `echo 'find *.rs' | agent-tui -p`"));
         }
     };
     Ok(prompt)
@@ -45,11 +45,11 @@ fn piped(most: u32) -> Result<String, UsageError> {
     let mut bytes = Vec::new();
     // One more than may come: what never ends is not waited for.
     let read = stdin.take(most_bytes + 1).read_to_end(&mut bytes);
-    read.map_err(|error| UsageError::new(format!("standard input cannot be read: {error}")))?;
+    read.map_err(|error| UsageError::new(format!("can't read stdin: {error}")))?;
     if bytes.len() as u64 > most_bytes {
         return Err(
-            UsageError::new(format!("standard input is longer than {most} MB")).hint(
-                "name the file in the prompt, and the model reads what it needs of it; or raise `maxInputMb` in the settings",
+            UsageError::new(format!("the piped input is longer than {most} MB")).hint(
+                "name the file in the prompt so the model can read it, or raise `maxInputMb` in settings",
             ),
         );
     }

@@ -80,8 +80,7 @@ impl Reader {
             });
             if new.allow.len() < all {
                 notices.push(
-                    "the project's settings have changed: its new allow rules count once you have trusted them, \
-                     at the next start"
+                    "the project's settings changed; you can trust its new allow rules at the next start"
                         .to_owned(),
                 );
             }
@@ -129,8 +128,7 @@ fn with_better(before: &Files, now: Files, notices: &mut Vec<String>) -> Files {
             new.better = Some(old.content.clone());
         }
         notices.push(format!(
-            "{error}; until that is fixed, what the file may forbid is asked about, and what it forbade before still is \
-             forbidden"
+            "{error}; until it's fixed, its previous rules apply and everything else it might forbid asks"
         ));
     }
     files
@@ -186,7 +184,7 @@ fn gone(before: &Files, now: &Files, rules: &Rules) -> Vec<String> {
     });
     let say = |(_, layer): (&Layer, &Layer)| {
         let path = layer.path.display();
-        format!("`{path}` is gone; what it forbade stays forbidden until the next start")
+        format!("`{path}` is gone; its deny and ask rules apply until the next start")
     };
     gone.map(say).collect()
 }

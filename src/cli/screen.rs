@@ -21,7 +21,7 @@ use crate::settings::trust::{Memory, Review};
 pub fn run(args: &Args) -> Result<u8, UsageError> {
     runtime::check_terminal().map_err(|problem| {
         UsageError::new(problem.to_string())
-            .hint("give it a request with -p: `agent-tui -p \"search TODO in *.rs\"`; see `agent-tui --help`")
+            .hint("without a terminal, use -p: `agent-tui -p \"search TODO in *.rs\"`; see `agent-tui --help`")
     })?;
     let project = Project::look(args, Audience::Person, &TrustAnswer::default())?;
     project.check_named()?;
@@ -127,7 +127,7 @@ async fn hear_trust(said: &Mutex<TrustAnswer>, review: Review, yes: bool) -> Opt
     let kept = tokio::task::spawn_blocking(remember).await.ok()?;
     let problem = kept.err()?;
     Some(format!(
-        "that you trust the project counts now, and is not kept for the next time: {problem}"
+        "the project is trusted for this run only; saving it failed: {problem}"
     ))
 }
 

@@ -37,14 +37,12 @@ pub fn open(args: &Args, project: &Project, asking: Asking) -> Result<Session, U
     let found = match (&args.resume, args.go_on) {
         (Some(Some(id)), _) => store.find(id),
         (Some(None), _) => {
-            return Err(UsageError::new("--resume needs the id of a session here")
-                .hint("or use --continue for the last one"));
+            return Err(UsageError::new("--resume needs a session ID with -p")
+                .hint("use --continue for the last session"));
         }
         (None, true) => store.last(&project.workspace),
         (None, false) if args.fork => {
-            return Err(UsageError::new(
-                "--fork goes with --continue or --resume ID",
-            ));
+            return Err(UsageError::new("--fork needs --continue or --resume ID"));
         }
         (None, false) => return Ok(create(&store, project)),
     };
@@ -66,7 +64,8 @@ fn create(store: &Store, project: &Project) -> Session {
     let (id, log, notices) = match store.create(&project.workspace, None) {
         Ok((id, log)) => (id, log, Vec::new()),
         Err(error) => {
-            let notice = format!("the session cannot be saved, it goes on in memory: {error}");
+            let notice =
+                format!("the session can't be saved, so it is kept in memory only: {error}");
             (
                 crate::session::store::new_id(),
                 Log::nowhere(),
@@ -116,13 +115,16 @@ fn resumed(
     let calls = history.cut_off().len();
     if calls > 0 {
         notices.push(format!(
-            "calls under way when the program ended, and not run again: {calls}"
+            "calls interrupted by the last exit (not re-run): {calls}"
         ));
     }
     let began = history.workspace();
     let elsewhere = began.filter(|workspace| **workspace != project.workspace);
     if let Some(workspace) = elsewhere {
-        notices.push(format!("the session began in `{}`", workspace.display()));
+        notices.push(format!(
+            "this session was started in `{}`",
+            workspace.display()
+        ));
     }
     let here = elsewhere.is_none();
     let cwd = history.cwd().filter(|cwd| here && cwd.is_dir()).cloned();
@@ -158,10 +160,10 @@ fn explain(error: &StoreError) -> UsageError {
     let usage = UsageError::new(error.to_string());
     match error {
         StoreError::NoSuchSession(_) => {
-            usage.hint("`agent-tui --resume` without an id shows the sessions of this directory")
+            usage.hint("`agent-tui --resume` lists the sessions in this directory")
         }
-        StoreError::Ambiguous(_) => usage.hint("give more of the id"),
-        StoreError::NothingToContinue => usage.hint("leave out --continue to start one"),
-        StoreError::Unusable { .. } => usage.hint("use --fork to continue with a copy"),
+        StoreError::Ambiguous(_) => usage.hint("type more of the ID"),
+        StoreError::NothingToContinue => usage.hint("start one without --continue"),
+        StoreError::Unusable { .. } => usage.hint("use --fork to continue in a copy"),
     }
 }

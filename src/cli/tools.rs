@@ -8,9 +8,8 @@ pub fn run(args: &Args, json: bool) -> Result<u8, UsageError> {
     let project = Project::find(args, Audience::Person)?;
     let definitions = project.registry(args).definitions(&project.describe(args));
     if json {
-        let text = serde_json::to_string_pretty(&definitions).map_err(|error| {
-            UsageError::new(format!("the tools cannot be written as JSON: {error}"))
-        })?;
+        let text = serde_json::to_string_pretty(&definitions)
+            .map_err(|error| UsageError::new(format!("can't write the tools as JSON: {error}")))?;
         print_line(&text);
         return Ok(0);
     }

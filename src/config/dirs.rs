@@ -55,7 +55,7 @@ impl Dirs {
         let no_home = if self.home.is_dir() && !self.config.starts_with("/dev/null") {
             None
         } else if self.home == temporary() {
-            Some("there is no home directory".to_owned())
+            Some("no home directory".to_owned())
         } else {
             let home = self.home.display();
             Some(format!("the home directory `{home}` does not exist"))
@@ -63,7 +63,7 @@ impl Dirs {
         if let Some(no_home) = no_home {
             let mut problem = no_home;
             if self.config.starts_with("/dev/null") {
-                problem.push_str(", so that no settings of yours are read");
+                problem.push_str(", so your settings are not read");
             }
             let data = self.data.display();
             problems.push(format!(
@@ -73,14 +73,12 @@ impl Dirs {
         if let Err(error) = create_private_dir(&self.data) {
             let data = self.data.display();
             problems.push(format!(
-                "`{data}` cannot be written to, so that nothing is kept: {error}; \
-                 set AGENT_TUI_DATA_DIR to a directory that can be"
+                "can't write to `{data}`, so nothing is saved: {error}; set AGENT_TUI_DATA_DIR to a writable directory"
             ));
         } else if rustix::fs::access(&self.data, rustix::fs::Access::WRITE_OK).is_err() {
             let data = self.data.display();
             problems.push(format!(
-                "`{data}` cannot be written to, so that nothing is kept; \
-                 set AGENT_TUI_DATA_DIR to a directory that can be"
+                "can't write to `{data}`, so nothing is saved; set AGENT_TUI_DATA_DIR to a writable directory"
             ));
         }
         if std::env::var_os("PATH").is_none_or(|path| path.is_empty()) {
@@ -130,7 +128,7 @@ pub fn create_private_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)?;
     let data = std::fs::metadata(path)?;
     if data.uid() != rustix::process::getuid().as_raw() {
-        let problem = format!("`{}` belongs to somebody else", path.display());
+        let problem = format!("`{}` is owned by another user", path.display());
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, problem));
     }
     if data.mode() & 0o077 != 0 {

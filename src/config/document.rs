@@ -63,8 +63,7 @@ impl<'a> Document<'a> {
             let problem = document.problem(
                 &at,
                 error.message(),
-                "write `name = \"value\"`, and put a name with other signs than letters, digits, `-` and `_` in quotes; \
-                 the line is not used",
+                "write `name = \"value\"`, and quote names with anything but letters, digits, `-` and `_`; the line is ignored",
             );
             if !document.broken.contains(&problem.line) {
                 document.broken.push(problem.line);

@@ -76,7 +76,7 @@ pub fn read(text: &str) -> Result<(Value, Node), Wrong> {
     let node = node.ok_or_else(|| Wrong {
         line: 1,
         column: 1,
-        problem: "it is not understood".to_owned(),
+        problem: "not valid JSON".to_owned(),
     })?;
     Ok((value, Node::from(&node)))
 }

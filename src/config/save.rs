@@ -23,7 +23,7 @@ const LOCK_PAUSE: Duration = Duration::from_millis(2);
 pub enum SaveError {
     #[error("`{path}`, {wrong}")]
     Wrong { path: PathBuf, wrong: Wrong },
-    #[error("`{path}` leads out of the workspace")]
+    #[error("`{path}` points outside the workspace")]
     Outside { path: PathBuf },
     #[error("`{path}`: {problem}")]
     Io { path: PathBuf, problem: io::Error },
@@ -97,7 +97,7 @@ pub fn lock(path: &Path) -> io::Result<File> {
                 std::thread::sleep(LOCK_PAUSE.mul_f64(0.5 + fastrand::f64()));
             }
             Err(TryLockError::WouldBlock) => {
-                let problem = "another agent-tui keeps it locked";
+                let problem = "another agent-tui has it locked";
                 return Err(io::Error::new(io::ErrorKind::TimedOut, problem));
             }
             Err(TryLockError::Error(error)) => return Err(error),

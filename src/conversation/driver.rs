@@ -453,7 +453,10 @@ impl Conversation {
         }
         if let Some(what) = self.journal.history().repairs() {
             if !what.is_empty() {
-                let notice = format!("the history was repaired: {}", what.join("; "));
+                let notice = format!(
+                    "repaired the conversation before sending: {}",
+                    what.join("; ")
+                );
                 self.journal.notice(notice);
             }
             self.journal.append(Record::Repaired { what });
@@ -585,7 +588,7 @@ fn may_stop(journal: &mut Journal, answer: hooks::Answer) -> Fact {
         return Fact::MayStop;
     };
     let notice = format!(
-        "the hook {} makes the model go on: {}",
+        "the hook {} keeps the model working: {}",
         word.by, word.reason
     );
     journal.notice(notice);

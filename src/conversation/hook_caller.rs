@@ -108,7 +108,7 @@ impl Look {
                 return Self::Halted { problem };
             }
             (None, Some(word)) => {
-                format!("the hook {} refuses the message: {}", word.by, word.reason)
+                format!("blocked by the hook {}: {}", word.by, word.reason)
             }
             (None, None) => {
                 let context = answer.context;

@@ -231,7 +231,7 @@ impl Journal {
                 };
                 let path = path.display();
                 let notice = format!(
-                    "the session's file {what} by another program; the whole session was saved again: `{path}`"
+                    "the session file {what} by another program; the whole session was saved again: `{path}`"
                 );
                 (None, notice)
             }
@@ -243,7 +243,7 @@ impl Journal {
             } => {
                 let path = path.display();
                 let notice = format!(
-                    "the session cannot be saved at the moment (`{path}`: {error}); it goes on in memory"
+                    "the session can't be saved right now (`{path}`: {error}); continuing in memory"
                 );
                 (Some(Err(problem)), notice)
             }

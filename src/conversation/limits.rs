@@ -51,14 +51,14 @@ impl Limits {
         if let Some((cost, most)) = spending.cost.zip(self.max_cost)
             && cost >= most
         {
-            let problem = format!("the run has cost {cost:.2}, and `maxCost` is {most:.2}");
-            let hint = Some("raise `maxCost` in the settings, or resume with --continue".into());
+            let problem = format!("cost limit reached: {cost:.2} of {most:.2} (`maxCost`)");
+            let hint = Some("raise `maxCost` in settings, or resume with --continue".into());
             return Some(Ending::Failed { problem, hint });
         }
         let used = spending.used.worked_on();
         let most = self.max_tokens.filter(|most| used >= *most)?;
-        let problem = format!("the run has used {used} tokens, and `maxTokens` is {most}");
-        let hint = Some("raise `maxTokens` in the settings, or resume with --continue".into());
+        let problem = format!("token limit reached: {used} of {most} (`maxTokens`)");
+        let hint = Some("raise `maxTokens` in settings, or resume with --continue".into());
         Some(Ending::Failed { problem, hint })
     }
 }
@@ -66,13 +66,13 @@ impl Limits {
 /// Why a loop that would end with `ending` waits for the person instead.
 pub(super) fn reason_to_pause(ending: Ending) -> String {
     match ending {
-        Ending::MaxTurns => "the model has answered as often as `maxTurns` allows".to_owned(),
+        Ending::MaxTurns => "turn limit reached (`maxTurns`)".to_owned(),
         Ending::Failed { problem, .. } => problem,
-        Ending::Done | Ending::Interrupted => "the exchange has ended".to_owned(),
+        Ending::Done | Ending::Interrupted => "the turn has ended".to_owned(),
     }
 }
 
-/// How often in a row the provider has paused its answer (`pause_turn`), for a reason of its own.
+/// How often in a row the provider paused the answer (`pause_turn`), for a reason of its own.
 #[derive(Debug, Default)]
 pub(super) struct Pauses(u32);
 
@@ -88,14 +88,12 @@ impl Pauses {
     }
 
     pub fn ending(&self) -> Option<Ending> {
-        (self.0 >= MOST_PAUSES).then(|| {
-            Ending::Failed {
+        (self.0 >= MOST_PAUSES).then(|| Ending::Failed {
             problem: format!("the provider paused its answer {} times in a row", self.0),
             hint: Some(
-                "what came so far is kept; ask it to continue, or choose another model with --model"
+                "the answer so far is kept; ask it to continue, or switch the model with --model"
                     .into(),
             ),
-        }
         })
     }
 }
@@ -163,7 +161,7 @@ impl Repeated {
         let (name, times) = self.worst.as_ref().filter(|(_, times)| *times >= END_AT)?;
         Some(Ending::Failed {
             problem: format!("the model made the same {name} call {times} times in a row"),
-            hint: Some("say what it should do instead, and resume with --continue".into()),
+            hint: Some("tell it what to do instead, and resume with --continue".into()),
         })
     }
 }

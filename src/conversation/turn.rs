@@ -349,7 +349,7 @@ impl Turn {
         };
         let mut nexts = vec![Next::Refuse];
         if ends {
-            let hint = Some("the message was not sent to the model".to_owned());
+            let hint = Some("your message was not sent to the model".to_owned());
             nexts.extend(self.finish(Ending::Failed { problem, hint }));
         } else {
             nexts.push(Next::Warn(problem));
@@ -362,7 +362,7 @@ impl Turn {
     fn stopped(&mut self) -> Vec<Next> {
         match &mut self.stage {
             Stage::Prompting(_) => {
-                let text = "the message was not sent: it was stopped while hooks looked at it";
+                let text = "your message was not sent: you stopped it while hooks were running";
                 let mut nexts = vec![Next::Refuse, Next::Warn(text.to_owned())];
                 nexts.extend(self.finish(Ending::Interrupted));
                 nexts
@@ -435,7 +435,7 @@ impl Turn {
         }
         if self.times_gone_on >= MOST_GONE_ON {
             let text =
-                format!("hooks have made the model go on {MOST_GONE_ON} times; the turn ends");
+                format!("hooks kept the model working {MOST_GONE_ON} times; ending the turn");
             let mut nexts = vec![Next::Warn(text)];
             nexts.extend(self.finish(Ending::Done));
             return nexts;

@@ -65,7 +65,7 @@ fn max_tokens_of_the_run_ends_the_loop() {
     turn.handle(over(response));
     let nexts = turn.handle(Fact::Drained);
     assert!(
-        matches!(endings(&nexts)[..], [Ending::Failed { problem, .. }] if problem.contains("`maxTokens` is 100")),
+        matches!(endings(&nexts)[..], [Ending::Failed { problem, .. }] if problem.contains("of 100 (`maxTokens`)")),
         "{nexts:?}"
     );
     assert_eq!(turn.turn.summary(Ending::Done, Duration::ZERO).usage, usage);
@@ -104,7 +104,7 @@ fn max_cost_ends_the_loop_where_the_price_is_known() {
         assert!(nexts.contains(&Next::Count(usage)), "{nexts:?}");
         assert_eq!(endings(&nexts), [] as [&Ending; 0]);
         let nexts = used(&mut turn, "b", usage);
-        let problem = "the run has cost 1.20, and `maxCost` is 1.00";
+        let problem = "cost limit reached: 1.20 of 1.00 (`maxCost`)";
         let ended = matches!(endings(&nexts)[..], [Ending::Failed { problem: told, .. }] if told == problem);
         assert_eq!(ended, ends, "{nexts:?}");
     }
@@ -185,7 +185,7 @@ fn a_refusal_ends_the_run_and_what_was_half_said_is_thrown_away() {
     turn.handle(over(response));
     let ending = Ending::Failed {
         problem: "the model declined to answer: bio".into(),
-        hint: Some("rephrase the request, or choose another model with --model".into()),
+        hint: Some("rephrase the request, or switch the model with --model".into()),
     };
     assert_eq!(turn.handle(Fact::Drained), [Next::Finish(ending)]);
 }
@@ -278,7 +278,7 @@ fn an_answer_without_a_word_fails_where_nobody_would_see_it_and_leaves_no_messag
         let mut turn = turn();
         let nexts = give(&mut turn, blocks, StopReason::EndTurn);
         assert!(
-            matches!(endings(&nexts)[..], [Ending::Failed { problem, .. }] if problem == "the model answered nothing"),
+            matches!(endings(&nexts)[..], [Ending::Failed { problem, .. }] if problem == "the model returned an empty answer"),
             "{nexts:?}"
         );
         assert_eq!(turn.turn.summary(Ending::Done, Duration::ZERO).responses, 1);
@@ -290,7 +290,7 @@ fn an_answer_without_a_word_fails_where_nobody_would_see_it_and_leaves_no_messag
 
 #[test]
 fn an_answer_without_a_word_is_told_to_a_person_and_after_work_it_is_no_failure() {
-    let nothing = Next::Warn("the model answered nothing".into());
+    let nothing = Next::Warn("the model returned an empty answer".into());
     let mut watched = limited(Limits {
         pauses: true,
         ..Limits::default()

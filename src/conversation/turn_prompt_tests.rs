@@ -37,7 +37,7 @@ fn refused() -> Fact {
 fn not_sent() -> Next {
     Next::Finish(Ending::Failed {
         problem: "no".to_owned(),
-        hint: Some("the message was not sent to the model".to_owned()),
+        hint: Some("your message was not sent to the model".to_owned()),
     })
 }
 

@@ -169,7 +169,7 @@ pub(crate) fn deliver_from(first: u32, results: &[ToolResult]) -> Next {
 /// The stream broke, and was not asked for again.
 fn broken_off() -> Next {
     Next::Finish(Ending::Failed {
-        problem: "the connection to the provider broke off: unexpected end".into(),
+        problem: "the connection to the provider broke: unexpected end".into(),
         hint: Some(super::words::STREAM_HINT.into()),
     })
 }
@@ -294,7 +294,7 @@ fn a_stream_that_breaks_before_a_call_is_asked_for_again() {
     };
     assert_eq!(
         problem,
-        "the connection to the provider broke off: unexpected end"
+        "the connection to the provider broke: unexpected end"
     );
     assert!((Duration::from_millis(750)..=Duration::from_secs(1)).contains(wait));
     let nexts = give(&mut turn, &[text("Hello")], StopReason::EndTurn);
@@ -320,7 +320,7 @@ fn a_stream_that_breaks_after_a_call_keeps_what_is_complete_and_goes_on() {
             deliver(&[result("a")]),
         ]
     );
-    let problem = "the connection to the provider broke off: unexpected end";
+    let problem = "the connection to the provider broke: unexpected end";
     assert!(
         matches!(&nexts[2..], [Next::Wait { problem: said, attempt: 1, .. }] if said == problem),
         "it is said why, and waited: {nexts:?}"
@@ -469,7 +469,7 @@ fn the_same_call_is_told_at_the_third_time_and_ends_the_run_at_the_fifth() {
     assert!(last.iter().any(|next| matches!(next, Next::Settle { .. })));
     let ending = Ending::Failed {
         problem: "the model made the same Read call 5 times in a row".into(),
-        hint: Some("say what it should do instead, and resume with --continue".into()),
+        hint: Some("tell it what to do instead, and resume with --continue".into()),
     };
     assert_eq!(endings(&last), [&ending]);
 }

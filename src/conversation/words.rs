@@ -6,9 +6,9 @@ use crate::protocol::{Ending, StopReason, ToolResult, ToolUse};
 use crate::provider::{StreamError, StreamErrorKind};
 
 /// About an answer that is empty or blank.
-pub(super) const NOTHING_SAID: &str = "the model answered nothing";
+pub(super) const NOTHING_SAID: &str = "the model returned an empty answer";
 /// About an answer that goes on after a pause.
-pub(super) const PAUSED: &str = "the provider has paused its answer";
+pub(super) const PAUSED: &str = "the provider paused the answer";
 
 /// The result of a call that was never handed over.
 pub(super) fn not_run(call: &ToolUse, stop_reason: Option<&StopReason>) -> ToolResult {
@@ -33,26 +33,25 @@ pub(super) fn not_run(call: &ToolUse, stop_reason: Option<&StopReason>) -> ToolR
 pub(super) fn stream_problem(error: &StreamError) -> String {
     match error.kind {
         StreamErrorKind::Api => format!(
-            "the provider broke off its answer: {} ({})",
+            "the provider stopped in the middle of the answer: {} ({})",
             error.message, error.code
         ),
-        StreamErrorKind::Truncated => format!(
-            "the connection to the provider broke off: {}",
-            error.message
-        ),
+        StreamErrorKind::Truncated => {
+            format!("the connection to the provider broke: {}", error.message)
+        }
     }
 }
 
 /// What to do about such a problem.
 pub(super) const STREAM_HINT: &str =
-    "what was said so far is kept: send the message again, or resume with --continue";
+    "the answer so far is kept; send \"continue\", or resume with --continue";
 
 /// Words about an answer that ended before it was over.
 pub(super) fn cut_short(stop_reason: Option<&StopReason>) -> Option<String> {
     match stop_reason? {
         StopReason::MaxTokens => Some("the answer was cut off: it reached its length limit".into()),
         StopReason::ContextWindowExceeded => {
-            Some("the answer was cut off: the conversation fills the model's window".into())
+            Some("the answer was cut off: the conversation fills the model's context".into())
         }
         StopReason::Unknown(reason) => Some(format!("the answer ended with `{reason}`")),
         StopReason::EndTurn
@@ -67,7 +66,7 @@ pub(super) fn cut_short(stop_reason: Option<&StopReason>) -> Option<String> {
 pub(super) fn silent(problem: Option<String>) -> Ending {
     Ending::Failed {
         problem: problem.unwrap_or_else(|| NOTHING_SAID.to_owned()),
-        hint: Some("ask again in other words, or choose another model with --model".into()),
+        hint: Some("rephrase the request, or switch the model with --model".into()),
     }
 }
 
@@ -85,6 +84,6 @@ pub(super) fn refusal(details: Option<&Value>) -> Ending {
             "the model declined to answer{}",
             because.unwrap_or_default()
         ),
-        hint: Some("rephrase the request, or choose another model with --model".into()),
+        hint: Some("rephrase the request, or switch the model with --model".into()),
     }
 }

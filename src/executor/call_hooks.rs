@@ -122,7 +122,7 @@ impl CallRun {
                 told.push(format!(
                     "A hook of the user changed the input of this call. It was handled as if you had written: {input}"
                 ));
-                let notice = format!("the hook {by} rewrote the input of {}: {input}", call.name);
+                let notice = format!("the hook {by} changed the input of {}: {input}", call.name);
                 self.notice(notice).await;
                 None
             }
@@ -221,10 +221,7 @@ impl CallRun {
         match allowed {
             Ok(permit) => Ok(Some(permit)),
             Err(why) => {
-                let notice = format!(
-                    "the hook {} allows it, but it is asked about: {why}",
-                    word.by
-                );
+                let notice = format!("the hook {} allows it, but it still asks: {why}", word.by);
                 self.notice(notice).await;
                 Ok(None)
             }
@@ -239,7 +236,7 @@ impl CallRun {
         call: &ToolCall,
     ) -> Result<Permit, String> {
         if case.insists {
-            return Err("the tool itself wants it to be looked at".to_owned());
+            return Err("the tool itself asks first".to_owned());
         }
         // What a hook before the call wanted to be asked about stays so.
         if case
@@ -248,7 +245,7 @@ impl CallRun {
             .as_ref()
             .is_some_and(|before| before.decision == Decision::Ask)
         {
-            return Err("another hook wants it to be asked about".to_owned());
+            return Err("another hook asks first".to_owned());
         }
         let heard = Heard {
             word: Some(word.clone()),

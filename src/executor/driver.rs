@@ -226,7 +226,7 @@ impl Executor {
         match call.filter(can) {
             Some(call) => call.background.cancel(),
             None => observer.observe(Observed::Notice(
-                "only a command that runs can go on in the background".into(),
+                "only a running command can be backgrounded".into(),
             )),
         }
     }

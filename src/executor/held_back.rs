@@ -28,19 +28,19 @@ impl CallRun {
         self.decided(call, verdict.clone()).await;
         let told = |why: &str| {
             format!(
-                "{}\nThe command ran without a question, and such a command can only read; {why}",
+                "{}\nThe command ran without asking, in a sandbox that only lets it read; {why}",
                 held.message
             )
         };
         match (verdict.decision(), self.context.shared.asking) {
             (Decision::Deny | Decision::Allow, _) => {
-                let why = format!("the mode {} does not ask for more", mode.name());
+                let why = format!("the permission mode {} does not ask for more", mode.name());
                 Err(denied(call, told(&why)))
             }
             (Decision::Ask, Asking::Nobody) => Err(denied(
                 call,
                 told(
-                    "to do more it needs a person's approval, and nobody is there to ask: allow it beforehand with --allow",
+                    "to do more it needs approval, and nobody is there to ask: allow it beforehand with --allow",
                 ),
             )),
             (Decision::Ask, Asking::Person) => {
@@ -48,7 +48,7 @@ impl CallRun {
                 let request = PermissionRequest {
                     tool: call.name.clone(),
                     input: call.input.clone(),
-                    reason: format!("{what}. Run it again with nothing in its way?"),
+                    reason: format!("{what}. Run it again outside the sandbox?"),
                     changes: Vec::new(),
                     rule: self.rule_that_frees(call, case.tool),
                 };

@@ -28,7 +28,7 @@ async fn a_command_that_was_held_back_is_offered_with_a_question_and_runs_again(
     let request = rig.request("a").await;
     assert_eq!(
         request.reason,
-        "a failed. Run it again with nothing in its way?"
+        "a failed. Run it again outside the sandbox?"
     );
     assert_eq!(request.rule, None);
     rig.answer("a", Answer::Allow);
@@ -37,7 +37,7 @@ async fn a_command_that_was_held_back_is_offered_with_a_question_and_runs_again(
     assert_eq!(rig.called(), ["a", "a"]);
     assert_eq!(
         rig.decided("a")[1..],
-        ["asked about: a failed", "you, once"]
+        ["asked, because a failed", "allowed once by you"]
     );
 }
 
@@ -56,7 +56,7 @@ async fn a_no_leaves_it_at_that() {
 async fn nobody_is_asked_where_nobody_is_or_the_mode_says_no() {
     for (mode, asking, said) in [
         (Mode::Default, Asking::Nobody, "nobody is there to ask"),
-        (Mode::DontAsk, Asking::Person, "the mode dontAsk"),
+        (Mode::DontAsk, Asking::Person, "the permission mode dontAsk"),
     ] {
         let mut rig = rig(mode, asking);
         rig.stream_ended();

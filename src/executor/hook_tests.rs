@@ -163,7 +163,7 @@ async fn an_allow_beats_no_rule_no_list_no_protected_path_and_no_mode() {
             Some((RuleList::Ask, "Bash(touch:*)")),
             Mode::DontAsk,
             "touch x",
-            "the mode dontAsk denies",
+            "dontAsk mode denies",
         ),
         (None, Mode::Default, "rm -rf /", "never runs"),
         (
@@ -172,7 +172,7 @@ async fn an_allow_beats_no_rule_no_list_no_protected_path_and_no_mode() {
             "touch .git/hooks/x",
             "nobody is there to ask",
         ),
-        (None, Mode::Plan, "touch x", "plan mode runs only"),
+        (None, Mode::Plan, "touch x", "plan mode is read-only"),
     ];
     for (rule, mode, command, said) in cases {
         let mut rules = Rules::default();
@@ -215,12 +215,12 @@ async fn a_guard_that_does_not_answer_in_time_means_ask() {
     let mut rig = headless(Mode::BypassPermissions, vec![slow]);
     let said = bash(&mut rig, "echo hello").await;
     assert!(
-        said.contains("did not answer within 0.1 s") && said.contains("nobody is there"),
+        said.contains("timed out after 0.1 s") && said.contains("nobody is there"),
         "{said}"
     );
     assert_eq!(
         rig.notices(),
-        ["PreToolUse hook `sleep 321` in settings.json failed: it did not answer within 0.1 s"]
+        ["PreToolUse hook `sleep 321` in settings.json failed: it timed out after 0.1 s"]
     );
 }
 
@@ -240,7 +240,7 @@ async fn a_hook_that_fails_is_shown_and_blocks_nothing() {
         "PreToolUse hook `echo oh >&2; exit 1` in settings.json failed: exit code 1: oh"
     );
     assert!(
-        notices[1].contains("its output is not JSON"),
+        notices[1].contains("its output is not valid JSON"),
         "{}",
         notices[1]
     );
@@ -260,7 +260,7 @@ async fn a_rewritten_input_is_what_runs_and_the_model_is_told() {
     assert!(said.contains(r#"{"command":"echo rewritten"}"#), "{said}");
     assert!(!rig.scratch.root.join("made").exists());
     assert!(
-        rig.notices()[0].contains("rewrote the input of Bash"),
+        rig.notices()[0].contains("changed the input of Bash"),
         "{:?}",
         rig.notices()
     );
@@ -407,7 +407,7 @@ async fn a_hook_before_the_call_that_asks_is_not_overruled_by_one_that_answers()
     let said = bash(&mut rig, "echo hello").await;
     assert!(said.contains("nobody is there"), "{said}");
     assert!(
-        rig.notices()[0].contains("another hook wants it to be asked about"),
+        rig.notices()[0].contains("another hook asks first"),
         "{:?}",
         rig.notices()
     );
@@ -469,7 +469,7 @@ async fn a_hook_that_stops_the_turn_stops_the_call() {
         vec![saying(Event::PreToolUse, &halt)],
     );
     let said = bash(&mut rig, "touch made").await;
-    assert!(said.contains("has stopped the turn: enough"), "{said}");
+    assert!(said.contains(" stopped the turn: enough"), "{said}");
     assert!(!rig.scratch.root.join("made").exists());
 }
 

@@ -306,7 +306,7 @@ impl CallRun {
             let verdict = self.decision(case.call, case.tool, case.heard).await;
             if verdict.decision() != Decision::Allow {
                 let notice = format!(
-                    "your rule does not cover this call, which runs this once; the next such call is asked about: {}",
+                    "your rule doesn't cover this call, so it runs once and the next one asks: {}",
                     verdict.reason()
                 );
                 self.notice(notice).await;
@@ -326,10 +326,10 @@ impl CallRun {
             Err(no) => return Err(self.refused(call, no).await),
         };
         let (reason, part) = match answer {
-            Answer::Allow => ("you, once".to_owned(), None),
+            Answer::Allow => ("allowed once by you".to_owned(), None),
             Answer::AllowForSession { rule } => (self.allow_for_session(&rule).await, None),
             Answer::AllowAlways { rule } => (self.allow_always(&rule).await, None),
-            Answer::AllowPart { files } => ("you, in part".to_owned(), Some(files)),
+            Answer::AllowPart { files } => ("allowed in part by you".to_owned(), Some(files)),
             Answer::Deny { .. } => unreachable!("a no has no grant"),
         };
         self.decided(call, grant.verdict(reason)).await;
@@ -343,11 +343,11 @@ impl CallRun {
     async fn refused(&self, call: &ToolCall, no: Denied) -> Failure {
         let (by, text) = match no {
             Denied::ByPerson(Some(reason)) => (
-                format!("you said no: {reason}"),
+                format!("denied by you: {reason}"),
                 format!("The user did not allow this call, and says: {reason}"),
             ),
             Denied::ByPerson(None) => (
-                "you said no".to_owned(),
+                "denied by you".to_owned(),
                 "The user did not allow this call. Do not try it again; ask how to go on"
                     .to_owned(),
             ),
@@ -360,11 +360,10 @@ impl CallRun {
     /// Adds the rule for the rest of the session; returns who decided, in words.
     async fn allow_for_session(&self, rule: &str) -> String {
         match self.context.shared.allow(rule, &Source::Session) {
-            Ok(()) => format!("you, for this session: {rule}"),
+            Ok(()) => format!("allowed by you for this session: {rule}"),
             Err(problem) => {
-                self.notice(format!("{problem}; the call is allowed once"))
-                    .await;
-                "you, once".to_owned()
+                self.notice(format!("{problem}; allowed once")).await;
+                "allowed once by you".to_owned()
             }
         }
     }
@@ -372,18 +371,17 @@ impl CallRun {
     async fn allow_always(&self, rule: &str) -> String {
         let source = self.context.shared.rules_source();
         if let Err(problem) = self.context.shared.allow(rule, &source) {
-            self.notice(format!("{problem}; the call is allowed once"))
-                .await;
-            return "you, once".to_owned();
+            self.notice(format!("{problem}; allowed once")).await;
+            return "allowed once by you".to_owned();
         }
         match self.save(rule).await {
-            Ok(()) => format!("you, always: {rule} in {source}"),
+            Ok(()) => format!("always allowed by you: {rule} in {source}"),
             Err(problem) => {
                 let notice = format!(
-                    "the rule {rule} could not be saved, it counts for this session only: {problem}"
+                    "the rule {rule} could not be saved; it applies to this session only: {problem}"
                 );
                 self.notice(notice).await;
-                format!("you, for this session: {rule}")
+                format!("allowed by you for this session: {rule}")
             }
         }
     }

@@ -28,14 +28,14 @@ async fn a_rule_for_the_session_answers_those_who_wait_and_those_who_come() {
     assert_eq!(
         rig.decided("a"),
         [
-            "asked about: no rule allows Cancels",
-            "you, for this session: Cancels"
+            "asked, because Cancels is not covered by any rule",
+            "allowed by you for this session: Cancels"
         ]
     );
     let by_rule = "allowed by rule Cancels in this session";
     assert_eq!(
         rig.decided("b"),
-        ["asked about: no rule allows Cancels", by_rule]
+        ["asked, because Cancels is not covered by any rule", by_rule]
     );
     rig.add(unsafe_("c"));
     rig.stream_ended();
@@ -53,7 +53,7 @@ async fn a_rule_that_is_wrong_allows_the_call_once_and_says_so() {
     assert_eq!(rig.called(), ["a"]);
     assert_eq!(
         rig.notices(),
-        ["the rule `Cancels(` has a `(` without a `)` at its end; the call is allowed once"]
+        ["the rule `Cancels(` has a `(` without a `)` at its end; allowed once"]
     );
     assert!(!rig.context.shared.rules_file().exists());
     let asked = Observed::Asked(rig.question("b").await);
@@ -71,8 +71,7 @@ async fn a_rule_that_is_not_for_the_call_allows_it_once_and_says_so() {
     assert_eq!(
         rig.notices(),
         [
-            "your rule does not cover this call, which runs this once; the next such call is asked about: no rule allows \
-             Cancels"
+            "your rule doesn't cover this call, so it runs once and the next one asks: Cancels is not covered by any rule"
         ]
     );
 }
@@ -95,7 +94,7 @@ async fn a_rule_for_ever_is_in_the_projects_settings() {
     assert_eq!(rig.deliver().await.results, ["a"]);
     let saved = std::fs::read_to_string(file).expect("saved");
     assert!(saved.contains("\"Cancels\""), "{saved}");
-    let by = "you, always: Cancels in .agent-tui/settings.local.json";
+    let by = "always allowed by you: Cancels in .agent-tui/settings.local.json";
     assert_eq!(rig.decided("a")[1], by);
 }
 
@@ -114,7 +113,7 @@ async fn a_rule_that_cannot_be_saved_counts_for_the_session_and_the_person_is_to
     let [notice] = notices.as_slice() else {
         panic!("one notice, not {notices:?}")
     };
-    assert!(notice.contains("counts for this session only"), "{notice}");
+    assert!(notice.contains("applies to this session only"), "{notice}");
     assert!(
         notice.contains("settings.local.json`, line 1, column 3"),
         "{notice}"
@@ -133,7 +132,7 @@ async fn a_command_that_runs_can_go_on_in_the_background_and_others_cannot() {
     rig.call("1", "Bash", json!({ "command": command }));
     rig.request("1").await;
     rig.tell(|executor, seen| executor.background("1".into(), seen));
-    let notice = "only a command that runs can go on in the background";
+    let notice = "only a running command can be backgrounded";
     assert_eq!(rig.notices(), [notice]);
     rig.answer("1", Answer::Allow);
     rig.until(|observed| matches!(observed, Observed::Progress(..)))
@@ -286,6 +285,9 @@ async fn a_change_allowed_in_part_is_made_in_part_and_the_model_is_told() {
     assert_eq!(rig.scratch.bytes("new"), b"one\n");
     assert_eq!(
         rig.decided("1"),
-        ["asked about: it changes files", "you, in part"]
+        [
+            "asked, because edits need approval in this mode",
+            "allowed in part by you"
+        ]
     );
 }

@@ -246,7 +246,7 @@ fn unless_unheld(verdict: Verdict, state: &sandbox::State) -> Verdict {
     match (state, verdict.decision(), verdict.cause()) {
         (sandbox::State::Nothing(why), Decision::Allow, Cause::Classifier) => Verdict::ask(
             Cause::Default,
-            format!("`sandbox.unasked` is `require`, and nothing can hold it: {why}"),
+            format!("it can't be sandboxed, and `sandbox.unasked` is `require`: {why}"),
         ),
         _ => verdict,
     }

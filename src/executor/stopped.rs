@@ -48,7 +48,7 @@ impl Why {
         };
         match self {
             Why::SiblingFailed(failed) => skipped(&failed.in_short),
-            Why::Discarded => skipped("the answer was thrown away"),
+            Why::Discarded => skipped("the response was discarded"),
             Why::Interrupted if !running => skipped("interrupted"),
             Why::Interrupted | Why::CancelledByPerson => CallOutcome::Cancelled,
         }

@@ -50,7 +50,7 @@ pub enum Extent {
 
 pub async fn inspect(programs: &Programs, directory: &Path, extent: Extent) -> Inspection {
     let Some(git) = programs.git() else {
-        return Inspection::objecting("git is not found");
+        return Inspection::objecting("git not found");
     };
     let asking = async {
         let mut inspection = configuration(git, programs, directory).await;
@@ -62,7 +62,7 @@ pub async fn inspect(programs: &Programs, directory: &Path, extent: Extent) -> I
         inspection
     };
     let inspected = timeout(PATIENCE, asking).await;
-    inspected.unwrap_or_else(|_| Inspection::objecting("git does not say what it would read"))
+    inspected.unwrap_or_else(|_| Inspection::objecting("git did not say what it would read"))
 }
 
 impl Inspection {
@@ -109,7 +109,7 @@ async fn configuration(git: &Path, programs: &Programs, directory: &Path) -> Ins
     let (list, place) = match (list, place) {
         (Ok(list), Ok(place)) => (list, place),
         (Err(error), _) | (_, Err(error)) => {
-            return Inspection::objecting(format!("git cannot be asked: {error}"));
+            return Inspection::objecting(format!("git could not be run: {error}"));
         }
     };
     if !place.status.success() && place.stderr.starts_with(NO_REPOSITORY.as_bytes()) {
@@ -128,7 +128,7 @@ async fn configuration(git: &Path, programs: &Programs, directory: &Path) -> Ins
         }
     }
     let Some(mut repository) = Repository::read(&place.stdout) else {
-        return Inspection::objecting("where its files are is not certain");
+        return Inspection::objecting("can't tell where its files are");
     };
     let here = directory.canonicalize().unwrap_or_default();
     let own = |file: &Path| programs.is_own(file) || file.starts_with(&repository.toplevel);
@@ -156,7 +156,7 @@ fn judged(
     settings: &[Setting<'_>],
     programs: &Programs,
 ) -> Result<Option<String>, String> {
-    let place = Place::of(repository).ok_or("where its files are is not certain")?;
+    let place = Place::of(repository).ok_or("can't tell where its files are")?;
     let is_work_tree = |setting: &&Setting<'_>| setting.key == WORK_TREE;
     let work_trees: Vec<&[u8]> = settings
         .iter()
@@ -167,7 +167,7 @@ fn judged(
         return Err(why);
     }
     if place.borrows() {
-        return Ok(Some("it borrows objects of another repository".to_owned()));
+        return Ok(Some("it uses objects of another repository".to_owned()));
     }
     let here = work_trees.iter().all(|value| place.is_work_tree(value));
     let objections = settings

@@ -215,7 +215,7 @@ impl Printer {
             }
             AgentEvent::Turn(_, TurnEvent::Retrying { problem, wait, .. }) if !streams => {
                 say(&format!(
-                    "note: {problem}; trying again in {:.1} s",
+                    "note: {problem}; retrying in {:.1} s",
                     wait.as_secs_f64()
                 ));
             }
@@ -311,12 +311,12 @@ fn write_failed(error: &io::Error) -> Exit {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return Exit::Deserted;
     }
-    say(&format!("error: the output cannot be written: {error}"));
+    say(&format!("error: can't write the output: {error}"));
     Exit::Failed
 }
 
 fn internal_error() -> Exit {
-    say("error: internal error; the conversation so far is in the session's log");
+    say("error: internal error; the conversation so far is saved");
     say("hint: resume with --continue; `logs/panic.log` in the data directory may say more");
     Exit::Failed
 }
@@ -325,8 +325,8 @@ fn explain(ending: &Ending) {
     match ending {
         Ending::Done => {}
         Ending::MaxTurns => {
-            say("error: the run reached --max-turns before the model was done");
-            say("hint: resume with `agent-tui -p --continue \"go on\"`, or give it more turns");
+            say("error: turn limit reached (--max-turns or `maxTurns`)");
+            say("hint: `agent-tui -p --continue \"continue\"` resumes it; or allow more turns");
         }
         Ending::Interrupted => say("interrupted"),
         Ending::Failed { problem, hint } => {

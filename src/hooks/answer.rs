@@ -38,11 +38,7 @@ pub struct Halt {
 
 impl fmt::Display for Halt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "the hook {} has stopped the turn: {}",
-            self.by, self.reason
-        )
+        write!(f, "the hook {} stopped the turn: {}", self.by, self.reason)
     }
 }
 
@@ -86,7 +82,7 @@ impl Answer {
                 && *before != input
             {
                 self.notices.push(format!(
-                    "two hooks rewrite the same call; that of {name} counts, not that of {other}"
+                    "two hooks changed the same call; using the input of {name}, not of {other}"
                 ));
             }
             self.updated_input = Some((input, name.clone()));

@@ -86,18 +86,18 @@ impl HooksFile {
                 if entry.kind != "command" {
                     let kind = entry.kind;
                     warnings.push(format!(
-                        "`hooks.{at}` has a hook of the type `{kind}`, which is not run; only `command` is"
+                        "`hooks.{at}`: hooks of type `{kind}` don't run; only `command` does"
                     ));
                     continue;
                 }
                 let Some(command) = entry.command.filter(|command| !command.trim().is_empty())
                 else {
-                    warnings.push(format!("`hooks.{at}` has a hook without a `command`"));
+                    warnings.push(format!("`hooks.{at}`: a hook has no `command`"));
                     continue;
                 };
                 for key in entry.unknown.keys().filter(|key| *key != HARMLESS) {
                     warnings.push(format!(
-                        "`hooks.{at}`: `{key}` of the hook `{command}` is not known, and has no effect"
+                        "`hooks.{at}`: unknown key `{key}` in the hook `{command}`; ignored"
                     ));
                 }
                 hooks.push(Hook {
@@ -128,7 +128,7 @@ pub fn matching<'h>(hooks: &'h [Hook], event: Event, subject: &str) -> Vec<&'h H
 fn unknown_event(name: &str) -> String {
     let meant = Event::nearest(name).map(|event| format!("; did you mean `{}`?", event.name()));
     format!(
-        "`hooks.{name}` is not an event that agent-tui knows, so its hooks are not run{}",
+        "`hooks.{name}` is not a known event, so its hooks don't run{}",
         meant.unwrap_or_default()
     )
 }

@@ -69,7 +69,7 @@ fn compile(pattern: &str) -> Result<RegexMatcher, String> {
         let said = error.to_string();
         let why = said.lines().last().unwrap_or_default();
         let why = why.strip_prefix("error: ").unwrap_or(why);
-        format!("the matcher `{pattern}` is no regular expression: {why}")
+        format!("the matcher `{pattern}` is not a valid regular expression: {why}")
     })
 }
 
@@ -115,8 +115,7 @@ impl JsonSchema for Matcher {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string",
-            "description": "A regular expression that must match the whole of the tool's name (or of what else the event is \
-                about: source, trigger, notification type, reason). Empty or `*`: all.",
+            "description": "Regular expression that must match the whole tool name (or the event's source, trigger, notification type or reason). Empty or `*`: all.",
         })
     }
 }
@@ -166,7 +165,10 @@ mod tests {
     fn what_is_no_pattern_is_said_so() {
         for wrong in ["Edit(", "[", "(?P<", "x{9999999}"] {
             let error = Matcher::new(wrong).expect_err(wrong);
-            assert!(error.contains("is no regular expression"), "{error}");
+            assert!(
+                error.contains("is not a valid regular expression"),
+                "{error}"
+            );
         }
         assert!(Matcher::new(&"x".repeat(10_001)).is_err());
     }

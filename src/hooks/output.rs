@@ -80,9 +80,9 @@ impl HookOutput {
             }
             Ended::TimedOut(limit) => {
                 let limit = limit.as_secs_f64();
-                Self::cut_off(event, format!("it did not answer within {limit} s"))
+                Self::cut_off(event, format!("it timed out after {limit} s"))
             }
-            Ended::Flooded => Self::cut_off(event, "it printed more than anyone will read".into()),
+            Ended::Flooded => Self::cut_off(event, "it printed too much".into()),
             Ended::NotStarted(problem) => {
                 Self::cut_off(event, format!("it could not be started: {problem}"))
             }
@@ -124,7 +124,7 @@ fn at_exit_0(event: Event, stdout: &[u8]) -> HookOutput {
         match serde_json::from_str::<Value>(printed) {
             Ok(Value::Object(output)) => return of_json(event, &output),
             Err(error) if !event.takes_plain_context() => {
-                return HookOutput::failed(format!("its output is not JSON: {error}"));
+                return HookOutput::failed(format!("its output is not valid JSON: {error}"));
             }
             Ok(_) | Err(_) => {}
         }
@@ -268,7 +268,7 @@ impl Reader<'_> {
 
     fn not_understood(&mut self, field: &str, word: &str) {
         let word = shortened(word, 100, 1);
-        let problem = format!("its `{field}` is `{word}`, which means nothing");
+        let problem = format!("its `{field}` is `{word}`, which is not a known value");
         if self.event == Event::PreToolUse {
             self.decide(Decision::Ask, problem.clone());
         }

@@ -164,7 +164,7 @@ impl Process {
         }
         match status.and_then(how_it_ended) {
             Ok(ended) => Ended::Process(ended),
-            Err(error) => Ended::NotStarted(format!("its end could not be awaited: {error}")),
+            Err(error) => Ended::NotStarted(format!("could not wait for it to end: {error}")),
         }
     }
 

@@ -30,88 +30,88 @@ macro_rules! actions {
 }
 
 actions! {
-    Send: "send", "send", "Send the message.";
-    Newline: "newline", "new line", "Begin a new line.";
-    HistoryPrevious: "history-previous", "previous message", "Go up; from the first line, to the message sent before.";
-    HistoryNext: "history-next", "next message", "Go down; from the last line, to the message sent after.";
-    SearchHistory: "search-history", "search history", "Search the messages sent before.";
-    OpenEditor: "open-editor", "editor", "Write the message in your editor.";
-    Accept: "accept", "accept", "Take what is proposed.";
+    Send: "send", "send", "Send the message";
+    Newline: "newline", "new line", "Insert a new line";
+    HistoryPrevious: "history-previous", "previous message", "Up a line; on the first line, the previous message";
+    HistoryNext: "history-next", "next message", "Down a line; on the last line, the next message";
+    SearchHistory: "search-history", "search history", "Search your earlier messages";
+    OpenEditor: "open-editor", "editor", "Edit the message in your editor";
+    Accept: "accept", "accept", "Accept the suggestion";
 
-    Interrupt: "interrupt", "interrupt", "Stop the turn; what has been done stays.";
-    Background: "background", "background", "Let the command go on in the background.";
-    RetryNow: "retry-now", "retry now", "Send the request again without waiting.";
-    ClearOrQuit: "clear-or-quit", "clear or quit", "Clear the input; when it is empty, press twice to quit.";
-    Quit: "quit", "quit", "Leave agent-tui; the session can be resumed.";
+    Interrupt: "interrupt", "interrupt", "Stop; finished work is kept";
+    Background: "background", "background", "Move the command to the background";
+    RetryNow: "retry-now", "retry now", "Retry without waiting";
+    ClearOrQuit: "clear-or-quit", "clear or quit", "Clear the input; twice on an empty input quits";
+    Quit: "quit", "quit", "Quit; you can resume the session later";
 
-    TogglePanel: "toggle-panel", "tools", "Go to the tool calls, and back.";
-    Palette: "palette", "commands", "Find a command by its name.";
-    ToggleDetails: "toggle-details", "details", "Open or fold the details of the last calls.";
-    NextMode: "next-mode", "mode", "Change to the next permission mode.";
-    Help: "help", "keys", "Show what the keys do.";
-    Redraw: "redraw", "redraw", "Paint the screen again.";
-    Suspend: "suspend", "suspend", "Go back to the shell for a while; `fg` returns.";
-    Back: "back", "back", "Close this and go back.";
+    TogglePanel: "toggle-panel", "tools", "Switch to the tool calls and back";
+    Palette: "palette", "commands", "Find a command by name";
+    ToggleDetails: "toggle-details", "details", "Show or hide details of the last calls";
+    NextMode: "next-mode", "mode", "Switch to the next permission mode";
+    Help: "help", "keys", "Show all keys";
+    Redraw: "redraw", "redraw", "Redraw the screen";
+    Suspend: "suspend", "suspend", "Suspend to the shell (`fg` returns)";
+    Back: "back", "back", "Close and go back";
 
-    Scroll: "scroll", "scroll", "Go into the conversation, to scroll, search and copy.";
-    LineDown: "line-down", "down", "Go a line down.";
-    LineUp: "line-up", "up", "Go a line up.";
-    PageDown: "page-down", "page down", "Go a page down.";
-    PageUp: "page-up", "page up", "Go a page up.";
-    HalfPageDown: "half-page-down", "half page down", "Go half a page down.";
-    HalfPageUp: "half-page-up", "half page up", "Go half a page up.";
-    Top: "top", "top", "Go to the beginning.";
-    Bottom: "bottom", "end", "Go to the end.";
-    NextMessage: "next-message", "next message", "Go to the next message.";
-    PreviousMessage: "previous-message", "previous message", "Go to the message before.";
-    ToggleThinking: "toggle-thinking", "thinking", "Show or fold what the model thought.";
-    ToggleDiffStyle: "toggle-diff-style", "diff style", "Show diffs side by side, or in one column.";
-    PrintConversation: "print-conversation", "print", "Print the whole conversation to the normal screen.";
+    Scroll: "scroll", "scroll", "Scroll, search and copy the conversation";
+    LineDown: "line-down", "down", "Down a line";
+    LineUp: "line-up", "up", "Up a line";
+    PageDown: "page-down", "page down", "Down a page";
+    PageUp: "page-up", "page up", "Up a page";
+    HalfPageDown: "half-page-down", "half page down", "Down half a page";
+    HalfPageUp: "half-page-up", "half page up", "Up half a page";
+    Top: "top", "top", "Go to the top";
+    Bottom: "bottom", "end", "Go to the end";
+    NextMessage: "next-message", "next message", "Next message";
+    PreviousMessage: "previous-message", "previous message", "Previous message";
+    ToggleThinking: "toggle-thinking", "thinking", "Show or hide the model's thinking";
+    ToggleDiffStyle: "toggle-diff-style", "diff style", "Switch diffs between side by side and unified";
+    PrintConversation: "print-conversation", "print", "Print the whole conversation to the terminal";
 
-    Search: "search", "search", "Search the conversation.";
-    NextMatch: "next-match", "next match", "Go to the next match.";
-    PreviousMatch: "previous-match", "previous match", "Go to the match before.";
+    Search: "search", "search", "Search the conversation";
+    NextMatch: "next-match", "next match", "Next match";
+    PreviousMatch: "previous-match", "previous match", "Previous match";
 
-    Select: "select", "select", "Select text with the keys.";
-    Copy: "copy", "copy", "Copy this to the clipboard.";
-    Left: "left", "left", "Go a character to the left.";
-    Right: "right", "right", "Go a character to the right.";
-    WordLeft: "word-left", "word left", "Go a word to the left.";
-    WordRight: "word-right", "word right", "Go a word to the right.";
-    LineStart: "line-start", "line start", "Go to the start of the line.";
-    LineEnd: "line-end", "line end", "Go to the end of the line.";
+    Select: "select", "select", "Select text with the keyboard";
+    Copy: "copy", "copy", "Copy to the clipboard";
+    Left: "left", "left", "Left a character";
+    Right: "right", "right", "Right a character";
+    WordLeft: "word-left", "word left", "Left a word";
+    WordRight: "word-right", "word right", "Right a word";
+    LineStart: "line-start", "line start", "Start of the line";
+    LineEnd: "line-end", "line end", "End of the line";
 
-    Next: "next", "next", "Go to the next one.";
-    Previous: "previous", "previous", "Go to the one before.";
-    Open: "open", "open", "Open it, or fold it again.";
-    Choose: "choose", "choose", "Take the chosen one.";
+    Next: "next", "next", "Next item";
+    Previous: "previous", "previous", "Previous item";
+    Open: "open", "open", "Open or close it";
+    Choose: "choose", "choose", "Choose the selected item";
 
-    Mark: "mark", "mark", "Mark this one, or take its mark away.";
-    Dismiss: "dismiss", "do not answer", "Leave the question without an answer; the call goes on.";
+    Mark: "mark", "mark", "Mark or unmark this one";
+    Dismiss: "dismiss", "skip", "Skip the question; the call continues without an answer";
 
-    CancelCall: "cancel-call", "cancel", "Cancel this call; the others go on.";
-    RunAgain: "run-again", "run again", "Run this call again.";
-    AnswerByHand: "answer-by-hand", "answer", "Write the result of this call yourself.";
+    CancelCall: "cancel-call", "cancel", "Cancel this call only";
+    RunAgain: "run-again", "run again", "Run this call again";
+    AnswerByHand: "answer-by-hand", "answer", "Type this call's result yourself";
 
-    AllowOnce: "allow-once", "yes", "Allow this call.";
-    AllowForSession: "allow-for-session", "for this session", "Allow such calls until the session ends.";
-    AllowAlways: "allow-always", "always", "Allow such calls from now on; shows the rule, and where it is saved.";
-    Deny: "deny", "no", "Deny this call.";
-    DenyWithReason: "deny-with-reason", "no, because", "Deny this call, and tell the model why.";
-    DenyAndInterrupt: "deny-and-interrupt", "no, and stop", "Deny this call, and stop the turn.";
-    ChooseHunks: "choose-hunks", "pick changes", "Decide on each change of the diff by itself.";
-    SaveRule: "save-rule", "save", "Save the rule, and allow this call.";
-    SendReason: "send-reason", "send", "Send what you wrote.";
+    AllowOnce: "allow-once", "yes", "Allow this call once";
+    AllowForSession: "allow-for-session", "yes, for this session", "Allow similar calls until the session ends";
+    AllowAlways: "allow-always", "always", "Always allow: shows the rule and where it is saved";
+    Deny: "deny", "no", "Deny this call";
+    DenyWithReason: "deny-with-reason", "no, tell the model why", "Deny this call and tell the model why";
+    DenyAndInterrupt: "deny-and-interrupt", "no, stop the turn", "Deny this call and stop the turn";
+    ChooseHunks: "choose-hunks", "pick changes", "Accept or skip each change separately";
+    SaveRule: "save-rule", "save", "Save the rule and allow this call";
+    SendReason: "send-reason", "send", "Send your text";
 
-    DoNotTrust: "do-not-trust", "not now", "Work on without trusting the project.";
-    Trust: "trust", "trust it", "Trust the project: its settings count from now on.";
+    DoNotTrust: "do-not-trust", "not now", "Continue without trusting the project";
+    Trust: "trust", "trust", "Trust the project: its settings apply from now on";
 
-    AcceptHunk: "accept-hunk", "take", "Take this change.";
-    RejectHunk: "reject-hunk", "leave out", "Leave this change out.";
-    AcceptRest: "accept-rest", "take the rest", "Take this change and all that follow.";
-    RejectRest: "reject-rest", "leave out the rest", "Leave out this change and all that follow.";
-    SplitHunk: "split-hunk", "split", "Split this change into smaller ones.";
-    ApplyHunks: "apply-hunks", "apply", "Make the changes that you took.";
+    AcceptHunk: "accept-hunk", "accept", "Accept this change";
+    RejectHunk: "reject-hunk", "skip", "Skip this change";
+    AcceptRest: "accept-rest", "accept all", "Accept this change and all that follow";
+    RejectRest: "reject-rest", "skip all", "Skip this change and all that follow";
+    SplitHunk: "split-hunk", "split", "Split this change into smaller ones";
+    ApplyHunks: "apply-hunks", "apply", "Apply the accepted changes";
 }
 
 impl Action {

@@ -202,15 +202,15 @@ impl FromStr for Chord {
     fn from_str(text: &str) -> Result<Self, Unreadable> {
         let mut keys = text.split_whitespace();
         let first = keys.next().ok_or_else(|| Unreadable {
-            what: "a key is missing".into(),
+            what: "missing key".into(),
             hint: "write a key like `ctrl+t`; the space bar is `space`".into(),
         })?;
         let first = first.parse()?;
         let second = keys.next().map(str::parse).transpose()?;
         if keys.next().is_some() {
             return Err(Unreadable {
-                what: format!("`{}` is longer than two keys", cut(text)),
-                hint: "use one key, or two after each other".into(),
+                what: format!("`{}` has more than two keys", cut(text)),
+                hint: "use one key, or two in sequence".into(),
             });
         }
         Ok(Self { first, second })
@@ -229,7 +229,8 @@ impl FromStr for Key {
         let (held, name) = split.map_or(("", text), |at| (&text[..at], &text[at + 1..]));
         let mut modifiers = KeyModifiers::NONE;
         for word in held.split('+').filter(|_| split.is_some()) {
-            modifiers |= modifier(word).ok_or_else(|| unknown(word, "something to hold down"))?;
+            modifiers |=
+                modifier(word).ok_or_else(|| unknown(word, "a modifier (ctrl, alt, shift)"))?;
         }
         let code = code(name).ok_or_else(|| unknown(name, "a key"))?;
         // Beside Ctrl and Alt the case of a letter says nothing; only `shift` does.

@@ -41,25 +41,25 @@ contexts! {
     /// The conversation has the focus.
     Scroll: "scroll", "In the conversation";
     /// The word to search for is being typed.
-    Search: "search", "Typing what to search";
+    Search: "search", "Typing a search";
     Select: "select", "Selecting text";
     /// The list of tool calls has the focus.
     Panel: "panel", "In the tool panel";
     /// One call is open.
-    Detail: "detail", "Reading a call";
-    Permission: "permission", "Asked for permission";
+    Detail: "detail", "In a call's details";
+    Permission: "permission", "Permission question";
     Hunks: "hunks", "Picking changes";
     /// The rule of an "always" is being edited.
     RuleEdit: "rule-edit", "Editing a rule";
     /// The reason of a denial is being typed.
     Reason: "reason", "Writing a reason";
-    Question: "question", "Asked a question";
+    Question: "question", "Question from a tool";
     /// A tool asks, and has answers to choose from.
     Choice: "choice", "Choosing an answer";
     /// The answer is written instead.
     ChoiceText: "choice-text", "Writing an answer";
     /// Whether the project is trusted.
-    Trust: "trust", "Asked about trust";
+    Trust: "trust", "Trust question";
     Picker: "picker", "Picking from a list";
     Help: "help", "In this help";
 }

@@ -74,10 +74,10 @@ fn context<'d, 'a>(
     let names = || Context::ALL.iter().map(|context| context.name());
     let Some(context) = Context::named(word) else {
         let hint = nearest(word, names()).map_or_else(
-            || format!("the contexts are {}", listed(names())),
+            || format!("contexts: {}", listed(names())),
             |name| format!("did you mean `{name}`?"),
         );
-        let what = format!("`{}` is not a context; nothing in it is used", cut(word));
+        let what = format!("no context named `{}`; its keys are ignored", cut(word));
         return Err(document.problem(&name.span(), what, hint));
     };
     let table = value.get_ref().as_table().ok_or_else(|| {
@@ -119,9 +119,9 @@ impl<'a> Reader<'_, 'a> {
             let context = self.context.name();
             return Err(self.document.problem(
                 &name.span(),
-                format!("with `{chord}` bound in `{context}`, it could not be typed any more"),
+                format!("binding `{chord}` in `{context}` would make it impossible to type"),
                 format!(
-                    "hold something down with it: `alt+{}`",
+                    "add a modifier: `alt+{}`",
                     chord.first.to_string().to_lowercase()
                 ),
             ));
@@ -134,10 +134,10 @@ impl<'a> Reader<'_, 'a> {
         let Some(word) = value.get_ref().as_str() else {
             return wrong(
                 format!(
-                    "the name of an action is wanted, not this {}",
+                    "expected the name of an action, not this {}",
                     value.get_ref().type_str()
                 ),
-                format!("write it in quotes, like `\"send\"`; `\"{NONE}\"` takes the key away"),
+                format!("write it in quotes, like `\"send\"`; `\"{NONE}\"` removes the key"),
             );
         };
         if word == NONE {
@@ -151,14 +151,14 @@ impl<'a> Reader<'_, 'a> {
             || self.actions_here(),
             |name| format!("did you mean `{name}`?"),
         );
-        wrong(format!("`{}` is not an action", cut(word)), hint)
+        wrong(format!("no action named `{}`", cut(word)), hint)
     }
 
     fn actions_here(&self) -> String {
         let group = self.keymap.group(self.context);
         let names = group.iter().map(|(action, _)| action.name());
         let here = listed(names.chain([NONE]));
-        format!("in `{}` there are {here}", self.context.name())
+        format!("actions in `{}`: {here}", self.context.name())
     }
 
     /// The binding, unless an earlier line of the same file stands in its way.
@@ -174,10 +174,10 @@ impl<'a> Reader<'_, 'a> {
         };
         let context = self.context.name();
         let what = if other == binding.chord {
-            format!("`{other}` is already bound in `{context}`; this line is not used")
+            format!("`{other}` is already bound in `{context}`; this line is ignored")
         } else {
             format!(
-                "`{}` and `{other}` begin alike in `{context}`; this line is not used",
+                "`{}` and `{other}` start with the same key in `{context}`; this line is ignored",
                 binding.chord
             )
         };

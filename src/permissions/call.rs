@@ -1,4 +1,4 @@
-//! What a call touches, on the ground where it runs: files to read or edit, a host, a command.
+//! What a call touches, with its paths resolved: files to read or edit, a host, a command.
 
 use super::grant::Places;
 use super::path::{Ground, Spot};
@@ -39,7 +39,7 @@ impl Subject {
     }
 }
 
-/// Where the paths of a call lead. Every path is admitted where none is named, or where the links of one never end.
+/// Where the paths of a call lead. If none is named, or a path's links never end, every path is permitted.
 pub fn places(touches: &Touches, world: &World<'_>) -> Places {
     let (Touches::Reads(paths) | Touches::Writes(paths)) = touches else {
         return Places::default();
@@ -52,7 +52,7 @@ pub fn places(touches: &Touches, world: &World<'_>) -> Places {
 fn files(paths: &Paths, ground: &Ground) -> Files {
     match paths {
         Paths::Files(files) => {
-            // The tools start where the shell stands.
+            // The tools start in the shell's directory.
             let spot = |path: &String| ground.spot(path, &ground.shell.lexical);
             Files {
                 spots: files.iter().map(spot).collect(),
@@ -84,7 +84,7 @@ fn starts(directory: Option<&str>, glob: Option<&str>, ground: &Ground) -> Files
             let literal = if literal.is_empty() { "/" } else { &literal };
             spots.push(ground.spot(literal, &root.lexical));
         }
-        // `..` behind a wildcard leads anywhere.
+        // `..` after a wildcard may lead anywhere.
         if glob.split('/').any(|name| name == "..") || glob.contains("../") {
             spots.push(ground.spot("..", &root.lexical));
         }

@@ -1,6 +1,6 @@
-//! Cases as lines of JSON, decided without settings and without a look at the disk.
+//! Cases as lines of JSON, decided without settings and without reading the disk.
 //!
-//! The world of a case: home is `/home/u`, links are those that the case lists, rules stand in the project's settings.
+//! The world of a case: home is `/home/u`, links are those listed in the case, rules belong to the project's settings.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ struct Lists {
     allow: Option<Vec<String>>,
 }
 
-/// Decides one case and answers `{"decision","reason","rule"}`. A line that is no case asks, and has an `error`, too.
+/// Decides one case and answers `{"decision","reason","rule"}`. A line that is not a case gives `ask` with an `error`.
 ///
 /// `touches` says what a call of a tool touches.
 pub fn check_case(line: impl AsRef<[u8]>, touches: impl FnOnce(&str, &Value) -> Touches) -> String {
@@ -49,7 +49,7 @@ pub fn check_case(line: impl AsRef<[u8]>, touches: impl FnOnce(&str, &Value) -> 
     }
 }
 
-/// Classifies the `command` of one line and answers `{"readonly","reason"}`; of a line without one nothing is certain.
+/// Classifies the `command` of one line and answers `{"readonly","reason"}`; a line without one is not read-only.
 pub fn classify_case(line: impl AsRef<[u8]>) -> String {
     let case: Result<Value, _> = serde_json::from_slice(line.as_ref());
     let command = case
@@ -85,7 +85,7 @@ fn check(line: &[u8], touches: impl FnOnce(&str, &Value) -> Touches) -> Result<V
     let case: Case = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     let mode = match case.mode.as_deref() {
         None => Mode::Default,
-        Some(name) => Mode::from_name(name).ok_or_else(|| format!("there is no mode `{name}`"))?,
+        Some(name) => Mode::from_name(name).ok_or_else(|| format!("unknown mode `{name}`"))?,
     };
     let lists = case.rules.unwrap_or_default();
     let mut rules = Rules::default();
@@ -98,13 +98,13 @@ fn check(line: &[u8], touches: impl FnOnce(&str, &Value) -> Touches) -> Result<V
         for text in texts.iter().flatten() {
             match rules.add(list, text, &Source::Case) {
                 Ok(_) => {}
-                // What it would have allowed is asked about.
+                // What it would have allowed asks.
                 Err(_) if list == RuleList::Allow => {}
                 Err(error) => broken = Some(error),
             }
         }
     }
-    // Here nobody knows tools but those of the program and of MCP servers.
+    // Only the program's own tools and those of MCP servers are known here.
     rules.allow.retain(Rule::names_a_known_tool);
     let links = case.symlinks.unwrap_or_default();
     let world = World {
@@ -126,7 +126,7 @@ fn check(line: &[u8], touches: impl FnOnce(&str, &Value) -> Touches) -> Result<V
     };
     let verdict = decide(&asked, &rules, mode, &world);
     Ok(match (broken, verdict.decision) {
-        // A rule that should have refused something, nobody knows what.
+        // A rule that should have refused something, but it is not known what.
         (Some(error), Decision::Allow) => Verdict {
             decision: Decision::Ask,
             reason: error,

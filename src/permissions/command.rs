@@ -11,10 +11,11 @@ pub struct CommandPattern {
 }
 
 impl CommandPattern {
-    /// `:*` at the end equals ` *`. In deny and ask, where commands are compared with single blanks, so is the pattern.
+    /// `:*` at the end equals ` *`. In deny and ask, commands are compared with single blanks, so the pattern gets
+    /// single blanks as well.
     pub fn parse(specifier: &str, list: RuleList) -> Result<Self, String> {
         let mut pattern = match specifier.strip_suffix(":*") {
-            Some("") => return Err("there is no command before `:*`".to_owned()),
+            Some("") => return Err("missing command before `:*`".to_owned()),
             Some(command) => format!("{command} *"),
             None => specifier.to_owned(),
         };
@@ -49,12 +50,12 @@ impl CommandPattern {
         self.text.is_exact()
     }
 
-    /// Whether its author wrote quotes, so that it is meant for a command as written.
+    /// Whether its author wrote quotes, which means that it applies to the command as written.
     pub fn is_quoted(&self) -> bool {
         self.text.contains(&['\'', '"', '\\'])
     }
 
-    /// Whether its author wrote an operator, so that it is meant for a whole command line.
+    /// Whether its author wrote an operator, which means that it applies to a whole command line.
     pub fn joins_commands(&self) -> bool {
         self.text.contains(&['|', '&', ';', '\n'])
     }

@@ -1,4 +1,4 @@
-//! What speaks for a Bash call: whether allow rules, the classifier or the mode cover every part of it.
+//! What allows a Bash call: whether allow rules, the classifier or the mode cover every part of it.
 //!
 //! Strict where [`search`](super::search) is generous: what is not understood is not covered.
 
@@ -30,15 +30,15 @@ use super::search::place;
 use crate::protocol::Mode;
 use crate::text::shortened;
 
-/// More of a command is not repeated in a reason.
+/// How much of a command is repeated in a reason.
 const LONGEST_SHOWN: usize = 60;
 
-/// Programs that run others in a way of their own: a rule with a wildcard does not cover them.
+/// Programs that run others in their own way: a rule with a wildcard does not cover them.
 const EXEC_ONLY_EXACT: [&str; 4] = ["watch", "setsid", "ionice", "flock"];
 
-const LINKS_STRAY: &str = "links that it may follow may lead elsewhere";
+const LINKS_STRAY: &str = "it may follow links that point outside this project";
 
-/// More changes of the directory are not followed.
+/// How many directory changes are followed.
 const MOST_STEPS: usize = 16;
 
 /// What covered a part.
@@ -49,12 +49,12 @@ pub enum Basis<'r> {
     Mode,
 }
 
-/// Who decides whether parts are covered.
+/// Decides whether parts are covered.
 pub struct Coverage<'r, 'g> {
     pub rules: &'r Rules,
     pub mode: Mode,
     pub ground: &'g Ground<'g>,
-    /// What lies outside of the working directories, and a rule lets be read.
+    /// Paths outside the working directories that a rule allows to be read.
     outside: RefCell<Vec<String>>,
 }
 
@@ -68,7 +68,7 @@ impl<'r, 'g> Coverage<'r, 'g> {
         }
     }
 
-    /// What the commands that were covered read outside of the working directories, links followed.
+    /// What the covered commands read outside the working directories, links resolved.
     pub fn outside(self) -> Vec<String> {
         self.outside.into_inner()
     }
@@ -158,10 +158,12 @@ impl<'r, 'g> Coverage<'r, 'g> {
                     self.stays_inside(part, walk)?;
                     Ok(Basis::Rule(rule))
                 }
-                Some(_) | None => Err(format!("it contains {structure}")),
+                Some(_) | None => Err(format!(
+                    "it contains {structure}, so it can't be checked automatically"
+                )),
             };
         }
-        // What it does to the shell reaches the commands behind it: that is more than a rule for this one covers.
+        // Its effect on the shell reaches later commands, which a rule for this command does not cover.
         let effect = part.side_effect();
         let may_cover = |rule: &&Rule| effect.is_none() || is_whole_bash(rule);
         let covering = || {
@@ -181,27 +183,33 @@ impl<'r, 'g> Coverage<'r, 'g> {
         if self.mode == Mode::AcceptEdits && self.edits_inside(part, walk) {
             return Ok(Basis::Mode);
         }
-        self.only_reads(part, feed, walk)
+        self.only_reads(part, script.parts.len() == 1, feed, walk)
     }
 
-    /// What no rule and no mode covers may run if all that it can do is to read what may be read.
-    fn only_reads(&self, part: &Part, feed: &Feed<'_>, walk: &Walk) -> Result<Basis<'r>, String> {
+    /// A part that no rule or mode covers may run if it can only read files that may be read.
+    fn only_reads(
+        &self,
+        part: &Part,
+        is_alone: bool,
+        feed: &Feed<'_>,
+        walk: &Walk,
+    ) -> Result<Basis<'r>, String> {
         let uncovered = |reason: String| {
             let words: Vec<&str> = part.words.iter().map(|word| word.raw.as_str()).collect();
-            if words.is_empty() {
-                reason
-            } else {
-                format!(
-                    "no rule covers `{}`, and {reason}",
+            match words.as_slice() {
+                [] => reason,
+                _ if is_alone => format!("{reason}, and no rule allows it"),
+                _ => format!(
+                    "no rule allows `{}`, and {reason}",
                     shortened(&words.join(" "), LONGEST_SHOWN, "…")
-                )
+                ),
             }
         };
         let mut plain;
         let writes =
             |redirect: &Redirect| redirected(redirect).is_some_and(|to| to.kind == Kind::Write);
         let reader = if part.redirects.iter().any(writes) {
-            // What is written has been checked already, by rules for paths.
+            // Written files have been checked already, by path rules.
             plain = part.clone();
             plain.redirects.retain(|redirect| !writes(redirect));
             &plain
@@ -221,13 +229,11 @@ impl<'r, 'g> Coverage<'r, 'g> {
         if self.rules.restrict_reading()
             && (classified.fed.is_some() || self.reads_below(reader, &classified.paths, walk))
         {
-            return Err(
-                "it reads whatever is there, and rules keep some files from being read".to_owned(),
-            );
+            return Err("it may read files that your rules deny".to_owned());
         }
         let descends = descent(reader, &classified.paths);
         if descends.is_some_and(|descent| self.holds_special(&descent, walk)) {
-            return Err("there are devices and environments of processes below".to_owned());
+            return Err("it would read device files or process environments".to_owned());
         }
         let strays = followed(reader, &classified.paths)
             .is_some_and(|descent| !self.links_stay(&self.starts(&descent, walk)));
@@ -239,26 +245,20 @@ impl<'r, 'g> Coverage<'r, 'g> {
             .iter()
             .find(|path| !self.is_readable(path, walk))
         {
-            Some(path) => Err(format!(
-                "`{}` is outside the working directories",
-                path.word.raw
-            )),
+            Some(path) => Err(format!("`{}` is outside this project", path.word.raw)),
             None => Ok(Basis::Classifier),
         }
     }
 
-    /// Follows a `cd`, which has to stay inside. Unless it is certain to have run and to have worked where the next
-    /// command runs, that one may stand in the old directory, too.
+    /// Follows a `cd`, which has to stay inside. Unless it certainly ran and succeeded before the next command, that
+    /// command may also run in the old directory.
     fn step(&self, part: &Part, before: Joint, walk: &mut Walk) -> Result<(), String> {
         let Some(target) = cd_target(part) else {
-            return Err("where the directory changes to is not certain".to_owned());
+            return Err("can't tell which directory it changes to".to_owned());
         };
         let inside = |spot: &Spot| self.ground.contains(spot);
         if target.text.is_empty() || !self.everywhere(&target.text, walk, inside) {
-            return Err(format!(
-                "`cd {}` leaves the working directories",
-                target.raw
-            ));
+            return Err(format!("`cd {}` leaves this project", target.raw));
         }
         let reached = |from: &str| self.ground.spot_literal(&target.text, from).lexical;
         let new = reached(&walk.directory);
@@ -278,12 +278,12 @@ impl<'r, 'g> Coverage<'r, 'g> {
         walk.others.sort();
         walk.others.dedup();
         if walk.others.len() + walk.if_failed.len() > MOST_STEPS {
-            return Err("it changes the directory too often to be followed".to_owned());
+            return Err("it changes directories too often to check".to_owned());
         }
         Ok(())
     }
 
-    /// Whether the path that `text` names is accepted from every directory that the shell may stand in.
+    /// Whether the path that `text` names is accepted from every directory that the shell may be in.
     fn everywhere(&self, text: &str, walk: &Walk, accepted: impl Fn(&Spot) -> bool) -> bool {
         let absolute = text.starts_with('/');
         let others = walk.others.iter().filter(|_| !absolute);
@@ -292,7 +292,7 @@ impl<'r, 'g> Coverage<'r, 'g> {
             .all(|from| accepted(&self.ground.spot_literal(text, from)))
     }
 
-    /// Whether a command goes down into directories in which there may be what rules keep from being read.
+    /// Whether a command descends into directories that may contain files that rules deny reading.
     fn reads_below(&self, part: &Part, paths: &[Named<'_>], walk: &Walk) -> bool {
         let Some(descent) = descent(part, paths) else {
             return false;
@@ -305,7 +305,7 @@ impl<'r, 'g> Coverage<'r, 'g> {
         })
     }
 
-    /// Where the repository begins, if a command prints what lies there and that is not looked at by its name.
+    /// The root of the repository, if a command prints files from there that are not checked by name.
     fn above(&self, reach: Reach, walk: &Walk) -> Option<Spot> {
         let here = |toplevel: &Spot| toplevel.spellings().any(|path| path == walk.directory);
         match reach {
@@ -315,7 +315,7 @@ impl<'r, 'g> Coverage<'r, 'g> {
         }
     }
 
-    /// The directories that a command goes down into. For a glob it is the one in which the shell looks.
+    /// The directories that a command descends into. For a glob it is the directory that the shell searches.
     fn starts(&self, descent: &Descent<'_>, walk: &Walk) -> Vec<Spot> {
         let here = [&walk.directory]
             .into_iter()
@@ -355,7 +355,7 @@ impl<'r, 'g> Coverage<'r, 'g> {
         })
     }
 
-    /// Whether what a glob meets behind a link may be read.
+    /// Whether what a glob finds behind a link may be read.
     fn may_meet(&self, met: &Met) -> bool {
         let refused = |pattern: &PathPattern| {
             let mut spellings = met.spot.spellings();
@@ -365,7 +365,7 @@ impl<'r, 'g> Coverage<'r, 'g> {
         (met.globs || self.may_read(&met.spot)) && !self.unreadable().any(refused)
     }
 
-    /// The patterns of rules that keep paths from being read.
+    /// The patterns of rules that deny reading paths.
     fn unreadable(&self) -> impl Iterator<Item = &PathPattern> {
         let refusing = self.rules.deny.iter().chain(&self.rules.ask);
         refusing
@@ -413,7 +413,7 @@ impl<'r, 'g> Coverage<'r, 'g> {
         if spot.spellings().any(is_special_path) {
             return false;
         }
-        // There is nothing to be read from it.
+        // Nothing can be read from it.
         let nothing = spot.spellings().all(|path| path == "/dev/null");
         if nothing || self.ground.contains(spot) {
             return true;
@@ -430,7 +430,7 @@ impl<'r, 'g> Coverage<'r, 'g> {
             Matcher::Path(pattern) => {
                 rule.tool == tool && pattern.matches_both(spot, self.ground, role)
             }
-            // The bare name stands for every path whose links end.
+            // The bare name matches every path whose links end.
             Matcher::Name(NamePattern::Exact(name)) => name == tool && spot.physical.is_some(),
             Matcher::Name(NamePattern::Server(_) | NamePattern::Glob(_))
             | Matcher::Command(_)
@@ -440,13 +440,13 @@ impl<'r, 'g> Coverage<'r, 'g> {
     }
 }
 
-/// What is known on the way through a script.
+/// What is known while walking through a script.
 #[derive(Clone)]
 struct Walk {
     directory: String,
-    /// Where the shell may stand as well.
+    /// Other directories that the shell may be in.
     others: Vec<String>,
-    /// Where it stands behind the next `;` or `||`, should a `cd` fail.
+    /// Where it is after the next `;` or `||` if a `cd` fails.
     if_failed: Vec<String>,
     /// It is, or was, another directory than the workspace.
     elsewhere: bool,
@@ -469,7 +469,7 @@ fn rule_covers(rule: &Rule, part: &Part) -> bool {
             return false;
         }
     };
-    // Who allows everything allows what is set before it, too.
+    // A rule that allows everything also allows variables set before the command.
     let whole = is_whole_bash(rule);
     if part.words.is_empty() {
         return whole;

@@ -1,7 +1,7 @@
 //! Decides whether a tool call may run.
 //!
 //! Pure: rules, a mode and a call go in, a [`Verdict`] comes out. Deny beats ask beats allow, whatever the order of the
-//! rules; what is not understood is asked about.
+//! rules; what is not understood asks.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ use super::verdict::{Cause, Decision, Verdict};
 use super::world::World;
 use crate::protocol::{Lacks, Level, Mode, Paths, Touches};
 
-/// A call, as far as the decision looks at it.
+/// The part of a call that matters for the decision.
 #[derive(Debug, Clone)]
 pub struct Asked<'a> {
     pub tool: &'a str,
@@ -34,7 +34,7 @@ pub struct Asked<'a> {
 }
 
 impl Asked<'static> {
-    /// Nothing but that a file is read.
+    /// A plain read of a file.
     fn reading(path: String) -> Self {
         Self {
             tool: READ,
@@ -45,7 +45,7 @@ impl Asked<'static> {
         }
     }
 
-    /// Nothing but that a file is changed.
+    /// A plain change of a file.
     fn writing(path: String) -> Self {
         Self {
             tool: EDIT,
@@ -57,7 +57,7 @@ impl Asked<'static> {
     }
 }
 
-/// What hooks have said about a call, together.
+/// What all hooks together decided about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookWord {
     pub decision: Decision,
@@ -66,19 +66,19 @@ pub struct HookWord {
     pub by: String,
 }
 
-/// Decides. The order is that of the rules of the house: deny rules and the built-in list, plan mode, ask rules, critical
-/// removals, bypass, protected paths, allow rules, the default of the tool. The first that applies answers.
+/// Decides in this order: deny rules and the built-in list, plan mode, ask rules, critical removals, bypass, protected
+/// paths, allow rules, the default of the tool. The first that applies decides.
 pub fn decide(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>) -> Verdict {
     conclude(judge(asked, rules, mode, world), None, mode)
 }
 
-/// The first part of a decision: what rules, lists and tools say, before hooks have their say.
+/// The first part of a decision: what rules, lists and tools say, before hooks.
 pub fn judge(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>) -> Verdict {
     Case::new(asked, rules, mode, world).decide()
 }
 
-/// Whether what a call would find on the disk may be told before anybody has allowed the call: that a file is not there, or
-/// is a directory, is for those to know who may read it. A call that names no files finds nothing there.
+/// Whether the model may learn what the call would find on the disk before the call is allowed. That a file does not
+/// exist, or is a directory, may only be told where it may be read. A call that names no files reveals nothing.
 pub fn may_tell(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>) -> bool {
     let case = Case::new(asked, rules, mode, world);
     let (Subject::Read(files) | Subject::Edit(files)) = &case.subject else {
@@ -99,17 +99,17 @@ pub fn decide_reading(path: String, rules: &Rules, mode: Mode, world: &World<'_>
     decide(&Asked::reading(path), rules, mode, world)
 }
 
-/// What rules and lists say about a change of one file, which a call makes that was allowed as a whole.
+/// What rules and lists say about one file that an allowed call changes.
 pub fn judge_writing(path: String, rules: &Rules, mode: Mode, world: &World<'_>) -> Verdict {
     judge(&Asked::writing(path), rules, mode, world)
 }
 
-/// How far a command reaches that is allowed.
+/// How far an allowed command reaches.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reach {
-    /// What it reads outside of the working directories, because a rule says that it may.
+    /// What it reads outside the working directories because a rule allows it.
     pub(super) outside: Vec<PathBuf>,
-    /// Parts of it run that no rule covers, and that nobody was asked about.
+    /// Parts of it run without a rule and without asking.
     pub(super) unasked: bool,
 }
 
@@ -129,7 +129,7 @@ pub fn reach(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>) ->
     }
 }
 
-/// The second part: what becomes of it when hooks have had their say, and nobody is to be asked.
+/// The second part: applies what hooks decided, and denies instead of asking in dontAsk mode.
 pub fn conclude(judged: Verdict, word: Option<&HookWord>, mode: Mode) -> Verdict {
     let verdict = match word {
         Some(word) => tempered(judged, word),
@@ -138,15 +138,18 @@ pub fn conclude(judged: Verdict, word: Option<&HookWord>, mode: Mode) -> Verdict
     match (verdict.decision, mode) {
         (Decision::Ask, Mode::DontAsk) => Verdict {
             decision: Decision::Deny,
-            reason: format!("{}; the mode dontAsk denies what would ask", verdict.reason),
+            reason: format!(
+                "{}; dontAsk mode denies it instead of asking",
+                verdict.reason
+            ),
             cause: Cause::Mode(mode),
         },
         (Decision::Allow | Decision::Ask | Decision::Deny, _) => verdict,
     }
 }
 
-/// Hooks may tighten whatever else decides. Their allow only stands in for the person where no more than the tool's own
-/// default would ask them: no rule, built-in list, protected path or mode gives way to it.
+/// Hooks may always tighten a decision. Their allow only replaces the person's answer where the tool's own default
+/// asks; it overrides no rule, built-in list, protected path or mode.
 pub fn tempered(verdict: Verdict, word: &HookWord) -> Verdict {
     let counts = match (word.decision, verdict.decision) {
         (Decision::Deny, Decision::Allow | Decision::Ask) | (Decision::Ask, Decision::Allow) => {
@@ -160,7 +163,7 @@ pub fn tempered(verdict: Verdict, word: &HookWord) -> Verdict {
     }
     let said = match word.decision {
         Decision::Allow => "allows it",
-        Decision::Ask => "wants this call to be asked about",
+        Decision::Ask => "asks first",
         Decision::Deny => "denies it",
     };
     Verdict {
@@ -266,9 +269,9 @@ impl<'c> Case<'c> {
                 "it changes files".to_owned()
             }
             _ if self.asked.read_only || self.asked.level == Level::Safe => return None,
-            _ => "it is not marked as read-only".to_owned(),
+            _ => "this tool is not read-only".to_owned(),
         };
-        let reason = format!("plan mode runs only what changes nothing: {reason}");
+        let reason = format!("plan mode is read-only: {reason}");
         Some(verdict(Decision::Deny, Cause::Mode(self.mode), reason))
     }
 
@@ -280,37 +283,33 @@ impl<'c> Case<'c> {
                 .iter()
                 .find(|rule| self.refuses(rule, RuleList::Ask))
         }) {
-            return Some(by_rule(
-                Decision::Ask,
-                rule,
-                "wants this call to be asked about",
-            ));
+            return Some(by_rule(Decision::Ask, rule, "asks first"));
         }
         if let Some(rule) = findings.expanded {
             return Some(by_rule(
                 Decision::Ask,
                 rule,
-                "is about what a brace in it becomes",
+                "may match after brace expansion",
             ));
         }
         let critical = findings.critical.as_ref()?;
         Some(verdict(
             Decision::Ask,
             Cause::BuiltIn,
-            format!("it removes `{critical}`"),
+            format!("it deletes `{critical}`"),
         ))
     }
 
-    /// Step 5. What deny rules cannot see through is asked about, if there are any for commands.
+    /// Step 5. If there are deny rules for commands, commands they cannot check ask.
     fn bypassed(&self, findings: &Findings<'_>) -> Option<Verdict> {
         match (self.mode, &findings.unclear) {
-            (Mode::BypassPermissions, Some(unclear)) => Some(ask(format!(
-                "rules deny some commands, and this may be one: {unclear}"
-            ))),
+            (Mode::BypassPermissions, Some(unclear)) => {
+                Some(ask(format!("a deny rule may apply: {unclear}")))
+            }
             (Mode::BypassPermissions, None) => Some(verdict(
                 Decision::Allow,
                 Cause::Mode(self.mode),
-                "the mode bypassPermissions allows it".to_owned(),
+                "bypassPermissions mode allows it".to_owned(),
             )),
             (Mode::Default | Mode::AcceptEdits | Mode::Plan | Mode::DontAsk, _) => None,
         }
@@ -326,8 +325,7 @@ impl<'c> Case<'c> {
                 .map(|spot| &spot.lexical),
             _ => findings.protected.as_ref(),
         }?;
-        let reason =
-            format!("`{path}` grants rights or runs code, so writing it is always asked about");
+        let reason = format!("`{path}` can grant permissions or run code; writes always ask");
         Some(verdict(Decision::Ask, Cause::ProtectedPath, reason))
     }
 
@@ -341,28 +339,27 @@ impl<'c> Case<'c> {
     fn default(&self) -> Verdict {
         match (&self.subject, &self.reading) {
             (Subject::Bash(_), Some(reading)) => self.bash(reading),
-            (Subject::Bash(_), None) => ask("the command could not be read".to_owned()),
+            (Subject::Bash(_), None) => ask("the command could not be parsed".to_owned()),
             (Subject::Read(files), _) => match self.outside(files) {
                 None => verdict(
                     Decision::Allow,
                     Cause::Default,
-                    "it reads inside the working directories".to_owned(),
+                    "it reads inside this project".to_owned(),
                 ),
-                Some(path) => ask(format!("`{path}` is outside the working directories")),
+                Some(path) => ask(format!("`{path}` is outside this project")),
             },
             (Subject::Edit(files), _) => match self.outside(files) {
-                Some(path) => ask(format!("`{path}` is outside the working directories")),
+                Some(path) => ask(format!("`{path}` is outside this project")),
                 None if self.mode == Mode::AcceptEdits => verdict(
                     Decision::Allow,
                     Cause::Mode(self.mode),
-                    "acceptEdits allows edits inside the working directories".to_owned(),
+                    "acceptEdits mode allows edits inside this project".to_owned(),
                 ),
-                None => ask("it changes files".to_owned()),
+                None => ask("edits need approval in this mode".to_owned()),
             },
-            (Subject::Unclear(lacks), _) => ask(format!(
-                "{}, so nothing can be said about it",
-                lacking(*lacks)
-            )),
+            (Subject::Unclear(lacks), _) => {
+                ask(format!("{}, so it can't be checked", lacking(*lacks)))
+            }
             (Subject::Web(_) | Subject::Other, _) => match self.asked.level {
                 Level::Safe => verdict(
                     Decision::Allow,
@@ -370,7 +367,7 @@ impl<'c> Case<'c> {
                     format!("the tool {} changes nothing", self.asked.tool),
                 ),
                 Level::Confirm | Level::Dangerous | Level::Forbidden => {
-                    ask(format!("no rule allows {}", self.asked.tool))
+                    ask(format!("{} is not covered by any rule", self.asked.tool))
                 }
             },
         }
@@ -393,12 +390,12 @@ impl<'c> Case<'c> {
                     None if bases.contains(&Basis::Mode) => verdict(
                         Decision::Allow,
                         Cause::Mode(self.mode),
-                        "acceptEdits allows edits inside the working directories".to_owned(),
+                        "acceptEdits mode allows edits inside this project".to_owned(),
                     ),
                     None => verdict(
                         Decision::Allow,
                         Cause::Classifier,
-                        "every command in it only reads".to_owned(),
+                        "every command in it is read-only".to_owned(),
                     ),
                 }
             }
@@ -415,7 +412,7 @@ impl<'c> Case<'c> {
         };
         match (&rule.matcher, &self.subject) {
             (Matcher::Name(name), _) if name.matches(self.asked.tool) => true,
-            // The bare names stand for their whole family: who denies `Edit` means edits.
+            // The bare names cover their whole family: denying `Edit` denies all edits.
             (Matcher::Name(NamePattern::Exact(name)), Subject::Edit(_)) => name == EDIT,
             (Matcher::Name(NamePattern::Exact(name)), Subject::Read(_)) => name == READ,
             (Matcher::Path(pattern), Subject::Read(files)) => {
@@ -482,15 +479,11 @@ impl<'c> Case<'c> {
     }
 }
 
-/// A glob that may stand for a path that is denied is asked about, whatever rule allows the command.
+/// A glob that may match a denied path asks, even if a rule allows the command.
 fn doubtful(findings: &Findings<'_>) -> Option<Verdict> {
-    findings.doubtful.map(|rule| {
-        by_rule(
-            Decision::Ask,
-            rule,
-            "may be about a file that a glob in it finds",
-        )
-    })
+    findings
+        .doubtful
+        .map(|rule| by_rule(Decision::Ask, rule, "may match a file that a glob finds"))
 }
 
 fn lacking(lacks: Lacks) -> &'static str {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::decide::Reach;
 use super::verdict::{Cause, Decision, Verdict};
 
-/// `Tool::call` wants one, so no tool runs without having been decided on. There are two ways to one: a [`Verdict`] that
-/// allows the call, and the person's answer to a verdict that does not deny it. Outside of `permissions` nobody can make
-/// a verdict that allows something.
+/// `Tool::call` needs one, so no tool runs without a decision. There are two ways to get one: a [`Verdict`] that allows
+/// the call, and the person's answer to a verdict that does not deny it. Outside `permissions`, no code can create a
+/// verdict that allows something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
     cause: Cause,
@@ -16,8 +16,8 @@ pub struct Grant {
     reach: Reach,
 }
 
-/// Where the paths of a call led, links followed, when it was decided on. What leads elsewhere at the moment of use was
-/// not decided on.
+/// Where the paths of a call led, links followed, when it was decided on. If a path leads elsewhere when it is used,
+/// the decision does not cover it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Places(Option<Arc<[String]>>);
 
@@ -36,7 +36,7 @@ impl Grant {
         Self::new(Cause::Person)
     }
 
-    /// The classifier is taken to have called it harmless, whatever it is: what holds then is the kernel.
+    /// As if the classifier had called it harmless, so that only the sandbox restricts it.
     #[cfg(test)]
     pub fn by_forced_classifier() -> Self {
         Self::new(Cause::Classifier)
@@ -68,7 +68,7 @@ impl Grant {
         &self.places
     }
 
-    /// The same grant for a command that reaches so far.
+    /// The same grant with the reach of the command.
     #[must_use]
     pub fn reaching(mut self, reach: Reach) -> Self {
         self.reach = reach;
@@ -80,7 +80,7 @@ impl Grant {
         &self.reach.outside
     }
 
-    /// Whether a rule allows some parts of a command, and nobody was asked about the others.
+    /// Whether a rule allows some parts of a command, and the others run without asking.
     pub fn is_partly_unasked(&self) -> bool {
         matches!(self.cause, Cause::Rule(_)) && self.reach.unasked
     }
@@ -97,7 +97,7 @@ impl Places {
         self.any(|place| same(place, &real))
     }
 
-    /// Whether a search may start at `real`: at one of them, or in its directory, where it is the name that is sought.
+    /// Whether a search may start at `real`: at one of them, or in its directory, if that name is searched for.
     pub fn admit_start(&self, real: &Path) -> bool {
         let parent = |place: &str| {
             Path::new(place)
@@ -115,7 +115,7 @@ impl Places {
     }
 }
 
-/// Elsewhere than on Linux, file systems that take `A` for `a` are the rule, and report either.
+/// On systems other than Linux, file systems usually ignore case and may report either spelling.
 fn same(one: &str, other: &str) -> bool {
     one == other || (!cfg!(target_os = "linux") && one.to_lowercase() == other.to_lowercase())
 }

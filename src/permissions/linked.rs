@@ -5,19 +5,19 @@ use std::path::Path;
 use super::path::{Ground, Spot, physical, within};
 use super::pattern::SegmentGlob;
 
-/// More links than this are not looked at one by one.
+/// More links than this are not checked one by one.
 const MOST_LINKS: usize = 1_000;
 
-/// A path that begins with a link which a command does not name.
+/// A path that begins with a link that the command does not name.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Met {
     pub spot: Spot,
-    /// There are wildcards in it behind the link.
+    /// It has wildcards after the link.
     pub globs: bool,
 }
 
 impl Ground<'_> {
-    /// The links that the shell finds for `glob`, seen from `base`, and what it looks for behind them. `None` if that
+    /// The links that the shell finds for `glob`, relative to `base`, and what it searches behind them. `None` if that
     /// cannot be told.
     pub fn met_by_glob(&self, glob: &str, base: &str) -> Option<Vec<Met>> {
         let names = glob
@@ -84,14 +84,14 @@ impl Ground<'_> {
         let path = format!("{base}/{text}");
         let path = path.trim_end_matches('/');
         let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
-        // Where it stands cannot be told: it may be one.
+        // Its place is not known, so it may be a link.
         physical(directory, self.links).is_none_or(|directory| {
             let path = Path::new(&directory).join(name);
             self.links.target(&path).is_some()
         })
     }
 
-    /// Whether who writes the file there writes one of another name, too; with `below`, also any file below.
+    /// Whether the file there also has another name (a hard link); with `below`, also any file below it.
     pub fn is_shared(&self, spot: &Spot, below: bool) -> bool {
         spot.physical.as_deref().is_none_or(|place| {
             let place = Path::new(place);
@@ -142,7 +142,7 @@ impl Ground<'_> {
     }
 }
 
-/// What stands before the first name with a wildcard in it.
+/// The part before the first name with a wildcard.
 pub fn before_glob(text: &str) -> String {
     let names: Vec<&str> = text.split('/').take_while(|name| !is_glob(name)).collect();
     if names == [""] {
@@ -156,8 +156,8 @@ fn is_glob(name: &str) -> bool {
     name.contains(['*', '?', '['])
 }
 
-/// Whether the shell may find `name` for `pattern`. Sets depend on the language, and what was quoted is not known any
-/// more, so behind a bracket anything may stand.
+/// Whether the shell may find `name` for `pattern`. Sets depend on the locale, and quoting is no longer known, so after
+/// a bracket anything may match.
 fn may_find(pattern: &str, name: &str) -> bool {
     if name.starts_with('.') && pattern.starts_with(['*', '?']) {
         return false;

@@ -13,7 +13,7 @@ pub enum NamePattern {
 }
 
 impl NamePattern {
-    /// `None` when a pattern is too wide for the list it stands in.
+    /// `None` when a pattern is too wide for its list.
     pub fn parse(name: &str, list: RuleList) -> Option<Self> {
         let server = name.strip_prefix("mcp__");
         if !name.contains('*') {

@@ -1,8 +1,8 @@
 //! The names that rules are written with: part of their syntax, like the parentheses.
 //!
-//! Rules about paths are written with two of them, whatever tool touches the path; what a tool touches, it says itself. Only
-//! tools that are not there cannot: what those of other programs with the same rules would touch stands in
-//! [`touched_by_absent`].
+//! Rules about paths are written with two of them, whatever tool touches the path; each tool says itself what it
+//! touches. Tools that do not exist here cannot: what such tools of other programs with the same rules would touch is
+//! in [`touched_by_absent`].
 
 use serde_json::Value;
 
@@ -70,7 +70,7 @@ pub fn rule(tool: &str, specifier: &str) -> String {
     format!("{tool}({specifier})")
 }
 
-/// What a call of a tool touches that is not there.
+/// What a call of a tool that does not exist here touches.
 pub fn touched_by_absent(tool: &str, input: &Value) -> Touches {
     match tool {
         "NotebookEdit" => Touches::writing(input, "notebook_path"),
@@ -79,7 +79,7 @@ pub fn touched_by_absent(tool: &str, input: &Value) -> Touches {
     }
 }
 
-/// Whether a tool that is not there would change nothing.
+/// Whether a tool that does not exist here would be read-only.
 pub(super) fn absent_changes_nothing(tool: &str) -> bool {
     matches!(
         tool,
@@ -92,7 +92,7 @@ pub(super) fn reading_rules_deny_writing(tool: &str) -> bool {
     tool != "NotebookEdit"
 }
 
-/// The tools that a rule which cannot be parsed may have been about: in doubt, all of them.
+/// The tools that an invalid rule may have meant; in doubt, all of them.
 pub fn meant(rule: &str) -> &str {
     let tool = rule.trim().split('(').next().unwrap_or_default();
     // A rule about paths is about every tool that reads or writes.

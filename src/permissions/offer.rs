@@ -1,7 +1,7 @@
 //! The rule that "always" would save for a call: as narrow as is useful, and sure to cover the call.
 //!
-//! Pure. Candidates are tried on [`decide`] itself, so a rule is offered only if the same call would be allowed with it:
-//! protected paths, ask rules and what nobody can cover with one rule get no offer.
+//! Pure. Candidates are tried on [`decide`] itself, so a rule is offered only if the same call would be allowed with
+//! it: protected paths, ask rules and calls that no single rule can cover get no offer.
 
 use std::path::Path;
 
@@ -19,20 +19,20 @@ use super::verdict::{Cause, Decision, Verdict};
 use super::world::World;
 use crate::protocol::Mode;
 
-/// A longer rule would not be read by the person who saves it.
+/// Nobody would read a longer rule before saving it.
 const LONGEST_RULE: usize = 300;
 
 /// Each one costs a decision; a line of more commands than this is not covered by one rule anyway.
 const MOST_CANDIDATES: usize = 16;
 
-/// Commands for which a rule may leave the arguments open: none of their flags runs a program, reads a file or says what a
-/// file will hold. Every other command is offered as it stands. A list of bad ones would never end: `cargo test` has
-/// `--config`, `git fetch` `--upload-pack`, `git add` `--pathspec-from-file`, `tar` `--to-command`, `npm test`
-/// `--script-shell`. Who wants more than was asked about edits the rule.
+/// Commands for which a rule may leave the arguments open: none of their flags runs a program, reads a file or says
+/// what a file will hold. Every other command is offered as it stands. A list of bad ones would never end: `cargo test`
+/// has `--config`, `git fetch` `--upload-pack`, `git add` `--pathspec-from-file`, `tar` `--to-command`, `npm test`
+/// `--script-shell`. Whoever wants more can edit the rule.
 const OPEN: [&str; 2] = ["mkdir", "touch"];
 
-/// Readers of files, where what was asked about is the file and not the command. Those that list or search directories are
-/// not here: a rule for a directory would be one for all below it.
+/// Commands that read files, where the question is about the file, not the command. Those that list or search
+/// directories are left out: a rule for a directory would be one for all below it.
 const FILE_READERS: &[&str] = &[
     "base64",
     "b2sum",
@@ -76,7 +76,7 @@ const FILE_READERS: &[&str] = &[
     "xxd",
 ];
 
-/// The rule to offer for a call that would be asked about, if there is one.
+/// The rule to offer for a call that asks, if there is one.
 pub fn offer(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>) -> Option<String> {
     let ground = Ground::new(world);
     let candidates = match Subject::of(&asked.touches, &ground) {
@@ -91,8 +91,8 @@ pub fn offer(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>) ->
     first_that(candidates, asked, rules, mode, world, allowed)
 }
 
-/// The rule to offer for a command that ran without a question and was held back by the kernel: what a rule allows is not
-/// held.
+/// The rule to offer for a command that ran without asking and was blocked by the sandbox: what a rule allows is not
+/// sandboxed.
 pub fn offer_for_held(
     asked: &Asked<'_>,
     rules: &Rules,
@@ -114,7 +114,7 @@ pub fn offer_for_held(
     first_that(candidates, asked, rules, mode, world, frees)
 }
 
-/// The first rule with which the decision is as wanted.
+/// The first rule that leads to the wanted decision.
 fn first_that(
     candidates: Vec<String>,
     asked: &Asked<'_>,
@@ -146,7 +146,7 @@ pub fn check_rule(text: &str) -> Result<(), String> {
     }
 }
 
-/// The file that is read, then the commands of the line. Which of these covers the whole line, the decision says.
+/// The file that is read, then the commands of the line. The decision tells which of these covers the whole line.
 fn bash(command: &str, ground: &Ground<'_>) -> Vec<String> {
     let reading = read(command);
     let parts = reading.script.parts.iter();
@@ -167,7 +167,7 @@ fn files_read(part: &Part, ground: &Ground<'_>) -> Vec<String> {
     let Some((program, arguments)) = unwrap(&part.words).words.split_first() else {
         return Vec::new();
     };
-    // It goes through directories.
+    // It descends into directories.
     let descends = |word: &Word| {
         let flag = word.text.strip_prefix('-').unwrap_or_default();
         let long = flag.starts_with('-');
@@ -206,7 +206,7 @@ fn open(part: &Part) -> Option<String> {
     (is_open && !unwrapped.fed).then(|| rule(BASH, &format!("{}:*", program.raw)))
 }
 
-/// The whole command, where no letter of it means more in a rule.
+/// The whole command, if none of its characters is special in a rule.
 fn exact(part: &Part) -> Option<String> {
     let words: Vec<&str> = part.words.iter().map(|word| word.raw.as_str()).collect();
     let text = words.join(" ");
@@ -244,7 +244,7 @@ fn paths(tool: &str, files: &Files, ground: &Ground<'_>) -> Vec<String> {
         .collect()
 }
 
-/// A rule for a directory is one for all below it, which nobody has asked about who named it as a file.
+/// A rule for a directory covers everything below it, which is more than a call for one file asked for.
 fn is_directory(spot: &Spot, ground: &Ground<'_>) -> bool {
     ground.links.is_directory(Path::new(&spot.lexical))
 }

@@ -28,7 +28,7 @@ pub struct Ground<'w> {
     /// Where relative paths of a command start.
     pub shell: Spot,
     additional: Vec<Spot>,
-    /// Protected for what they are, whatever they are called.
+    /// Protected whatever their names are.
     own: Vec<PathBuf>,
     protected: OnceCell<Vec<Spot>>,
     pub(super) links: &'w dyn Links,
@@ -74,13 +74,13 @@ impl<'w> Ground<'w> {
         }
     }
 
-    /// The path that `text` names, seen from the directory `base`. A `~` is the home directory.
+    /// The path that `text` names, relative to the directory `base`. A `~` is the home directory.
     pub fn spot(&self, text: &str, base: &str) -> Spot {
         self.spot_literal(&self.expand(text), base)
     }
 
-    /// The text with the home directory for a leading `~`. Nothing else about it changes: what `..` means depends on
-    /// links.
+    /// The text with a leading `~` replaced by the home directory. Nothing else is changed, because the meaning of `..`
+    /// depends on links.
     pub fn expand(&self, text: &str) -> String {
         match text.strip_prefix('~') {
             Some(rest) if rest.is_empty() || rest.starts_with('/') => {
@@ -90,13 +90,13 @@ impl<'w> Ground<'w> {
         }
     }
 
-    /// Why git would start a program of the repository that the shell stands in.
+    /// Why git would start a program of the repository around the shell's directory.
     pub fn repository_starts(&self) -> Option<String> {
         let here = self.shell.physical.as_ref().unwrap_or(&self.shell.lexical);
         self.links.repository_starts(Path::new(here))
     }
 
-    /// Where the work tree that the shell stands in begins, if that is known.
+    /// The root of the work tree around the shell's directory, if it is known.
     pub fn toplevel(&self) -> Option<Spot> {
         let here = self.shell.physical.as_ref().unwrap_or(&self.shell.lexical);
         let toplevel = self.links.toplevel(Path::new(here))?;
@@ -112,7 +112,8 @@ impl<'w> Ground<'w> {
         }
     }
 
-    /// Directories and files that are protected wherever they are. Found when a write is looked at: most calls are none.
+    /// Directories and files that are protected wherever they are. Computed when a write is checked: most calls do not
+    /// write.
     pub fn protected(&self) -> &[Spot] {
         let spot = |path: &PathBuf| Spot::new(&path.to_string_lossy(), self.links);
         self.protected
@@ -171,7 +172,7 @@ fn lexical(absolute: &str) -> String {
     join(&names(absolute))
 }
 
-/// The names on the way from the root, with `.` and `..` resolved by their letters alone.
+/// The names on the way from the root, with `.` and `..` resolved in the text only.
 pub(super) fn names(absolute: &str) -> Vec<&str> {
     let mut names = Vec::new();
     for name in absolute.split('/') {
@@ -207,7 +208,7 @@ pub(super) fn physical(absolute: &str, links: &dyn Links) -> Option<String> {
             if followed > MAX_LINKS {
                 return None;
             }
-            // A target that is no text could only be guessed: it is never inside.
+            // A target that is not valid UTF-8 is never treated as inside.
             let target = target.to_str()?;
             path.truncate(if target.starts_with('/') { 0 } else { length });
             let names = target.split('/').rev();

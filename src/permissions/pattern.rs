@@ -45,7 +45,7 @@ enum Token {
     },
 }
 
-/// What a path is, to a pattern that ends in `/**`.
+/// How a path relates to a pattern that ends in `/**`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// A file: `dir/**` does not match `dir`.
@@ -162,14 +162,14 @@ impl PathPattern {
         })
     }
 
-    /// Whether names that begin with these could be matched: some way through the segments uses up all names.
+    /// Whether names that begin with these could be matched: there is a way through the segments that uses all names.
     fn leads_below(&self, names: &[&str]) -> bool {
         let mut ways: Vec<usize> = vec![0];
         for name in names {
             let mut next = Vec::new();
             for way in self.with_any_skipped(&ways) {
                 let reached = match self.segments.get(way) {
-                    // It matches what was there already, and so everything below.
+                    // It matches a prefix already, and therefore everything below.
                     None => return true,
                     Some(Segment::Any) => way,
                     Some(Segment::Glob(glob)) if glob.matches(name) => way + 1,
@@ -184,7 +184,7 @@ impl PathPattern {
         !ways.is_empty()
     }
 
-    /// The ways, and those that come about when `**` stands for nothing.
+    /// The ways, including those where `**` matches nothing.
     fn with_any_skipped(&self, ways: &[usize]) -> Vec<usize> {
         let mut all = ways.to_vec();
         let mut at = 0;
@@ -295,7 +295,7 @@ impl SegmentGlob {
                 }
                 (..) => {}
             }
-            // The last star has to take one character more.
+            // The last star has to match one more character.
             let Some((start, from)) = &mut retry else {
                 return false;
             };
@@ -364,7 +364,7 @@ impl Token {
         }
     }
 
-    /// Whether both may stand for the same character; in doubt they do.
+    /// Whether both may match the same character; in doubt, yes.
     fn overlaps(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Character(character), token) | (token, Self::Character(character)) => {
@@ -378,7 +378,7 @@ impl Token {
     }
 }
 
-/// The rest of a pattern that begins with a set without an end.
+/// The rest of a pattern that begins with an unclosed set.
 fn unclosed_set(text: &str) -> Option<&str> {
     text.split('/').find_map(|name| {
         let mut rest = name;
@@ -399,7 +399,7 @@ fn unclosed_set(text: &str) -> Option<&str> {
     })
 }
 
-/// Reads a set behind its `[` and returns what follows it.
+/// Reads a set after its `[` and returns what follows it.
 fn set(text: &str) -> Option<(Token, &str)> {
     let (negated, body) = match text.strip_prefix(['!', '^']) {
         Some(body) => (true, body),

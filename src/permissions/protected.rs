@@ -1,9 +1,9 @@
-//! Paths that grant rights or run code: writing them asks, whatever rule allows it.
+//! Paths that grant rights or run code: writing them asks, even if a rule allows it.
 
 use super::path::{Ground, Spot};
 use super::pattern::SegmentGlob;
 
-/// Directories: everything in them is protected, wherever they stand.
+/// Directories: everything in them is protected, wherever they are.
 const DIRECTORIES: [&str; 13] = [
     ".agent-tui",
     ".git",
@@ -20,7 +20,7 @@ const DIRECTORIES: [&str; 13] = [
     ".emacs.d",
 ];
 
-/// Directories and files of which only the ones below another directory are protected, wherever that stands.
+/// Directories and files that are protected only below a certain directory, wherever that is.
 const PATHS: &[&[&str]] = &[
     &[".config", "git"],
     &[".config", "autostart"],
@@ -82,7 +82,7 @@ const FILES: &[&str] = &[
     ".xserverrc",
     ".xsession",
     ".xsessionrc",
-    // Who may log in, and what programs log in with.
+    // Who may log in, and credentials of programs.
     ".k5login",
     ".netrc",
     ".pgpass",
@@ -153,8 +153,8 @@ pub fn is_protected(spot: &Spot, ground: &Ground) -> bool {
         || places(ground).any(|place| spot.spellings().any(|path| is_within(path, place)))
 }
 
-/// Whether a protected place lies below this directory: whoever moves or replaces it, moves or replaces that as well. The
-/// working directories and what they stand in do not count, because nearly every command writes below them.
+/// Whether a protected place lies below this directory: moving or replacing it also moves or replaces that place. The
+/// working directories and their parents are left out, because nearly every command writes below them.
 pub fn holds_protected(spot: &Spot, ground: &Ground) -> bool {
     let holds_work = |path: &str| {
         let directories = ground.directories();
@@ -166,7 +166,7 @@ pub fn holds_protected(spot: &Spot, ground: &Ground) -> bool {
 }
 
 /// Whether something below `start` is protected by its name, or may be with the names around it. `None` if there is too
-/// much to look at.
+/// much to check.
 pub fn any_protected_below(start: &Spot, ground: &Ground) -> Option<bool> {
     ground.any_name_below(start, usize::MAX, &begins_protected)
 }
@@ -188,7 +188,7 @@ pub fn may_hold_protected(spot: &Spot) -> bool {
 /// Whether a shell glob may expand to a protected path. `glob` is absolute, `..` removed.
 pub fn may_be_protected(glob: &str, ground: &Ground) -> bool {
     let glob = names(glob);
-    // A lone star is judged by what it stands in.
+    // A lone star is judged by its directory.
     let is_lone = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte == b'*');
     if names_protect(
         &glob,
@@ -212,8 +212,8 @@ fn places<'g>(ground: &'g Ground<'_>) -> impl Iterator<Item = &'g str> {
     ground.protected().iter().flat_map(Spot::spellings)
 }
 
-/// Whether some of these names, one below the other, are of the lists. `first` compares a name that stands alone or
-/// begins a path, `later` one behind it.
+/// Whether some of these names, one below the other, are on the lists. `first` compares a name that is alone or begins
+/// a path, `later` one after it.
 fn names_protect(
     names: &[&str],
     first: impl Fn(&str, &str) -> bool,
@@ -239,12 +239,12 @@ fn names_protect(
     })
 }
 
-/// Letters count as equal in either case: some file systems think so.
+/// Upper and lower case are equal, as on some file systems.
 fn is_same(name: &str, known: &str) -> bool {
     name.eq_ignore_ascii_case(known)
 }
 
-/// Whether a name with wildcards of the shell, which do not match a leading dot, may stand for a known one.
+/// Whether a name with wildcards of the shell, which do not match a leading dot, may match a known one.
 fn may_be(name: &str, known: &str) -> bool {
     if !name.contains(['*', '?', '[']) {
         return is_same(name, known);

@@ -42,7 +42,7 @@ pub(super) struct Field {
 }
 
 impl Rule {
-    /// Whether its tool comes with the program, or is one of an MCP server.
+    /// Whether its tool is built in or belongs to an MCP server.
     pub(super) fn names_a_known_tool(&self) -> bool {
         TOOLS.contains(&self.tool.as_str()) || self.tool.starts_with("mcp__")
     }
@@ -77,12 +77,12 @@ impl Rules {
         }
     }
 
-    /// Whether the rule stands in allow.
+    /// Whether the rule is in the allow list.
     pub fn allows(&self, rule: &str) -> bool {
         self.allow.iter().any(|known| known.text == rule.trim())
     }
 
-    /// Whether a deny rule names the tool as a whole, so that it need not even be offered.
+    /// Whether a deny rule names the tool as a whole, so that it need not be offered.
     pub fn denies_whole(&self, tool: &str) -> bool {
         self.deny.iter().any(|rule| match &rule.matcher {
             Matcher::Name(pattern) => pattern.matches(tool),
@@ -92,7 +92,7 @@ impl Rules {
         })
     }
 
-    /// Whether any rule could keep a file from being read.
+    /// Whether any rule could deny reading a file.
     pub fn restrict_reading(&self) -> bool {
         let about_paths = |rule: &Rule| matches!(rule.matcher, Matcher::Path(_));
         self.deny.iter().chain(&self.ask).any(about_paths)
@@ -110,7 +110,7 @@ impl Rules {
         let (tool, specifier) =
             split(text).map_err(|error| format!("the rule `{text}` {error}"))?;
         let parsed = parse(tool, specifier, list)
-            .map_err(|error| format!("the rule `{text}` is not understood: {error}"))?;
+            .map_err(|error| format!("the rule `{text}` is invalid: {error}"))?;
         if let Some(matcher) = parsed.matcher {
             self.list_mut(list).push(Rule {
                 text: text.to_owned(),
@@ -133,7 +133,7 @@ fn split(text: &str) -> Result<(&str, Option<&str>), String> {
         Some((tool, rest)) => match rest.strip_suffix(')') {
             Some("") => {
                 return Err(format!(
-                    "has nothing in its parentheses; write `{tool}` for every call"
+                    "has empty parentheses; write `{tool}` for every call"
                 ));
             }
             Some(specifier) => (tool, Some(specifier)),
@@ -178,7 +178,7 @@ fn parse(tool: &str, specifier: Option<&str>, list: RuleList) -> Result<Parsed, 
     };
     if tool.starts_with("mcp__") {
         return Ok(skipped(
-            "is skipped: a rule for an MCP tool has no parentheses",
+            "is ignored: a rule for an MCP tool takes no parentheses",
         ));
     }
     match family(tool) {
@@ -187,13 +187,13 @@ fn parse(tool: &str, specifier: Option<&str>, list: RuleList) -> Result<Parsed, 
         Family::WrittenAs(name) => {
             let what = if name == EDIT { "edits" } else { "reads" };
             Ok(skipped(&format!(
-                "is never consulted: write `{name}({specifier})`, which covers every tool that {what}"
+                "never applies: write `{name}({specifier})`, which covers every tool that {what}"
             )))
         }
         Family::Hosts | Family::Fields if specifier == "*" => Ok(whole(tool, list)),
         Family::Hosts => Ok(Matcher::Domain(DomainPattern::parse(specifier)?).into()),
         Family::Fields => Ok(field(specifier, list).map_or_else(
-            || skipped("is never consulted: this tool takes `field:value` in deny and ask, or no parentheses"),
+            || skipped("never applies: this tool takes `field:value` in deny and ask, or no parentheses"),
             |field| Matcher::Field(field).into(),
         )),
     }
@@ -202,15 +202,15 @@ fn parse(tool: &str, specifier: Option<&str>, list: RuleList) -> Result<Parsed, 
 fn whole(tool: &str, list: RuleList) -> Parsed {
     let Some(pattern) = NamePattern::parse(tool, list) else {
         return skipped(
-            "is skipped: in allow, a `*` may stand only behind a literal `mcp__server__`",
+            "is ignored: in allow rules, `*` is only valid after a literal `mcp__server__`",
         );
     };
     let known = TOOLS.contains(&tool) || tool.starts_with("mcp__") || tool.contains('*');
     let warning =
         (!known).then(
             || match TOOLS.iter().find(|known| known.eq_ignore_ascii_case(tool)) {
-                Some(meant) => format!("names no tool; `{meant}` is written so"),
-                None => format!("names the tool `{tool}`, which does not come with the program"),
+                Some(meant) => format!("names no tool; did you mean `{meant}`?"),
+                None => format!("names `{tool}`, which is not a built-in tool"),
             },
         );
     Parsed {
@@ -227,9 +227,7 @@ fn bash(specifier: &str, list: RuleList) -> Result<Parsed, String> {
         .split_once(':')
         .is_some_and(|(name, _)| name.trim() == "command")
     {
-        return Ok(skipped(
-            "is ignored: the command itself is written without `command:`",
-        ));
+        return Ok(skipped("is ignored: write the command without `command:`"));
     }
     let command = CommandPattern::parse(specifier, list)?;
     Ok(match field(specifier, list) {
@@ -244,12 +242,12 @@ fn bash(specifier: &str, list: RuleList) -> Result<Parsed, String> {
                 .strip_suffix(":*")
                 .unwrap_or(specifier)
                 .contains(":*")
-                .then(|| "has a `:*` that is not at its end: there it is no wildcard".to_owned()),
+                .then(|| "has `:*` before its end, where it is not a wildcard".to_owned()),
         },
     })
 }
 
-/// `name:value`, blanks round the colon ignored. Fields narrow what is refused, never what is allowed.
+/// `name:value`, blanks around the colon ignored. Fields only narrow what is refused, never what is allowed.
 fn field(specifier: &str, list: RuleList) -> Option<Field> {
     let (name, value) = specifier.split_once(':')?;
     let name = name.trim();

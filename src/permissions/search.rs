@@ -1,4 +1,4 @@
-//! What speaks against a Bash call: one walk through everything that it may run.
+//! What speaks against a Bash call, found in one walk through everything that it may run.
 
 use super::bash::Reading;
 use super::bash::commands::{Found, Visitor, walk};
@@ -24,11 +24,11 @@ pub struct Findings<'r> {
     pub critical: Option<String>,
     /// The protected path that is written.
     pub protected: Option<String>,
-    /// The rule against a path that a glob of the shell may stand for.
+    /// The rule against a path that a shell glob may match.
     pub doubtful: Option<&'r Rule>,
-    /// The deny rule that matches what a brace becomes.
+    /// The deny rule that matches a brace expansion.
     pub expanded: Option<&'r Rule>,
-    /// A command word of which only the shell knows what it becomes, while rules deny commands.
+    /// A command word that only the shell can resolve, while rules deny commands.
     pub unclear: Option<String>,
 }
 
@@ -49,7 +49,7 @@ pub fn search<'r>(
         },
         findings: Findings::default(),
     };
-    // A rule that is written with an operator is meant for the command line as a whole.
+    // A rule with an operator applies to the whole command line.
     let joins = |rule: &Rule| command_pattern(rule).is_some_and(CommandPattern::joins_commands);
     if rules.deny.iter().chain(&rules.ask).any(joins) {
         let whole = command
@@ -88,7 +88,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Looks at the path, and at the links that a glob finds.
+    /// Checks the path, and the links that a glob finds.
     fn look_from(&mut self, base: &str, text: &str, traits: Traits, kind: Kind) {
         let spot = self.ground.spot_literal(text, base);
         self.look_at(&spot, kind, Sight::of(traits));
@@ -96,7 +96,7 @@ impl Search<'_, '_> {
             kind == Kind::Write || !self.rules.deny.is_empty() || !self.rules.ask.is_empty();
         if ruled && traits.has(Traits::GLOB) {
             let Some(met) = self.ground.met_by_glob(text, base) else {
-                // What there is too much of to look at may hold anything.
+                // What is too large to check may contain anything.
                 let about_paths = |rule: &&Rule| matches!(rule.matcher, Matcher::Path(_));
                 let rule = self.rules.deny.iter().find(about_paths);
                 self.findings.doubtful = self.findings.doubtful.or(rule);
@@ -109,7 +109,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Whether a link is written through depends on what is copied, so more than a question is not certain.
+    /// Whether a write follows a link depends on what is copied, so this can only make the call ask.
     fn look_below(&mut self, link: &Spot) {
         let ground = self.ground;
         let refusing = self.rules.deny.iter().chain(&self.rules.ask);
@@ -128,7 +128,7 @@ impl Search<'_, '_> {
         let globs = sight != Sight::Plain;
         let brace = sight == Sight::Brace;
         if self.findings.deny.is_none() && !(brace && self.findings.expanded.is_some()) {
-            // What may not be read may not be overwritten either.
+            // A file that may not be read may not be overwritten either.
             let of_list =
                 |rule: &Rule| rule.tool == READ || (kind == Kind::Write && rule.tool == EDIT);
             let denying = self
@@ -196,12 +196,12 @@ impl Visitor for Search<'_, '_> {
             }
             if self.findings.unclear.is_none() && found.likely && is_unclear(&words[0]) {
                 self.findings.unclear = Some(format!(
-                    "what the command word `{}` becomes is not certain",
+                    "can't tell which command `{}` becomes",
                     words[0].raw
                 ));
             }
         }
-        // The arguments of a name that stood before in the same words have been seen with it.
+        // The arguments after an earlier occurrence of this name have been checked with it.
         if found.repeated {
             return;
         }
@@ -241,7 +241,7 @@ impl Visitor for Search<'_, '_> {
         for base in std::iter::once(shell.clone()).chain(there) {
             let start = self.ground.spot(&text, &base);
             if access.kind == Kind::Read {
-                // What is protected in the copy is known by the names in the source.
+                // The names in the source tell what is protected in the copy.
                 let named = any_protected_below(&start, self.ground) == Some(true);
                 if named && self.findings.protected.is_none() {
                     self.findings.protected = Some(start.lexical);
@@ -260,7 +260,7 @@ impl Visitor for Search<'_, '_> {
         self.findings.doubtful = self.findings.doubtful.or(rule);
         self.findings
             .unclear
-            .get_or_insert_with(|| format!("there is too much in `{text}` to look into"));
+            .get_or_insert_with(|| format!("`{text}` is too long to check"));
     }
 
     fn script(&mut self, script: &Script) {
@@ -274,9 +274,9 @@ impl Visitor for Search<'_, '_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sight {
     Plain,
-    /// Its wildcards may stand for other paths.
+    /// Its wildcards may match other paths.
     Glob,
-    /// It is what a brace becomes, or the brace itself.
+    /// It comes from a brace expansion, or is the brace itself.
     Brace,
 }
 
@@ -292,8 +292,8 @@ impl Sight {
     }
 }
 
-/// The text of a path with `$HOME` put in; `None` where another expansion hides it. `$PWD` is where the shell stands by
-/// then, as for any relative path.
+/// The text of a path with `$HOME` put in; `None` where another expansion hides it. `$PWD` is the shell's directory at
+/// that point, as for any relative path.
 pub fn place(text: &str, traits: Traits, ground: &Ground) -> Option<String> {
     if traits.has(Traits::TILDE)
         && let Some(rest) = text.strip_prefix("~+").or_else(|| text.strip_prefix("~-"))
@@ -318,7 +318,7 @@ pub fn place(text: &str, traits: Traits, ground: &Ground) -> Option<String> {
     plain.then(|| format!("{start}{rest}"))
 }
 
-/// Whether only the shell knows which command this is. A directory in front does not matter.
+/// Whether only the shell knows which command this is. A leading directory does not matter.
 fn is_unclear(word: &Word) -> bool {
     let name = word.text.rsplit('/').next().unwrap_or_default();
     word.traits.has(Traits::BRACE)
@@ -354,7 +354,7 @@ fn command_matches(rule: &Rule, text: &str, words: &[Word]) -> bool {
 fn path_matches(rule: &Rule, spot: &Spot, ground: &Ground) -> bool {
     match &rule.matcher {
         Matcher::Path(pattern) => pattern.matches_either(spot, ground, Role::Start),
-        // The bare name stands for every path.
+        // The bare name matches every path.
         Matcher::Name(NamePattern::Exact(_)) => true,
         Matcher::Name(NamePattern::Server(_) | NamePattern::Glob(_))
         | Matcher::Command(_)
@@ -363,7 +363,7 @@ fn path_matches(rule: &Rule, spot: &Spot, ground: &Ground) -> bool {
     }
 }
 
-/// Where the base name of an absolute command path starts. `../bin/rm`, `~/bin/rm` and `$DIR/rm` count as well.
+/// Where the base name of an absolute command path starts. `../bin/rm`, `~/bin/rm` and `$DIR/rm` are included.
 fn base_start(command: &str) -> Option<usize> {
     let absolute = command.starts_with(['/', '~', '$', '`']) || command.contains("..");
     command

@@ -1,7 +1,7 @@
-//! Rules that the person keeps: written into the project's own settings, and remembered as theirs.
+//! Rules that the person saves: written to the project's settings, and recorded as theirs.
 //!
-//! What lies in a project could be anyone's, so its allow rules count only once the project is trusted. A rule that the
-//! person saved themselves counts at once, because it is also in a file of their own, outside of the project.
+//! Files in a project could come from anyone, so its allow rules apply only once the project is trusted. A rule that
+//! the person saved applies at once, because it is also recorded in a file of their own, outside the project.
 
 use std::fs::{DirBuilder, File};
 use std::io;
@@ -30,7 +30,7 @@ pub struct Store {
 
 #[derive(Default, Serialize, Deserialize)]
 struct Record {
-    /// Only for people who look into the file.
+    /// Only for people who read the file.
     workspace: PathBuf,
     rules: Vec<String>,
 }
@@ -52,7 +52,7 @@ impl Store {
         self.workspace.join(FOLDER).join(FILE)
     }
 
-    /// The allow rules that the person has saved in this workspace. What cannot be read was not saved.
+    /// The allow rules that the person has saved in this workspace. An unreadable record is treated as empty.
     pub fn saved(&self) -> Vec<String> {
         let bytes = read_regular(&self.record, LONGEST_FILE).unwrap_or_default();
         serde_json::from_slice(&bytes).map_or_else(|_| Vec::new(), |record: Record| record.rules)
@@ -70,13 +70,13 @@ impl Store {
         Ok(())
     }
 
-    /// Takes a rule out of the file that [`save`](Self::save) writes to, and out of the record. One that is not there is no
+    /// Removes a rule from the file that [`save`](Self::save) writes, and from the record. A missing rule is not an
     /// error. Blocks.
     pub fn remove(&self, list: RuleList, rule: &str) -> Result<(), SaveError> {
         self.remove_from(&self.file(), list, rule)
     }
 
-    /// Takes a rule out of any settings file: one of this workspace, or the person's own. Blocks.
+    /// Removes a rule from any settings file: one of this workspace, or the person's own. Blocks.
     pub fn remove_from(&self, file: &Path, list: RuleList, rule: &str) -> Result<(), SaveError> {
         let change = Change::Remove(keys(list), rule);
         if !file.starts_with(&self.workspace) {
@@ -84,7 +84,7 @@ impl Store {
         }
         let _lock = self.lock().map_err(SaveError::io(&self.record))?;
         if file == self.file() && list == RuleList::Allow {
-            // First of all it counts no more.
+            // First, stop applying it.
             self.forget(rule).map_err(SaveError::io(&self.record))?;
         }
         if std::fs::symlink_metadata(file).is_err_and(|error| is_missing(&error)) {
@@ -121,13 +121,13 @@ impl Store {
         save::replace(&self.record, &text, Fresh::Private)
     }
 
-    /// One writer at a time. The lock lies beside the record: a project gets no files that are not meant for it.
+    /// One writer at a time. The lock is beside the record, because a project should get no extra files.
     fn lock(&self) -> io::Result<File> {
         create_private_dir(self.record.parent().unwrap_or(&self.record))?;
         save::lock(&self.record.with_extension("lock"))
     }
 
-    /// The file to write; its folder is made if need be.
+    /// The file to write; its folder is created if necessary.
     fn target(&self) -> Result<PathBuf, SaveError> {
         let folder = self.workspace.join(FOLDER);
         let made = DirBuilder::new().recursive(true).create(&folder);
@@ -142,7 +142,7 @@ impl Store {
         let name = file.file_name().unwrap_or_default();
         let file = real.join(name);
         let target = if file.is_symlink() {
-            // One that leads nowhere leads outside as well: what it would become is not ours to say.
+            // A dangling link is treated as leading outside, because its target could become anything.
             file.canonicalize().unwrap_or_else(|_| PathBuf::from("/"))
         } else {
             file

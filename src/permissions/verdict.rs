@@ -23,7 +23,7 @@ impl Decision {
     }
 }
 
-/// Its fields can be read everywhere and written only in `permissions`: elsewhere one can deny a call or ask about it, but
+/// Its fields can be read everywhere and written only in `permissions`: other code can deny a call or make it ask, but
 /// not allow it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
@@ -33,10 +33,10 @@ pub struct Verdict {
     pub(super) cause: Cause,
 }
 
-/// Why a person's word does not let a call run.
+/// Why a person's answer does not let a call run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Denied {
-    /// It was denied already, for this reason, and is not theirs to allow.
+    /// It was denied already, for this reason, and the person cannot allow it.
     Before(String),
     /// They said no, with a reason or without.
     ByPerson(Option<String>),
@@ -56,7 +56,7 @@ pub enum Cause {
     /// The tool's own default.
     Default,
     Hook(String),
-    /// The kernel kept a command that nobody was asked about from something.
+    /// The sandbox blocked something in a command that ran without asking.
     HeldBack,
     Person,
 }
@@ -94,7 +94,7 @@ impl Verdict {
         }
     }
 
-    /// A verdict that a test needs, as if it had been decided.
+    /// Any verdict, for tests.
     #[cfg(test)]
     pub fn forged(decision: Decision, cause: Cause, reason: &str) -> Self {
         Self {
@@ -120,8 +120,12 @@ impl Verdict {
     pub fn in_short(&self) -> String {
         let decided = match self.decision {
             Decision::Allow => "allowed",
-            Decision::Ask => "asked about",
+            Decision::Ask => "asked",
             Decision::Deny => "denied",
+        };
+        let why = match self.decision {
+            Decision::Ask => ", because",
+            Decision::Allow | Decision::Deny => ":",
         };
         match &self.cause {
             Cause::Rule(rule) => format!("{decided} by rule {} in {}", rule.text, rule.source),
@@ -129,18 +133,18 @@ impl Verdict {
             Cause::Classifier => "read-only command".to_owned(),
             Cause::Hook(name) => format!("{decided} by hook {name}"),
             Cause::BuiltIn | Cause::ProtectedPath | Cause::Default | Cause::HeldBack => {
-                format!("{decided}: {}", self.reason)
+                format!("{decided}{why} {}", self.reason)
             }
             Cause::Person => self.reason.clone(),
         }
     }
 
-    /// The grant of a call that is allowed without a question.
+    /// The grant of a call that is allowed without asking.
     pub fn grant(&self) -> Option<Grant> {
         (self.decision == Decision::Allow).then(|| Grant::new(self.cause.clone()))
     }
 
-    /// The grant of a call that the person allows. They are not asked about what was denied before.
+    /// The grant of a call that the person allows. Nobody is asked about a denied call.
     pub fn answered(&self, answer: &Answer) -> Result<Grant, Denied> {
         match (self.decision, answer) {
             (Decision::Deny, _) => Err(Denied::Before(self.reason.clone())),

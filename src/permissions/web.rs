@@ -76,5 +76,5 @@ fn without_final_dot(host: &str) -> &str {
 }
 
 fn ascii(domain: &str) -> Result<String, String> {
-    host(&format!("https://{domain}/")).ok_or_else(|| "this is no domain name".to_owned())
+    host(&format!("https://{domain}/")).ok_or_else(|| "this is not a domain name".to_owned())
 }

@@ -3,7 +3,7 @@
 /// A compiled pattern. Matching is linear in the text for each piece.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wildcard {
-    /// What stands between the stars.
+    /// The text between the stars.
     pieces: Vec<String>,
 }
 
@@ -14,7 +14,7 @@ impl Wildcard {
         }
     }
 
-    /// A pattern in which a star behind a colon is a character like any other.
+    /// A pattern in which a star after a colon is an ordinary character.
     pub fn with_literal_colon_star(pattern: &str) -> Self {
         let mut pieces = vec![String::new()];
         for (at, piece) in pattern.split('*').enumerate() {
@@ -36,7 +36,7 @@ impl Wildcard {
         self.pieces.len() == 1
     }
 
-    /// Whether one of these characters stands in it.
+    /// Whether it contains one of these characters.
     pub fn contains(&self, characters: &[char]) -> bool {
         self.pieces.iter().any(|piece| piece.contains(characters))
     }

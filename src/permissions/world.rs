@@ -7,32 +7,32 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A look at more entries of directories than this takes too long.
+/// Reading more directory entries than this would take too long.
 const MOST_ENTRIES: usize = 20_000;
 
 pub struct World<'a> {
     /// The primary working directory: the workspace.
     pub cwd: PathBuf,
     pub home: PathBuf,
-    /// Where the shell stands now, if an earlier `cd` has moved it: relative paths of a command start here.
+    /// The shell's current directory, if an earlier `cd` changed it: relative paths of a command start here.
     pub shell_dir: Option<PathBuf>,
     pub additional_directories: Vec<PathBuf>,
     /// The application's own configuration directory, which is protected.
     pub config_dir: Option<PathBuf>,
-    /// Its data directory, which says what is trusted and allowed, and so is protected, too.
+    /// Its data directory, which records what is trusted and allowed and is therefore protected.
     pub data_dir: Option<PathBuf>,
-    /// More that is protected: settings files, and what hooks run.
+    /// More protected paths: settings files, and what hooks run.
     pub protected_files: Vec<PathBuf>,
     pub links: &'a dyn Links,
 }
 
 /// What a decision asks of the machine: where a symbolic link points, and what a repository would start.
 pub trait Links {
-    /// The target of the link at `path`, as written in it; `None` when `path` is no link.
+    /// The target of the link at `path`, as written in it; `None` when `path` is not a link.
     fn target(&self, path: &Path) -> Option<PathBuf>;
 
-    /// The links below `directory`, as paths relative to it, at most `levels` deep. Links are not followed, and only names
-    /// that are `wanted` at their level, from 0 on, are looked at. `None` if there is too much to look at.
+    /// The links below `directory`, as paths relative to it, at most `levels` deep. Links are not followed, and only
+    /// names that are `wanted` at their level, from 0 on, are looked at. `None` if there is too much to check.
     fn links_below(
         &self,
         directory: &Path,
@@ -45,8 +45,8 @@ pub trait Links {
         false
     }
 
-    /// Whether a name below `directory`, at most `levels` deep, is `odd`. Links are not followed. `None` if there is too
-    /// much to look at.
+    /// Whether a name below `directory`, at most `levels` deep, is `odd`. Links are not followed. `None` if there is
+    /// too much to check.
     fn any_name_below(
         &self,
         _directory: &Path,
@@ -56,28 +56,28 @@ pub trait Links {
         Some(false)
     }
 
-    /// Whether the file at `path`, links followed, has another name: who writes it writes that one, too.
+    /// Whether the file at `path`, links followed, has another name (a hard link), which a write would change as well.
     fn is_shared(&self, _path: &Path) -> bool {
         false
     }
 
-    /// Whether there is such a file below `directory`. `None` if there is too much to look at.
+    /// Whether there is such a file below `directory`. `None` if there is too much to check.
     fn any_shared_below(&self, _directory: &Path) -> Option<bool> {
         Some(false)
     }
 
-    /// Why git, run in `directory`, may start a program of the repository there; `None` if it does not. Nothing here can
-    /// find that out: it is known, or a reason to ask.
+    /// Why git, run in `directory`, may start a program of the repository there; `None` if it does not. This cannot be
+    /// found out here: either it is known already, or the call asks.
     fn repository_starts(&self, directory: &Path) -> Option<String>;
 
-    /// Where the work tree around `directory` begins, if somebody has looked.
+    /// The root of the work tree around `directory`, if it has been inspected.
     fn toplevel(&self, _directory: &Path) -> Option<PathBuf> {
         None
     }
 }
 
-/// Why git is asked about where nobody has looked at the repository.
-const NOT_LOOKED_AT: &str = "nobody has looked at the repository";
+/// Why git asks where the repository has not been checked.
+const NOT_LOOKED_AT: &str = "the repository has not been checked";
 
 /// A world without links.
 pub struct NoLinks;
@@ -85,8 +85,8 @@ pub struct NoLinks;
 /// The links of this machine.
 pub struct RealLinks;
 
-/// The links of this machine as they were when they were first asked about: whoever asks again gets the same answer.
-/// What it is told about repositories it remembers, too, and which one it was asked about in vain.
+/// The links of this machine as they were when they were first asked about: later lookups get the same answer. It also
+/// remembers what it is told about repositories, and which repository it could not answer for.
 #[derive(Debug, Default)]
 pub struct Remembered {
     links: Mutex<HashMap<PathBuf, Option<PathBuf>>>,
@@ -96,14 +96,14 @@ pub struct Remembered {
 /// What is known about the repository around a directory.
 #[derive(Debug, Clone)]
 enum Known {
-    /// Somebody has asked about it.
+    /// A decision has asked about it.
     Wanted,
     /// Why git may start a program there, if it may, and where the work tree begins.
     Looked(Option<String>, Option<PathBuf>),
 }
 
 impl Remembered {
-    /// A directory about whose repository a decision has asked, and nobody has looked.
+    /// A directory whose repository a decision needs, but that has not been inspected.
     pub fn unknown_repository(&self) -> Option<PathBuf> {
         let repositories = self.repositories();
         let mut unknown = repositories
@@ -112,7 +112,7 @@ impl Remembered {
         unknown.next().cloned()
     }
 
-    /// What a look has found: why git may start a program there, if it may, and where the work tree begins.
+    /// The result of an inspection: why git may start a program there, if it may, and the root of the work tree.
     pub fn answer_repository(
         &self,
         directory: PathBuf,
@@ -240,7 +240,7 @@ impl Links for RealLinks {
                 if !(kind.is_symlink() || enters) || !wanted(level, &name.to_string_lossy()) {
                     continue;
                 }
-                // A name that is no text could not be asked about again.
+                // A name that is not valid UTF-8 could not be looked up again.
                 let name = name.to_str()?;
                 let path = if below.is_empty() {
                     name.to_owned()
@@ -288,7 +288,7 @@ fn has_more_names(file: &Metadata) -> bool {
 }
 
 /// Whether an entry below `directory`, at most `levels` deep, is `odd`. Links are not followed. `None` if there is too
-/// much to look at.
+/// much to check.
 fn any_below(directory: &Path, levels: usize, odd: &dyn Fn(&DirEntry) -> bool) -> Option<bool> {
     let mut left = MOST_ENTRIES;
     let mut waiting = vec![(0, directory.to_owned())];
@@ -310,7 +310,7 @@ fn any_below(directory: &Path, levels: usize, odd: &dyn Fn(&DirEntry) -> bool) -
     Some(false)
 }
 
-/// What lies in a directory; nothing for what is none, or may not be looked into. `None` if that cannot be told.
+/// The entries of a directory; none if it is not a directory or may not be read. `None` if that cannot be told.
 #[expect(
     clippy::option_option,
     reason = "nothing there and nothing known are different things"
@@ -354,7 +354,7 @@ impl Links for BTreeMap<PathBuf, PathBuf> {
         Some(self.keys().filter_map(below).collect())
     }
 
-    /// A world that is written down has a repository that starts nothing.
+    /// In a case written as data, the repository starts no programs.
     fn repository_starts(&self, _directory: &Path) -> Option<String> {
         None
     }

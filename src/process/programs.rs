@@ -68,8 +68,7 @@ impl Programs {
         let bash = self.bash.get_or_init(|| self.named("bash"));
         bash.as_deref().ok_or_else(|| {
             let text = format!(
-                "bash is not found in {}; install it, or put its directory into PATH as an absolute path outside the \
-                 workspace",
+                "bash not found in {}; install it, or add its directory to PATH (absolute, outside the workspace)",
                 self.path.display()
             );
             io::Error::new(io::ErrorKind::NotFound, text)

@@ -5,13 +5,12 @@ use std::any::Any;
 use std::io;
 
 /// What the person can do about it.
-pub const HINT: &str =
-    "end other programs of yours, or raise the limit (`ulimit -u`), and try again";
+pub const HINT: &str = "close other programs, or raise the limit (`ulimit -u`), and try again";
 
 /// Names the cause of an error, and the way on, where it is this one.
 pub fn explained(error: io::Error) -> io::Error {
     if is_scarcity(&error) {
-        let text = format!("no more processes or threads are to be had; {HINT}");
+        let text = format!("the system allows no more processes or threads; {HINT}");
         return io::Error::new(error.kind(), text);
     }
     error

@@ -57,7 +57,7 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Source::File(file) => f.write_str(&file.name),
-            Source::Broken(file) => write!(f, "{}, which is broken", file.name),
+            Source::Broken(file) => write!(f, "{} (broken)", file.name),
             Source::Flag(list) => write!(f, "--{}", list.name()),
             Source::Session => f.write_str("this session"),
             Source::Program => f.write_str("agent-tui itself"),
@@ -74,10 +74,7 @@ mod tests {
     fn people_read_what_it_is_called() {
         for (source, text) in [
             (Source::file("/w/a.json", "a.json"), "a.json"),
-            (
-                Source::broken("/w/a.json", "a.json"),
-                "a.json, which is broken",
-            ),
+            (Source::broken("/w/a.json", "a.json"), "a.json (broken)"),
             (Source::Flag(RuleList::Deny), "--deny"),
             (Source::Flag(RuleList::Ask), "--ask"),
             (Source::Flag(RuleList::Allow), "--allow"),

@@ -52,7 +52,7 @@ pub enum InterruptBehavior {
     Block,
 }
 
-/// What a failed command does to the other calls of its response.
+/// What happens to the other calls of a response when a command fails.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnBashError {

@@ -21,7 +21,7 @@ pub struct Wanted {
     pub flags: Wish,
     pub settings: Wish,
     pub stall: Option<Duration>,
-    /// The built-in model, as it suits whoever reads its answers.
+    /// The built-in model, set up for the screen or for a pipe.
     pub builtin: Builtin,
 }
 
@@ -39,11 +39,11 @@ pub struct Choice {
     pub about: About,
 }
 
-/// Why it is this one, for people who look for what is wrong.
+/// Why this one was chosen, for troubleshooting.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct About {
     pub why: String,
-    /// Where it is, without a password, and who says so.
+    /// Its address, without a password, and where that was set.
     pub address: Option<(String, String)>,
     pub key: KeyFound,
 }
@@ -71,9 +71,9 @@ pub async fn choose(mut wanted: Wanted) -> Result<Choice, ChoiceError> {
         wanted.settings = Wish::default();
     }
     let why = match (&flag, &wanted.settings.provider) {
-        (Some(_), _) => "--provider says so",
-        (None, Some(_)) => "the settings say so",
-        (None, None) => "nothing else is configured, and no Ollama answers",
+        (Some(_), _) => "set by --provider",
+        (None, Some(_)) => "set in settings",
+        (None, None) => "no key set, Ollama not running",
     };
     let name = flag.or_else(|| wanted.settings.provider.take());
     let mut choice = pick(&wanted, name.as_deref()).await?;
@@ -99,19 +99,19 @@ async fn pick(wanted: &Wanted, name: Option<&str>) -> Result<Choice, ChoiceError
             (Some(wire), _) => over_http(wanted, wire),
             (None, Some(path)) => script(path),
             (None, None) => Err(ChoiceError {
-                problem: format!("there is no provider `{name}`"),
+                problem: format!("unknown provider `{name}`"),
                 hint: Some("choose anthropic, openai, responses, builtin or script:FILE".into()),
             }),
         },
         None if key_of(Wire::Anthropic).is_some() => {
-            because("its key is set", over_http(wanted, Wire::Anthropic))
+            because("its API key is set", over_http(wanted, Wire::Anthropic))
         }
-        // An address without a word about its language: most servers speak this one.
+        // An address without a provider: most servers use this format.
         None if key_of(Wire::OpenAi).is_some() || wanted.has_address() => {
             let why = if key_of(Wire::OpenAi).is_some() {
-                "its key is set"
+                "its API key is set"
             } else {
-                "an address is given"
+                "its address is set"
             };
             because(why, over_http(wanted, Wire::OpenAi))
         }
@@ -144,7 +144,7 @@ fn over_http(wanted: &Wanted, wire: Wire) -> Result<Choice, ChoiceError> {
     let (base_url, said_by) = said.unwrap_or_else(|| (facts.url.to_owned(), "by default"));
     let (key, key_found) = match key_of(wire) {
         Some((variable, key)) => (Some(key), KeyFound::In(variable)),
-        // Servers of one's own want none.
+        // Local servers need none.
         None if facts.key_only_at_home && base_url != facts.url => (None, KeyFound::NotNeeded),
         None => (None, KeyFound::Missing(wire)),
     };
@@ -193,7 +193,7 @@ fn script(path: &str) -> Result<Choice, ChoiceError> {
 
 /// A local Ollama, if one answers and has a model.
 async fn ollama(wanted: &Wanted) -> Option<Choice> {
-    // Whether anything listens there is known at once; a client is only made for a server that is there.
+    // It is known at once whether anything listens there; a client is only built for a server that exists.
     let address = "127.0.0.1:11434";
     tokio::time::timeout(OLLAMA_PATIENCE, tokio::net::TcpStream::connect(address))
         .await
@@ -214,7 +214,7 @@ async fn ollama(wanted: &Wanted) -> Option<Choice> {
         provider: Arc::new(provider),
         model,
         about: About {
-            why: "nothing else is configured, and an Ollama answers on this machine".to_owned(),
+            why: "no key set, and Ollama is running here".to_owned(),
             address: Some((OLLAMA_URL.to_owned(), "found".to_owned())),
             key: KeyFound::NotNeeded,
         },

@@ -295,7 +295,7 @@ fn with_wrong_values(stream: &str) -> Vec<(String, String)> {
         let Ok(event) = serde_json::from_str::<Value>(data) else {
             continue;
         };
-        // What an input holds is the model's own affair.
+        // The content of an input is up to the model.
         let inside = |path: &String| path.contains("/arguments/") || path.contains("/input/");
         for path in paths(&event).into_iter().filter(|path| !inside(path)) {
             for wrong in [json!(7), json!(true), json!([]), json!({"a": 1})] {

@@ -15,14 +15,14 @@ use super::{
 };
 use crate::config::logged;
 
-/// A stream that is silent for this long counts as broken.
+/// A stream that is silent for this long is treated as broken.
 pub const STALL: Duration = Duration::from_secs(60);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long an error's body may take.
 const ERROR_TIMEOUT: Duration = Duration::from_secs(10);
 /// How much longer than any other byte the first one may take: a model may think long before it.
 const HEAD_SHARE: u32 = 5;
-/// No answer is this long; what goes on after it would only fill the memory.
+/// No real answer is this long; reading on would only fill the memory.
 const LONGEST_ANSWER: usize = 256 << 20;
 /// An error's body is read up to here.
 const LONGEST_ERROR: usize = 64 * 1024;
@@ -88,15 +88,15 @@ impl Http {
         };
         if key.as_ref().is_some_and(|key| key.header().is_none()) {
             return Err(final_error(
-                "the API key has characters that no header can carry".into(),
-                "copy the key again",
+                "the API key contains characters that are not allowed".into(),
+                "copy the key again, without spaces or line breaks",
             ));
         }
         let client = client(&url).map_err(|error| {
             tracing::error!(causes = %logged(causes(&error)), "no client for connections");
             final_error(
-                format!("no connection can be made: {}", cause(&error)),
-                "run it with --debug: the log has all causes",
+                format!("can't connect: {}", cause(&error)),
+                "run it with --debug to log every cause",
             )
         })?;
         let shown_url = without_password(&url);
@@ -131,7 +131,7 @@ impl Http {
         let answer = match tokio::time::timeout(self.stall * HEAD_SHARE, sent).await {
             Err(_) => {
                 tracing::warn!(took = ?trace.elapsed(), "no answer in time");
-                return Err(self.passing("the provider did not answer in time"));
+                return Err(self.passing("the provider timed out"));
             }
             Ok(Err(error)) => {
                 let why = self.without_key(&causes(&error));
@@ -148,7 +148,7 @@ impl Http {
     }
 
     fn trace_sending(&self, request: &Request, bytes: usize) {
-        // What stands behind a question mark may be a key.
+        // The part after a question mark may be a key.
         let base = self.shown_url.split('?').next().unwrap_or_default();
         tracing::info!(
             provider = self.wire.facts().name,
@@ -166,7 +166,7 @@ impl Http {
         errors::redact(text, self.key.as_ref().map(Key::secret))
     }
 
-    /// A success that is no event stream is somebody else's page, or an error in disguise.
+    /// A success that is not an event stream comes from another server, or is really an error.
     async fn check_kind(
         &self,
         answer: reqwest::Response,
@@ -191,7 +191,7 @@ impl Http {
                     "`{}` answered with {what} instead of an event stream: {said}",
                     self.shown_url
                 ),
-                "check the base URL: it may need /v1 at its end, or none",
+                "check the base URL: it may need /v1 at the end, or not",
             ));
         }
         Ok(Box::new(HttpStream {
@@ -237,16 +237,16 @@ impl Http {
         if lower.contains("certificate") {
             return final_error(
                 format!("the certificate of `{base_url}` is not trusted: {why}"),
-                "connections are never made without a valid certificate; check the URL and the system's clock",
+                "check the URL and the system clock; a valid certificate is required",
             );
         }
         let what = if lower.contains("dns")
             || lower.contains("resolve")
             || lower.contains("name or service")
         {
-            format!("the host of `{base_url}` cannot be found: {why}")
+            format!("can't find the host of `{base_url}`: {why}")
         } else if lower.contains("refused") {
-            format!("nothing answers at `{base_url}`: {why}")
+            format!("can't reach `{base_url}`: {why}")
         } else {
             format!("the connection to `{base_url}` failed: {why}")
         };
@@ -257,10 +257,7 @@ impl Http {
         ProviderError {
             kind: ProviderErrorKind::Retry { after: None },
             message: self.without_key(message),
-            hint: Some(
-                "check the network and the base URL, or look around with `--provider builtin`"
-                    .into(),
-            ),
+            hint: Some("check the network and the base URL, or try `--provider builtin`".into()),
         }
     }
 }
@@ -283,11 +280,11 @@ struct HttpStream {
     reader: sse::Reader,
     decoder: Box<dyn Decoder>,
     stall: Duration,
-    /// When silence has lasted too long. Kept here, because waiting for it is broken off and taken up again.
+    /// When silence has lasted too long. Kept here, because the wait is interrupted and continued.
     deadline: Instant,
-    /// Says when a call that is complete need not wait for more of it.
+    /// Says when a complete call need not wait any longer.
     pace: Pace,
-    /// How much has come.
+    /// How many bytes have arrived.
     bytes: usize,
     trace: ResponseTrace,
     /// The key, which no message may show.
@@ -318,7 +315,7 @@ impl HttpStream {
                 }
                 Err(_) => {
                     return self.over(Some(broken(format!(
-                        "no byte came for {} s",
+                        "no data for {} s",
                         self.stall.as_secs()
                     ))));
                 }
@@ -404,7 +401,7 @@ pub(super) fn client(url: &reqwest::Url) -> reqwest::Result<reqwest::Client> {
         // The key goes to the host that was named, and to no other.
         .redirect(reqwest::redirect::Policy::none());
     if url.scheme() == "http" {
-        // Reading the system's certificates takes longer than all else until the first request.
+        // Reading the system's certificates takes longer than everything else before the first request.
         builder = builder.tls_certs_only([]);
     }
     if is_loopback(url) {
@@ -415,7 +412,7 @@ pub(super) fn client(url: &reqwest::Url) -> reqwest::Result<reqwest::Client> {
 
 fn without_password(url: &reqwest::Url) -> String {
     let mut url = url.clone();
-    // Only a URL that cannot have either refuses.
+    // Only a URL that cannot have a user name or password refuses.
     let _ = url.set_username("");
     let _ = url.set_password(None);
     url.as_str().trim_end_matches('/').to_owned()

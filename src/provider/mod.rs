@@ -47,7 +47,7 @@ pub struct Request {
     pub session: String,
 }
 
-/// What a response brings while it streams.
+/// What happens while a response streams.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StreamEvent {
     Text(String),
@@ -69,21 +69,21 @@ pub enum StreamEvent {
 pub struct Response {
     pub id: Option<String>,
     pub model: Option<String>,
-    /// In the order in which they are to be sent back.
+    /// In the order in which they must be sent back.
     pub blocks: Vec<Block>,
     pub stop_reason: Option<StopReason>,
     pub stop_reason_raw: Option<String>,
     pub stop_sequence: Option<String>,
     pub stop_details: Option<serde_json::Value>,
     pub usage: Usage,
-    /// The response ended well. False: `error` says why.
+    /// The response ended normally. If false, `error` says why.
     pub complete: bool,
     pub error: Option<StreamError>,
-    /// Kinds of events that were skipped because nobody here knows them.
+    /// Kinds of events that were skipped because they are unknown.
     pub ignored_events: Vec<String>,
 }
 
-/// Why a response did not end well, though it had begun.
+/// Why a response that had begun did not end normally.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamError {
     pub kind: StreamErrorKind,
@@ -104,11 +104,11 @@ pub enum StreamErrorKind {
 pub trait Decoder: Send {
     /// Takes one SSE frame and pushes what it means.
     fn frame(&mut self, frame: &sse::Frame<'_>, events: &mut Vec<StreamEvent>);
-    /// Whether a call is complete, and is held back only because more of it would void it.
+    /// Whether a call is complete and only held back because more arguments would make it invalid.
     fn is_waiting(&self) -> bool {
         false
     }
-    /// Nothing has come for a while: what is complete is held back no longer.
+    /// Nothing has arrived for a while: complete calls are no longer held back.
     fn quiet(&mut self, _events: &mut Vec<StreamEvent>) {}
     /// True once nothing that follows can change the response (terminal event or error).
     fn is_over(&self) -> bool;
@@ -116,7 +116,7 @@ pub trait Decoder: Send {
     fn finish(&mut self, events: &mut Vec<StreamEvent>) -> Response;
 }
 
-/// Why a request could not be opened, by what the caller can do about it.
+/// Why a request failed, grouped by what the caller can do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderError {
     pub kind: ProviderErrorKind,
@@ -128,11 +128,11 @@ pub struct ProviderError {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProviderErrorKind {
-    /// Passing trouble: the same request may go through later, `after` if the server said when.
+    /// A temporary problem: the same request may succeed later, `after` if the server said when.
     Retry { after: Option<Duration> },
     /// The history does not fit the model's window.
     ContextFull,
-    /// Nothing that a retry would change.
+    /// A retry would not help.
     Final,
 }
 
@@ -157,7 +157,7 @@ pub enum Batch {
     Over(Vec<StreamEvent>, Box<Response>),
 }
 
-/// An id for a call to which the wire gave none.
+/// An id for a call that has none on the wire.
 pub fn made_up_call_id() -> WireId {
     let letters: String = (0..24).map(|_| fastrand::alphanumeric()).collect();
     WireId(format!("call_{letters}"))

@@ -1,6 +1,6 @@
-//! What is known of models by their names. Only where it is sure: a wrong number is worse than none.
+//! What is known about models by their names. Only certain facts: a wrong number is worse than none.
 
-/// The beginning of a model's name, and how many tokens such a model takes in. The first that fits counts.
+/// The beginning of a model's name, and the size of its context window in tokens. The first match is used.
 const WINDOWS: [(&str, u64); 11] = [
     ("claude-", 200_000),
     ("gpt-4.1", 1_047_576),
@@ -15,7 +15,7 @@ const WINDOWS: [(&str, u64); 11] = [
     ("deepseek-", 128_000),
 ];
 
-/// How many tokens a model takes in, as far as its name tells. A gateway puts the maker's name before it.
+/// The context window of a model, as far as its name tells. A gateway puts the maker's name before it.
 pub fn context_window(model: &str) -> Option<u64> {
     let name = model.rsplit('/').next().unwrap_or(model).to_lowercase();
     let known = WINDOWS.iter().find(|(start, _)| name.starts_with(start));

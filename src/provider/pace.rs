@@ -1,27 +1,28 @@
-//! How fast an answer comes, and so what its silence means.
+//! How fast an answer arrives, and therefore what a silence means.
 //!
-//! Chat Completions has no event for the end of a call. One whose arguments are a whole object is over for certain when
-//! the next call begins or the response ends, and with a real server that is a token away. Only a server that falls silent
-//! in between makes a choice necessary: to run the call at once, though something may follow that makes it malformed, or
-//! to let it wait for the end of the response, though it could have run. It runs once the silence is far longer than any
-//! before it. A server that writes a word each second is not silent after a tenth of one.
+//! Chat Completions has no event for the end of a call. A call whose arguments are a complete object has certainly
+//! ended when the next call begins or the response ends, usually one token later. If the server falls silent in
+//! between, there is a choice: run the call at once, although more arguments may make it invalid, or wait for the end
+//! of the response, although it could run. It runs once the silence is far longer than all before it. A server that
+//! writes a word per second is not silent after a tenth of a second.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Long for a server that sends what it has; a person hardly sees it.
+/// Long for a server that sends at once; hardly visible to a person.
 const SHORTEST: Duration = Duration::from_millis(250);
-/// Nothing waits longer than this for what may never come.
+/// No call waits longer than this.
 const LONGEST: Duration = Duration::from_secs(5);
 /// How many times longer than the pauses before it a silence must be to mean something.
 const FACTOR: u32 = 4;
 
 #[derive(Debug)]
 pub struct Pace {
-    /// When something came last.
+    /// When the last piece arrived.
     last: Instant,
-    /// The longest pause between two pieces of the answer. What came before the first was thinking, not writing.
+    /// The longest pause between two pieces of the answer. The time before the first piece is not included: the model
+    /// was thinking.
     pause: Option<Duration>,
 }
 
@@ -33,7 +34,7 @@ impl Pace {
         }
     }
 
-    /// A piece has come.
+    /// A piece has arrived.
     pub fn came(&mut self, now: Instant) {
         let pause = now.saturating_duration_since(self.last);
         self.pause = Some(
@@ -43,7 +44,7 @@ impl Pace {
         self.last = now;
     }
 
-    /// From when on the silence means that nothing more of a call will come.
+    /// When the silence is long enough to mean that a call is finished.
     pub fn settled_at(&self) -> Instant {
         let pause = self.pause.unwrap_or_default();
         self.last + (pause * FACTOR).clamp(SHORTEST, LONGEST)

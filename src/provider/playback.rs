@@ -1,8 +1,8 @@
 //! A response that is known before it is played: what the built-in and the scripted model have in common.
 //!
-//! [`Recording`] puts a response together and emits the events that a decoder of a real wire would; [`Playback`] yields
-//! them, with their waits. A block that is open when the response fails is part of the response, but never reported
-//! as ended: so the wire formats do it, and so nobody takes half a text for a whole one.
+//! [`Recording`] builds a response and emits the events that a decoder of a real wire would; [`Playback`] yields them,
+//! with their waits. A block that is open when the response fails is part of the response, but never reported as ended:
+//! as with the wire formats, so that half a text is never taken for a whole one.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub(super) enum Flow {
     Words { at_once: usize, every: Duration },
 }
 
-/// A response in the making.
+/// A response being built.
 #[derive(Debug, Default)]
 pub(super) struct Recording {
     cues: VecDeque<Cue>,
@@ -33,7 +33,7 @@ pub(super) struct Recording {
 #[derive(Debug)]
 pub(super) struct Playback {
     cues: VecDeque<Cue>,
-    /// The end of the wait that is under way. Kept here, so that a wait goes on after `next` was cancelled.
+    /// The end of the current wait. Kept here, so that it continues after `next` was cancelled.
     wake_at: Option<Instant>,
     response: Response,
 }
@@ -58,7 +58,7 @@ impl Recording {
         }
     }
 
-    /// Goes on with the open text block, or begins one. No text is no block: providers refuse an empty one.
+    /// Continues the open text block, or begins one. Empty text creates no block, because providers refuse one.
     pub(super) fn text(&mut self, text: &str, flow: Flow) {
         if text.is_empty() {
             return;
@@ -72,7 +72,7 @@ impl Recording {
         self.flow(text, flow, StreamEvent::Text);
     }
 
-    /// Goes on with the open thinking block, or begins one.
+    /// Continues the open thinking block, or begins one.
     pub(super) fn thinking(&mut self, text: &str, flow: Flow) {
         if text.is_empty() {
             return;
@@ -86,7 +86,7 @@ impl Recording {
         self.flow(text, flow, StreamEvent::Thinking);
     }
 
-    /// A call whose input is no object is never reported as ended: there is nothing to run.
+    /// A call whose input is not an object is never reported as ended: it cannot run.
     pub(super) fn call(&mut self, call: ToolUse, flow: Flow) {
         self.close();
         let id = &call.id;
@@ -109,7 +109,7 @@ impl Recording {
         }
     }
 
-    /// Ends the response well. Without a reason, its calls say why it ended.
+    /// Ends the response normally. Without a given reason, it depends on whether there are calls.
     pub(super) fn finish(mut self, model: &str, stop_reason: Option<StopReason>) -> Playback {
         self.close();
         let has_calls = self.blocks.iter().any(|b| matches!(b, Block::ToolUse(_)));
@@ -128,7 +128,7 @@ impl Recording {
         self.play(response)
     }
 
-    /// Ends the response in the middle of what it was saying.
+    /// Ends the response in the middle of its text.
     pub(super) fn fail(mut self, model: &str, error: StreamError) -> Playback {
         if let Some(open) = self.open.take() {
             self.blocks.push(open.into_block());
@@ -223,7 +223,7 @@ impl Playback {
     }
 }
 
-/// The text in pieces of so many words, each with the white space behind it.
+/// The text in pieces of `words` words, each with the white space after it.
 fn pieces(text: &str, words: usize) -> Vec<&str> {
     let mut pieces = Vec::new();
     let (mut start, mut count, mut in_space) = (0, 0, false);

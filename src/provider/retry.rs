@@ -1,6 +1,6 @@
 //! Whether and when a failed request is sent again.
 //!
-//! Pure: the caller counts the tries, throws the dice and sleeps.
+//! Pure: the caller counts the tries, supplies the random number and sleeps.
 
 use std::time::Duration;
 
@@ -25,8 +25,9 @@ impl Default for Policy {
 impl Policy {
     /// How long to wait once try number `attempt` (the first is 1) has failed; `None` if it was the last one.
     ///
-    /// What the server asked for (`after`) is taken as it is. Otherwise the wait doubles with every try and is shortened
-    /// by up to a quarter, so that clients which failed together do not come back together. `random` is in `0.0..1.0`.
+    /// What the server asked for (`after`) is taken as it is. Otherwise the wait doubles with every try and is
+    /// shortened by up to a quarter, so that clients which failed together do not retry together. `random` is in
+    /// `0.0..1.0`.
     pub fn wait(&self, attempt: u32, after: Option<Duration>, random: f64) -> Option<Duration> {
         if attempt >= self.tries {
             return None;

@@ -1,8 +1,8 @@
 //! Server-sent events: bytes in, frames out.
 //!
 //! Bytes may be cut anywhere, even inside a character or between CR and LF: the frames are the same. Characters are
-//! decoded only once a line is whole, and only CR, LF and CR LF end a line, because JSON strings may hold U+2028 and its
-//! like raw. What a frame means is left to the decoders.
+//! decoded only once a line is whole, and only CR, LF and CR LF end a line, because JSON strings may contain U+2028 and
+//! similar characters unescaped. Decoders interpret the frames.
 
 use memchr::memchr2;
 
@@ -24,12 +24,12 @@ pub struct Frame<'a> {
 #[error("a line of the stream is longer than {} MB", MAX_LINE >> 20)]
 pub struct LineTooLong;
 
-/// Reads one stream. Its buffers are used again for every frame.
+/// Reads one stream. Its buffers are reused for every frame.
 #[derive(Debug, Default)]
 pub struct Reader {
-    /// The beginning of a line whose end has not come yet.
+    /// The beginning of a line whose end has not arrived yet.
     line: Vec<u8>,
-    /// Empty while no `event` line has come.
+    /// Empty until an `event` line arrives.
     event: String,
     data: String,
     has_data: bool,
@@ -48,8 +48,8 @@ enum Place {
 }
 
 impl Reader {
-    /// Takes the next bytes and hands over every frame that they complete. After an error the stream is over: more
-    /// bytes give the same error and no frame.
+    /// Takes the next bytes and passes on every frame that they complete. After an error, more bytes give the same
+    /// error and no frame.
     pub fn push(
         &mut self,
         mut bytes: &[u8],
@@ -86,7 +86,7 @@ impl Reader {
         self.keep(bytes)
     }
 
-    /// The stream is over: hands over an event that only misses its empty line.
+    /// The stream has ended: passes on an event that only lacks its empty line.
     pub fn finish(&mut self, on_frame: &mut impl FnMut(Frame<'_>)) {
         if self.place == Place::Failed {
             return;
@@ -138,11 +138,11 @@ impl Reader {
             self.event.clear();
             push_decoded(&mut self.event, value);
         }
-        // Comments, which start with a colon, and fields of other names say nothing to us.
+        // Comments, which start with a colon, and other fields are ignored.
         Ok(())
     }
 
-    /// An event without a `data` line is none.
+    /// An event without a `data` line is ignored.
     fn hand_over(&mut self, cut: bool, on_frame: &mut impl FnMut(Frame<'_>)) {
         if self.has_data {
             on_frame(Frame {

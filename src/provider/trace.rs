@@ -28,7 +28,7 @@ struct Counts {
 }
 
 impl ResponseTrace {
-    /// The request is sent at this moment, in the span that the caller is in.
+    /// The request is sent now, in the caller's span.
     pub fn begin() -> Self {
         Self {
             span: Span::current(),
@@ -42,7 +42,7 @@ impl ResponseTrace {
         self.sent.elapsed()
     }
 
-    /// Some of the body has come.
+    /// Part of the body has arrived.
     pub fn chunk(&mut self, bytes: usize) {
         self.counts.bytes += bytes;
         self.counts.chunks += 1;
@@ -57,7 +57,7 @@ impl ResponseTrace {
         tracing::warn!(took = ?self.elapsed(), causes = %logged(causes), "connection broke");
     }
 
-    /// What of it is passed on.
+    /// How many events are passed on.
     pub fn passed_on(&mut self, batch: &Batch) {
         match batch {
             Batch::Events(events) => self.counts.events += events.len(),

@@ -1,7 +1,7 @@
 //! What the three encoders share: a conversation in the shape that every API accepts.
 //!
-//! Checking and repairing the history (each call has its result) is the agent's business. Here it is only put into
-//! order: nothing empty, nothing that belongs to another model, results first, and the roles take turns.
+//! Checking and repairing the history (each call has its result) is done by the agent. Here it is only arranged:
+//! nothing empty, nothing that belongs to another model, results first, and alternating roles.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use super::Request;
 use crate::protocol::message::ImageSource;
 use crate::protocol::{Block, Image, Message, ResultBlock, Role, ToolResult, ToolUse};
 
-/// The longest name of a function that all APIs take.
+/// The longest name of a function that all APIs accept.
 const NAME_LENGTH: usize = 64;
 
 /// All that one side says before the other side speaks again; never empty.
@@ -40,7 +40,7 @@ pub(super) fn turns<'a>(request: &'a Request, provider: &str) -> Vec<Turn<'a>> {
         }
     }
     for turn in &mut turns {
-        // Stable: apart from results, which come first, everything stays in its order.
+        // A stable sort: results come first, everything else keeps its order.
         if turn.role == Role::User {
             let is_result = |block: &Cow<'_, Block>| matches!(**block, Block::ToolResult(_));
             turn.blocks.sort_by_key(|block| !is_result(block));
@@ -88,7 +88,7 @@ fn is_blank(text: &str) -> bool {
     text.trim().is_empty()
 }
 
-/// Takes off the reasoning at the end: reasoning that led to nothing is refused.
+/// Removes reasoning at the end: APIs refuse reasoning that led to nothing.
 pub(super) fn drop_trailing_thinking(blocks: &mut Vec<Cow<'_, Block>>) {
     while let Some(Block::Thinking { .. } | Block::RedactedThinking { .. }) =
         blocks.last().map(AsRef::as_ref)
@@ -97,7 +97,7 @@ pub(super) fn drop_trailing_thinking(blocks: &mut Vec<Cow<'_, Block>>) {
     }
 }
 
-/// The input of a call as an object, which it must be on the wire even if what the model wrote was none.
+/// The input of a call as an object, which the wire requires even if the model wrote something else.
 pub(super) fn call_input(call: &ToolUse) -> Cow<'_, Value> {
     match (&*call.input, &call.input_raw) {
         (Value::Object(_), _) => Cow::Borrowed(&call.input),
@@ -106,7 +106,7 @@ pub(super) fn call_input(call: &ToolUse) -> Cow<'_, Value> {
     }
 }
 
-/// A name that every API takes, whatever the model made up: a refused name would make the session unsendable.
+/// A name that every API accepts, whatever the model wrote: a refused name would make the session unsendable.
 pub(super) fn call_name(name: &str) -> Cow<'_, str> {
     if !name.is_empty() && name.len() <= NAME_LENGTH && name.bytes().all(is_name_byte) {
         return Cow::Borrowed(name);
@@ -154,7 +154,7 @@ pub(super) fn data_url(image: &Image) -> String {
     format!("data:{media_type};base64,{data}")
 }
 
-/// The system prompt in one piece.
+/// The whole system prompt as one text.
 pub(super) fn system(request: &Request) -> Option<String> {
     let parts: Vec<&str> = system_parts(request).collect();
     (!parts.is_empty()).then(|| parts.join("\n\n"))
@@ -165,7 +165,7 @@ pub(super) fn system_parts(request: &Request) -> impl Iterator<Item = &str> {
     parts.filter(|part| !is_blank(part))
 }
 
-/// Whether OpenAI's strict mode takes a schema: every object is closed and requires all its properties.
+/// Whether OpenAI's strict mode accepts a schema: every object is closed and requires all its properties.
 pub(super) fn is_strict(schema: &Value) -> bool {
     match schema {
         Value::Array(items) => items.iter().all(is_strict),

@@ -1,7 +1,7 @@
 //! What the three decoders share: reading a frame's JSON, the input of a tool call, errors inside a stream.
 //!
-//! Fields of the wrong type are read as missing, because servers disagree about details. An event that is no JSON at
-//! all ends the response: what it would have said is unknown, and a tool must not run on a guess.
+//! Fields of the wrong type are read as missing, because servers disagree about details. An event that is not JSON ends
+//! the response: its content is unknown, and a tool must not run on a guess.
 
 use std::collections::HashSet;
 
@@ -31,7 +31,7 @@ pub(super) fn read<'a, T: Deserialize<'a>>(value: &'a Value) -> Result<T, Stream
     T::deserialize(value).map_err(|error| malformed(&error))
 }
 
-/// For a field that counts as missing when it is of another type.
+/// For a field that is treated as missing if it has another type.
 pub(super) fn lenient<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -50,8 +50,8 @@ pub(in crate::provider) fn api_error(code: String, message: String) -> StreamErr
     }
 }
 
-/// Counts of OpenAI and its like, where the input contains what was read from the cache or written to it, as [`Usage`]
-/// wants them.
+/// Counts of OpenAI and compatible servers, where the input contains what was read from the cache or written to it, as
+/// [`Usage`] expects them.
 pub(in crate::provider) fn without_cached(counts: Usage) -> Usage {
     let read = counts.cache_read_input_tokens.unwrap_or(0);
     let written = counts.cache_creation_input_tokens.unwrap_or(0);
@@ -67,7 +67,7 @@ fn malformed(error: &serde_json::Error) -> StreamError {
     StreamError {
         kind: StreamErrorKind::Api,
         code: "malformed_event".into(),
-        message: format!("the server sent an event that cannot be read: {error}"),
+        message: format!("the server sent an unreadable event: {error}"),
         retryable: true,
     }
 }
@@ -108,7 +108,7 @@ fn retryable(code: &str) -> bool {
     !is_final && !is_about_an_image
 }
 
-/// The last touch to a response: one that neither ended nor failed was cut off, and only one that ended has a reason.
+/// Completes a response: one that neither ended nor failed was cut off, and only one that ended has a reason.
 pub(super) fn seal(response: &mut Response, ended: bool, stop_reason: Option<StopReason>) {
     response.complete = ended && response.error.is_none();
     if response.complete {
@@ -155,7 +155,7 @@ impl WireIds {
     }
 }
 
-/// A call whose input has come to its end. Nothing, or only white space, is the empty object.
+/// A call whose input is complete. An empty input, or only white space, is the empty object.
 pub(super) fn tool_use(id: WireId, name: String, raw: String) -> ToolUse {
     match parse_input(&raw) {
         Some(input) => whole_tool_use(id, name, input),
@@ -163,7 +163,7 @@ pub(super) fn tool_use(id: WireId, name: String, raw: String) -> ToolUse {
     }
 }
 
-/// A call whose end was never seen. Even an input that looks complete is not trusted, least of all an empty one.
+/// A call whose end was never seen. Even an input that looks complete is not trusted, especially an empty one.
 pub(super) fn cut_tool_use(id: WireId, name: String, raw: String) -> ToolUse {
     let error = match parse_input(&raw) {
         Some(_) => "incomplete",

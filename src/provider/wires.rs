@@ -1,4 +1,4 @@
-//! The wire formats, each with all that is particular about it. A new one is a variant and a row here, and a folder with its
+//! The wire formats, each with everything specific to it. A new one is a variant and a row here, and a folder with its
 //! encoder and decoder.
 
 use serde_json::Value;
@@ -12,7 +12,7 @@ pub enum Wire {
     Responses,
 }
 
-/// What there is to know of a wire format before anything is sent.
+/// What is known about a wire format before anything is sent.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Facts {
     /// What `--provider` and the settings call it.
@@ -23,9 +23,9 @@ pub struct Facts {
     pub url: &'static str,
     pub url_variable: &'static str,
     pub model: &'static str,
-    /// Where its key may be, the first one that is set counts.
+    /// Variables that may hold its key; the first one that is set is used.
     pub keys: &'static [(&'static str, Header)],
-    /// A header that every request has besides.
+    /// A header that is added to every request.
     pub version: Option<(&'static str, &'static str)>,
     /// Whether servers elsewhere do without a key.
     pub key_only_at_home: bool,

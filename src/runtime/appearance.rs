@@ -93,7 +93,7 @@ impl Appearance {
                 keymap
             }
             Err(error) => {
-                problems.push(format!("`{}` cannot be read: {error}", file.display()));
+                problems.push(format!("can't read `{}`: {error}", file.display()));
                 Keymap::builtin()
             }
         }
@@ -126,8 +126,8 @@ impl Appearance {
         }
         found.ok_or_else(|| {
             refused.unwrap_or_else(|| Refusal {
-                problem: format!("there is no theme `{name}`"),
-                hint: Some(format!("there are: auto, {}", names.join(", "))),
+                problem: format!("no theme named `{name}`"),
+                hint: Some(format!("themes: auto, {}", names.join(", "))),
             })
         })
     }
@@ -172,10 +172,7 @@ fn own_themes(dirs: &Dirs, problems: &mut Vec<String>) -> Own {
                 let hint = problem.hint.clone();
                 (problem.to_string(), Some(hint))
             }),
-            Err(error) => Err((
-                format!("`{}` cannot be read: {error}", file.display()),
-                None,
-            )),
+            Err(error) => Err((format!("can't read `{}`: {error}", file.display()), None)),
         };
         match parsed {
             Ok((theme, wrong)) => {
@@ -286,7 +283,7 @@ mod tests {
         assert_eq!(settings.theme.name, "dark");
         let said = &problems[0];
         assert!(
-            said.starts_with("settings.json: there is no theme `drak`; there are: auto, dark"),
+            said.starts_with("settings.json: no theme named `drak`; themes: auto, dark"),
             "{said}"
         );
     }
@@ -327,7 +324,8 @@ mod tests {
         assert!(refusal.hint.is_some(), "{refusal:?}");
         let refusal = refused("bytes");
         assert!(
-            refusal.problem.ends_with("cannot be read: it is not UTF-8"),
+            refusal.problem.starts_with("can't read ")
+                && refusal.problem.ends_with(": it is not UTF-8"),
             "{refusal:?}"
         );
 
@@ -347,7 +345,7 @@ mod tests {
         let refusal = Appearance::find(Some(wish("drak", None)), dirs)
             .err()
             .expect("refused");
-        assert_eq!(refusal.problem, "there is no theme `drak`");
+        assert_eq!(refusal.problem, "no theme named `drak`");
         assert!(refusal.hint.is_some_and(|hint| hint.contains("dark, ")));
     }
 

@@ -63,7 +63,7 @@ impl Shell {
 
     pub(super) async fn suspend(&mut self) {
         if !terminal::has_shell() {
-            self.state.flash_error("there is no shell to go back to");
+            self.state.flash_error("no shell to suspend to");
             return;
         }
         match self.stage {
@@ -100,7 +100,7 @@ impl Shell {
         let text = plain::conversation(&self.state, self.state.width);
         let lines = text.trim_matches('\n').replace('\n', "\r\n");
         let off = terminal::SCREEN_OFF;
-        let printed = format!("{off}{lines}\r\n\r\n(press Enter to come back)\r\n");
+        let printed = format!("{off}{lines}\r\n\r\n(press Enter to return)\r\n");
         self.writer.write(printed.into_bytes());
         terminal::holds_normal_screen(true);
         self.stage = Stage::Away(Reason::Printed);

@@ -58,11 +58,11 @@ impl Shell {
             Copied::Selection => self.caches.selected_text(&self.state),
         };
         if text.is_empty() {
-            let problem = "there is nothing to copy here".to_owned();
+            let problem = "nothing to copy here".to_owned();
             return Some(Msg::JobDone(JobResult::Failed(problem)));
         }
         let Some(bytes) = clipboard(&text) else {
-            let problem = "too long to be copied by a terminal; select less".to_owned();
+            let problem = "too long for the clipboard; select less".to_owned();
             return Some(Msg::JobDone(JobResult::Failed(problem)));
         };
         self.aside.extend_from_slice(&bytes);

@@ -33,7 +33,7 @@ impl Shell {
         match exit {
             Exit::Asked | Exit::Ended(_) if shown => terminal::say(&self.last_words()),
             Exit::Lost => {
-                say("error: internal error; the conversation so far is in the session's log");
+                say("error: internal error; the conversation so far is saved");
                 say(
                     "hint: resume with --continue; `logs/panic.log` in the data directory may say more",
                 );
@@ -67,7 +67,7 @@ impl Shell {
             None => format!("{last}\n\nResume with: agent-tui --resume {session}\n"),
             Some(problem) => {
                 let problem = clean(problem);
-                format!("{last}\n\nthe conversation could not be saved: {problem}\n")
+                format!("{last}\n\nThe conversation could not be saved: {problem}\n")
             }
         }
     }

@@ -256,8 +256,7 @@ impl Told {
     }
 
     fn message(&self) -> String {
-        let what =
-            "error: agent-tui was ended before it could clean up: it crashed, or it was killed";
+        let what = "error: agent-tui crashed or was killed before it could clean up";
         match self.session.as_str() {
             "" => format!("{what}\r\n"),
             id => format!(

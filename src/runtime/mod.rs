@@ -63,7 +63,7 @@ pub struct Launch {
     pub dirs: Dirs,
     pub workspace: PathBuf,
     pub theme: Option<ThemeWish>,
-    /// What to ask right away.
+    /// Prompt to send right away.
     pub prompt: Option<String>,
     /// Let the person choose a session first.
     pub choose_session: bool,
@@ -125,7 +125,7 @@ pub async fn run(launch: Launch) -> Result<Exit, Refusal> {
     let mut shell = shell.map_err(|error| {
         let hint = scarce::is_scarcity(&error).then(|| scarce::HINT.to_owned());
         Refusal {
-            problem: format!("the terminal cannot be used: {error}"),
+            problem: format!("can't use the terminal: {error}"),
             hint,
         }
     })?;

@@ -90,26 +90,23 @@ impl Contents {
         let mut remarks = Vec::new();
         let first = self.records().next();
         match first {
-            None => remarks.push("nothing of the session's log could be read; it starts empty".into()),
+            None => remarks.push("the session log is unreadable; starting empty".into()),
             Some(Record::Session { version, .. }) if *version > VERSION => remarks.push(format!(
-                "the session was written by a newer version of agent-tui (format {version}, this one knows {VERSION}); \
-                 what it does not know is left out"
+                "this session was written by a newer agent-tui (format {version}, this one knows {VERSION}); skipping what it doesn't know"
             )),
             Some(Record::Session { .. }) => {}
             Some(_) => remarks.push(
-                "the beginning of the session's log is missing; it continues with what is left".into(),
+                "the beginning of the session log is missing; continuing with the rest".into(),
             ),
         }
         if self.passed_over > 0 {
             let lines = self.passed_over;
             remarks.push(format!(
-                "lines of the session's log that cannot be read, and were passed over: {lines}"
+                "skipped unreadable lines in the session log: {lines}"
             ));
         }
         if self.cut_off > 0 {
-            remarks.push(
-                "the last line of the session's log was cut off; what it said is missing".into(),
-            );
+            remarks.push("the last line of the session log was cut off and is missing".into());
         }
         remarks
     }
@@ -132,7 +129,7 @@ pub enum Loss {
 
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    #[error("the session is in use by another agent-tui")]
+    #[error("another agent-tui is using this session")]
     InUse,
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -374,7 +371,7 @@ fn make_private(file: &File) -> io::Result<()> {
     if data.uid() != rustix::process::getuid().as_raw() {
         return Err(io::Error::new(
             io::ErrorKind::PermissionDenied,
-            "it belongs to somebody else",
+            "it is owned by another user",
         ));
     }
     if data.mode() & 0o077 != 0 {

@@ -92,7 +92,7 @@ fn drop_misplaced(messages: &mut [Message], repairs: &mut Repairs) {
         let (role, before) = (message.role, message.content.len());
         message.content.retain(|block| is_in_place(role, block));
         if message.content.len() < before {
-            repairs.say("calls and results that the wrong side had made were left out");
+            repairs.say("removed calls and results from the wrong side");
         }
     }
 }
@@ -113,7 +113,7 @@ fn drop_empty(messages: &mut Vec<Message>, repairs: &mut Repairs) {
         .map(|message| message.content.len() + 1)
         .sum();
     if after < before {
-        repairs.say("empty texts were left out");
+        repairs.say("removed empty texts");
     }
 }
 
@@ -131,7 +131,7 @@ fn join(last: &mut Message, mut message: Message, repairs: &mut Repairs) {
     last.content.append(&mut message.content);
     // Two messages of the person in a row are no fault: they simply wrote twice.
     if last.role == Role::Assistant {
-        repairs.say("two answers in a row were joined");
+        repairs.say("joined two answers in a row");
     }
 }
 
@@ -152,7 +152,7 @@ fn rename_reused_ids(messages: &mut [Message], repairs: &mut Repairs) {
                     if !used.insert(given.clone()) {
                         call.id = fresh_id(&given, &used);
                         used.insert(call.id.clone());
-                        repairs.say(format!("a second call with the id {given} was renamed"));
+                        repairs.say(format!("renamed a second call with the id {given}"));
                     }
                     names.entry(given).or_default().push_back(call.id.clone());
                 }
@@ -181,7 +181,7 @@ fn fresh_id(id: &WireId, used: &HashSet<WireId>) -> WireId {
 
 fn add_assistant(messages: &mut Vec<Message>, message: Message, repairs: &mut Repairs) {
     match messages.last_mut() {
-        None => repairs.say("an answer without a question was left out"),
+        None => repairs.say("removed an answer without a question"),
         // What stood between them was left out.
         Some(last) if last.role == Role::Assistant => join(last, message, repairs),
         Some(_) => messages.push(message),
@@ -202,12 +202,12 @@ fn add_user(messages: &mut Vec<Message>, message: Message, repairs: &mut Repairs
             Block::ToolResult(result) => {
                 if !calls.contains(&result.tool_use_id) {
                     repairs.say(format!(
-                        "a result without a call ({}) was left out",
+                        "removed a result without a call ({})",
                         result.tool_use_id
                     ));
                 } else if results.contains_key(&result.tool_use_id) {
                     repairs.say(format!(
-                        "a second result of one call ({}) was left out",
+                        "removed a second result of one call ({})",
                         result.tool_use_id
                     ));
                 } else {
@@ -220,14 +220,14 @@ fn add_user(messages: &mut Vec<Message>, message: Message, repairs: &mut Repairs
     let mut content = Vec::with_capacity(calls.len() + rest.len());
     for call in &calls {
         let result = results.remove(call).unwrap_or_else(|| {
-            repairs.say(format!("a call without a result ({call}) was answered"));
+            repairs.say(format!("added a missing result ({call})"));
             lost(call)
         });
         content.push(Block::ToolResult(result));
     }
     content.append(&mut rest);
     if content.len() == original.len() && content != original {
-        repairs.say("results were put in the order of their calls, before all else");
+        repairs.say("moved results to the front, in the order of their calls");
     }
     if !content.is_empty() {
         messages.push(Message::from_user(content));

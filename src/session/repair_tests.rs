@@ -80,7 +80,7 @@ fn a_call_without_a_result_is_answered() {
         user([result("b"), text("go on")]),
     ]);
     assert_eq!(messages[2], user([lost("a"), result("b"), text("go on")]));
-    assert_eq!(said, ["a call without a result (a) was answered"]);
+    assert_eq!(said, ["added a missing result (a)"]);
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn calls_at_the_very_end_are_answered_too() {
 fn a_result_without_a_call_is_left_out() {
     let (messages, said) = repaired([user([result("x"), text("hi")])]);
     assert_eq!(messages, [user([text("hi")])]);
-    assert_eq!(said, ["a result without a call (x) was left out"]);
+    assert_eq!(said, ["removed a result without a call (x)"]);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn the_first_of_two_results_counts() {
         user([result("a"), named_result("a", "again")]),
     ]);
     assert_eq!(messages[2], user([result("a")]));
-    assert_eq!(said, ["a second result of one call (a) was left out"]);
+    assert_eq!(said, ["removed a second result of one call (a)"]);
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn results_come_first_and_in_the_order_of_their_calls() {
     assert_eq!(messages[2], user([result("a"), result("b"), text("look")]));
     assert_eq!(
         said,
-        ["results were put in the order of their calls, before all else"]
+        ["moved results to the front, in the order of their calls"]
     );
 }
 
@@ -155,7 +155,7 @@ fn two_answers_in_a_row_are_joined_and_keep_their_results() {
             user([result("a"), result("b")])
         ]
     );
-    assert_eq!(said, ["two answers in a row were joined"]);
+    assert_eq!(said, ["joined two answers in a row"]);
 }
 
 #[test]
@@ -169,8 +169,8 @@ fn an_answer_without_a_question_is_left_out_with_its_results() {
     assert_eq!(
         said,
         [
-            "an answer without a question was left out",
-            "a result without a call (a) was left out"
+            "removed an answer without a question",
+            "removed a result without a call (a)"
         ]
     );
 }
@@ -183,7 +183,7 @@ fn empty_texts_and_empty_messages_are_left_out() {
         user([text("there")]),
     ]);
     assert_eq!(messages, [user([text("hi"), text("there")])]);
-    assert_eq!(said, ["empty texts were left out"]);
+    assert_eq!(said, ["removed empty texts"]);
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn an_id_of_an_earlier_answer_is_renamed_in_call_and_result() {
             user([named_result("a_2", "second")])
         ]
     );
-    assert_eq!(said, ["a second call with the id a was renamed"]);
+    assert_eq!(said, ["renamed a second call with the id a"]);
 }
 
 #[test]
@@ -238,10 +238,7 @@ fn calls_of_the_person_and_results_of_the_model_are_left_out() {
     assert!(!is_sound(&messages));
     let (messages, said) = repaired(messages);
     assert_eq!(messages, [user([text("hi")]), assistant([text("hello")])]);
-    assert_eq!(
-        said,
-        ["calls and results that the wrong side had made were left out"; 2]
-    );
+    assert_eq!(said, ["removed calls and results from the wrong side"; 2]);
 }
 
 /// Random blocks, with so few ids that they meet.

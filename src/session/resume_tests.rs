@@ -259,7 +259,7 @@ fn wherever_the_log_ends_no_result_is_lost_and_nothing_has_to_be_repaired_but_a_
         messages.push(Message::user("go on"));
         let said = repair::repair(&mut messages);
         assert!(
-            said.is_empty() || said == ["two answers in a row were joined"],
+            said.is_empty() || said == ["joined two answers in a row"],
             "after {end}: {said:?}"
         );
         assert_all_there(records, &messages, end);

@@ -29,11 +29,11 @@ pub struct Found {
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    #[error("there is no session `{0}`")]
+    #[error("no session with the ID `{0}`")]
     NoSuchSession(String),
-    #[error("`{0}` is the beginning of several session ids")]
+    #[error("several session IDs start with `{0}`")]
     Ambiguous(String),
-    #[error("there is no session of this directory to resume")]
+    #[error("no session to continue in this directory")]
     NothingToContinue,
     #[error("`{path}`: {problem}")]
     Unusable { path: PathBuf, problem: OpenError },

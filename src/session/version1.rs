@@ -279,7 +279,7 @@ fn in_short(decision: &str, reason: &str, cause: &str) -> String {
     let decided = match decision {
         "allow" => "allowed",
         "deny" => "denied",
-        _ => "asked about",
+        _ => "asked",
     };
     match cause {
         "person" => reason.to_owned(),
@@ -288,6 +288,7 @@ fn in_short(decision: &str, reason: &str, cause: &str) -> String {
             format!("{decided} by {cause}")
         }
         cause if cause.starts_with("hook ") => format!("{decided} by {cause}"),
+        _ if decided == "asked" => format!("{decided}, because {reason}"),
         _ => format!("{decided}: {reason}"),
     }
 }

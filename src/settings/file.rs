@@ -13,80 +13,80 @@ use crate::process::sandbox::Unasked;
 use crate::protocol::{InterruptBehavior, Mode, OnBashError, Price};
 
 /// Settings of agent-tui: `settings.json` in the configuration directory, `.agent-tui/settings.json` and
-/// `.agent-tui/settings.local.json` in a project, or a file for `--settings`.
+/// `.agent-tui/settings.local.json` in a project, or a file given with `--settings`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(title = "agent-tui settings")]
 pub(super) struct File {
-    /// Who to talk to: anthropic, openai, responses, builtin or script:FILE. In a project: only once it is trusted.
+    /// Provider: anthropic, openai, responses, builtin or script:FILE. In a project: only once it is trusted.
     pub(super) provider: Option<String>,
-    /// The model to ask for. In a project: only once it is trusted.
+    /// Model to use. In a project: only once it is trusted.
     pub(super) model: Option<String>,
-    /// Where the provider is. In a project: only once it is trusted.
+    /// Address of the provider. In a project: only once it is trusted.
     pub(super) base_url: Option<String>,
-    /// What may run.
+    /// Permission rules and mode.
     pub(super) permissions: Permissions,
     /// Variables for the commands that tools run. In a project: only once it is trusted.
     pub(super) env: BTreeMap<String, String>,
-    /// Whether the commands that tools run get the providers' keys, which they normally do not. Not in a project.
+    /// Pass the providers' API keys to the commands that tools run (default: false). Not in a project.
     pub(super) pass_provider_keys: Option<bool>,
-    /// End a turn after so many answers of the model.
+    /// Stop after this many model turns.
     pub(super) max_turns: Option<u32>,
-    /// Pause after so many tokens.
+    /// Pause after this many tokens.
     pub(super) max_tokens: Option<u64>,
-    /// Pause after so many dollars; needs the model's price in `prices`.
+    /// Pause after this many dollars; needs the model's price in `prices`.
     pub(super) max_cost: Option<f64>,
-    /// What a million tokens cost, by the name of the model.
+    /// Price of a million tokens, by model name.
     pub(super) prices: BTreeMap<String, Price>,
-    /// How long an answer may be, in tokens.
+    /// Longest answer, in tokens.
     pub(super) max_output_tokens: Option<u32>,
-    /// How many tokens the model can take in.
+    /// Size of the model's context window, in tokens.
     pub(super) context_window: Option<u64>,
-    /// How many calls that only read run side by side.
+    /// How many read-only calls run at the same time.
     pub(super) max_tool_concurrency: Option<usize>,
-    /// Whether calls start while the model is still writing.
+    /// Start calls while the model is still writing.
     pub(super) streaming_execution: Option<bool>,
-    /// What a failed command does to the other calls of its response.
+    /// What happens to the other calls of a response when a command fails.
     pub(super) on_bash_error: Option<OnBashError>,
-    /// What an interrupt does to a running call, by the tool's name.
+    /// What an interrupt does to a running call, by tool name.
     pub(super) interrupt_behavior: BTreeMap<String, InterruptBehavior>,
-    /// How many megabytes may be piped into a headless run.
+    /// Longest input that can be piped into a headless run, in megabytes.
     pub(super) max_input_mb: Option<u32>,
-    /// How long a stream may be silent before it counts as broken.
+    /// Seconds without a byte after which a stream is treated as broken.
     pub(super) stall_seconds: Option<u64>,
-    /// How often a request that failed for a passing reason is tried again.
+    /// How often a request is retried after a temporary failure.
     pub(super) retries: Option<u32>,
-    /// How the screen looks: the name of a theme, or `auto`.
+    /// Theme name, or `auto`.
     pub(super) theme: Option<String>,
     /// Commands to run when something happens. In a project: only once it is trusted.
     pub(super) hooks: HooksFile,
     /// Run no hooks at all.
     pub(super) disable_all_hooks: Option<bool>,
-    /// What holds commands.
+    /// Sandbox for commands.
     pub(super) sandbox: Sandbox,
 }
 
-/// What may run.
+/// Permission rules and mode.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Permissions {
-    /// Rules for calls that run without a question, e.g. `Bash(cargo test:*)`. In a project: only once it is trusted.
+    /// Calls allowed without asking, e.g. `Bash(cargo test:*)`. In a project: only once it is trusted.
     pub(super) allow: Vec<String>,
-    /// Rules for calls that are asked about in every mode. They beat allow rules.
+    /// Calls that ask first, in every mode. They beat allow rules.
     pub(super) ask: Vec<String>,
-    /// Rules for calls that never run. They beat all others.
+    /// Calls that never run. They beat all other rules.
     pub(super) deny: Vec<String>,
-    /// The permission mode to begin with. A project can only choose default, acceptEdits or plan.
+    /// Permission mode at the start. A project can only choose default, acceptEdits or plan.
     pub(super) default_mode: Option<Mode>,
-    /// More directories that count as workspace. In a project: only once it is trusted.
+    /// More directories that belong to the workspace. In a project: only once it is trusted.
     pub(super) additional_directories: Vec<PathBuf>,
 }
 
-/// What holds commands.
+/// Sandbox for commands.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Sandbox {
-    /// Whether the kernel holds commands that nobody was asked about. A project can only choose `require`.
+    /// Whether commands that run without asking are sandboxed. A project can only choose `require`.
     pub(super) unasked: Option<Unasked>,
 }
 
@@ -94,7 +94,7 @@ pub(super) struct Sandbox {
 pub fn schema() -> serde_json::Value {
     let mut schema = schemars::schema_for!(File).to_value();
     let schema_key = serde_json::json!({
-        "description": "Where this schema is, for editors.",
+        "description": "Address of this schema, for editors.",
         "type": "string",
     });
     if let Some(properties) = schema["properties"].as_object_mut() {

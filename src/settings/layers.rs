@@ -185,7 +185,7 @@ impl Settings {
             match (said, list) {
                 (Ok(warning), _) => self.warn_at(page.layer, &wrong(&warning)),
                 (Err(problem), RuleList::Allow) => {
-                    let problem = format!("{problem}; it is not used");
+                    let problem = format!("{problem}; ignored");
                     self.warn_at(page.layer, &wrong(&problem));
                 }
                 (Err(problem), RuleList::Deny | RuleList::Ask) => {
@@ -197,7 +197,7 @@ impl Settings {
         if left_out {
             self.warn(
                 &page.layer.path,
-                "its allow rules are not used, because the workspace is not trusted",
+                "its allow rules are ignored: the project is not trusted",
             );
         }
     }
@@ -210,7 +210,7 @@ impl Settings {
         self.set(page, "permissions.defaultMode", mode, |it| &mut it.mode);
         if page.trust != Trust::Full {
             if !file.hooks.is_empty() {
-                let what = "its hooks are not used, because the workspace is not trusted";
+                let what = "its hooks are ignored: the project is not trusted";
                 self.warn(&page.layer.path, what);
             }
             return;
@@ -234,7 +234,7 @@ impl Settings {
                 let shown = cut(&name);
                 self.warn(
                     &page.layer.path,
-                    &format!("`env.{shown}` cannot be a variable; it is not used"),
+                    &format!("`env.{shown}` is not a valid variable name; ignored"),
                 );
                 continue;
             }
@@ -262,7 +262,8 @@ impl Settings {
         let pass_keys = pass_keys.filter(|pass| {
             let refused = *pass && page.layer.owner.is_project();
             if refused {
-                let what = "`passProviderKeys` of a project is not used: it belongs into your own settings";
+                let what =
+                    "`passProviderKeys` of a project is ignored; set it in your own settings";
                 self.warn(&page.layer.path, what);
             }
             !refused
@@ -314,14 +315,14 @@ impl Settings {
                 return Some(mode);
             }
             (Mode::Default | Mode::AcceptEdits, Trust::OnlyTightens { .. }) => {
-                "because the workspace is not trusted"
+                "because the project is not trusted"
             }
             (Mode::DontAsk | Mode::BypassPermissions, _) => {
-                "because a project cannot choose it: use --permission-mode"
+                "because a project can't choose it; use --permission-mode"
             }
         };
         let name = mode.name();
-        let what = format!("its defaultMode `{name}` is not used, {problem}");
+        let what = format!("its defaultMode `{name}` is ignored, {problem}");
         self.warn(&page.layer.path, &what);
         None
     }
@@ -330,7 +331,7 @@ impl Settings {
     fn unasked_of(&mut self, page: &Page<'_>, sandbox: &Sandbox) -> Option<Unasked> {
         let unasked = sandbox.unasked?;
         if page.layer.owner.is_project() && unasked != Unasked::Require {
-            let what = "its `sandbox.unasked` is not used: a project can only choose `require`";
+            let what = "its `sandbox.unasked` is ignored: a project can only choose `require`";
             self.warn(&page.layer.path, what);
             return None;
         }

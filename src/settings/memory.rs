@@ -95,7 +95,7 @@ fn content(file: &Path, within: Option<&[PathBuf]>, left_out: &mut Vec<String>) 
             |within: &[PathBuf]| within.iter().any(|directory| real.starts_with(directory));
         if !within.is_none_or(inside) {
             return Err(io::Error::other(
-                "it is a link that leads out of the project",
+                "it is a link that points outside the project",
             ));
         }
         read_regular(&real, LONGEST_MEMORY)
@@ -106,7 +106,7 @@ fn content(file: &Path, within: Option<&[PathBuf]>, left_out: &mut Vec<String>) 
             if !is_missing(&error) {
                 let name = file.display();
                 left_out.push(format!(
-                    "the model is not told what is in `{name}`: {}",
+                    "`{name}` is not sent to the model: {}",
                     plain(&error)
                 ));
             }
@@ -210,9 +210,9 @@ mod tests {
         let memory = memory(&config, &work, Standing::Unknown);
         assert_eq!(memory.parts, [""; 0]);
         let reasons = [
-            "config/AGENTS.md`: it is not a regular file",
-            "work/AGENTS.md`: it is longer than 1000000 bytes",
-            "work/CLAUDE.md`: it is a link that leads out of the project",
+            "config/AGENTS.md` is not sent to the model: it is not a regular file",
+            "work/AGENTS.md` is not sent to the model: it is longer than 1000000 bytes",
+            "work/CLAUDE.md` is not sent to the model: it is a link that points outside the project",
         ];
         assert_eq!(memory.left_out.len(), reasons.len(), "{memory:?}");
         for (said, reason) in memory.left_out.iter().zip(reasons) {

@@ -48,7 +48,7 @@ pub struct Settings {
     /// By the name of the model.
     pub prices: BTreeMap<String, Price>,
     pub max_output_tokens: Option<u32>,
-    /// How many tokens the model can take in.
+    /// Size of the model's context window, in tokens.
     pub context_window: Option<u64>,
     pub max_tool_concurrency: Option<usize>,
     pub streaming_execution: Option<bool>,
@@ -58,7 +58,7 @@ pub struct Settings {
     pub max_input_mb: Option<u32>,
     pub stall_seconds: Option<u64>,
     pub retries: Option<u32>,
-    /// How the screen looks: the name of a theme, or `auto`.
+    /// Theme name, or `auto`.
     pub theme: Option<String>,
     /// Which file each setting is from, by its key: `model`, `env.NAME`. Rules and directories have theirs with them.
     pub origins: BTreeMap<String, Source>,
@@ -83,7 +83,7 @@ pub struct Sourced<T> {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
-    #[error("`{path}` cannot be read: {problem}")]
+    #[error("can't read `{path}`: {problem}")]
     Unreadable { path: PathBuf, problem: String },
     #[error("`{path}`, {wrong}")]
     Wrong { path: PathBuf, wrong: Wrong },

@@ -56,7 +56,7 @@ pub fn read<T: DeserializeOwned + Default>(
     let (_, node) = json::read(text)?;
     if !matches!(node.inside, Inside::Object(_)) {
         let (line, column) = place(text, node.span.start);
-        let problem = "a settings file is an object: `{ … }`".to_owned();
+        let problem = "a settings file must be an object: `{ … }`".to_owned();
         return Err(Wrong {
             line,
             column,
@@ -148,10 +148,7 @@ impl Sheet<'_> {
         });
         let fault = |(group, member): (Option<String>, &json::Member)| {
             let (line, column) = place(self.text, member.start);
-            let problem = format!(
-                "`{}` stands here twice; none of them is used",
-                cut(&member.name)
-            );
+            let problem = format!("`{}` appears twice; both are ignored", cut(&member.name));
             Fault {
                 keys: group.into_iter().chain([member.name.clone()]).collect(),
                 wrong: Wrong {
@@ -197,10 +194,7 @@ impl Sheet<'_> {
                 let shown = group.map_or(shown.to_owned(), |group| format!("{group}.{shown}"));
                 let meant = nearest(name, known.iter().map(String::as_str));
                 let ask = meant.map(|meant| format!("; did you mean `{meant}`?"));
-                let problem = format!(
-                    "`{shown}` is not a setting that agent-tui knows{}",
-                    ask.unwrap_or_default()
-                );
+                let problem = format!("unknown setting `{shown}`{}", ask.unwrap_or_default());
                 let keys = group.into_iter().chain([name]);
                 unknown.push(Unknown {
                     keys: keys.map(str::to_owned).collect(),

@@ -126,8 +126,8 @@ fn a_project_that_is_not_trusted_can_only_tighten() {
         expected.add_rule(list, rule, &source).expect("a rule");
     }
     expected.warnings = vec![
-        "`work/.agent-tui/settings.local.json`: its allow rules are not used, because the workspace is not trusted".into(),
-        "`work/.agent-tui/settings.local.json`: its defaultMode `acceptEdits` is not used, because the workspace is not trusted".into(),
+        "`work/.agent-tui/settings.local.json`: its allow rules are ignored: the project is not trusted".into(),
+        "`work/.agent-tui/settings.local.json`: its defaultMode `acceptEdits` is ignored, because the project is not trusted".into(),
     ];
     assert_eq!(settings, expected);
 
@@ -191,8 +191,8 @@ fn an_unknown_key_is_told_with_the_nearest_one_that_there_is() {
     assert_eq!(
         settings.warnings,
         [
-            "`work/.agent-tui/settings.json`, line 1, column 18: `modle` is not a setting that agent-tui knows; did you mean `model`?",
-            "`work/.agent-tui/settings.json`, line 1, column 44: `sandbox.unasekd` is not a setting that agent-tui knows; did you mean `unasked`?",
+            "`work/.agent-tui/settings.json`, line 1, column 18: unknown setting `modle`; did you mean `model`?",
+            "`work/.agent-tui/settings.json`, line 1, column 44: unknown setting `sandbox.unasekd`; did you mean `unasked`?",
         ]
     );
     assert_eq!(settings.errors, []);
@@ -211,15 +211,15 @@ fn a_key_that_may_be_a_misspelt_list_of_rules_is_an_error_and_everything_is_aske
     assert_eq!(
         desk.errors(),
         [
-            "`work/.agent-tui/settings.json`, line 2, column 18: `permissions.denny` is not a setting that agent-tui knows; did you mean `deny`?",
-            "`work/.agent-tui/settings.json`, line 2, column 37: `permissions.zzz` is not a setting that agent-tui knows",
+            "`work/.agent-tui/settings.json`, line 2, column 18: unknown setting `permissions.denny`; did you mean `deny`?",
+            "`work/.agent-tui/settings.json`, line 2, column 37: unknown setting `permissions.zzz`",
         ]
     );
     for trust in [FULL, NONE] {
         let rules = desk.load(trust).rules;
         assert_eq!(
             texts(&rules.ask),
-            [said("*", ".agent-tui/settings.json, which is broken")]
+            [said("*", ".agent-tui/settings.json (broken)")]
         );
     }
     for text in [
@@ -304,9 +304,7 @@ fn a_broken_list_of_rules_means_that_everything_is_asked_about() {
     let desk = Desk::new().with("config/settings.json", duplicate);
     assert_eq!(
         desk.errors(),
-        [
-            "`config/settings.json`, line 2, column 2: `model` stands here twice; none of them is used"
-        ]
+        ["`config/settings.json`, line 2, column 2: `model` appears twice; both are ignored"]
     );
     assert_eq!(texts(&desk.load(FULL).rules.ask), []);
 }
@@ -322,7 +320,7 @@ fn a_bad_allow_rule_is_named_with_its_place_and_skipped() {
     assert_eq!(
         settings.warnings,
         [
-            "`config/settings.json`, line 3, column 3: the rule `Bash(` has a `(` without a `)` at its end; it is not used"
+            "`config/settings.json`, line 3, column 3: the rule `Bash(` has a `(` without a `)` at its end; ignored"
         ]
     );
     assert_eq!(

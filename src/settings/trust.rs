@@ -84,14 +84,14 @@ impl Kind {
     /// The heading of such things, for people.
     pub fn title(self) -> &'static str {
         match self {
-            Kind::Hook => "run these commands by itself (hooks)",
+            Kind::Hook => "run these commands automatically (hooks)",
             Kind::Server => "start or talk to these MCP servers",
-            Kind::Tool => "give the model these tools of its own",
+            Kind::Tool => "add these tools for the model",
             Kind::Variable => "set these variables for every command",
-            Kind::Allow => "let these calls run without a question",
-            Kind::Mode => "begin in this permission mode",
-            Kind::Directory => "count these directories as workspace",
-            Kind::Provider => "choose who gets the conversation",
+            Kind::Allow => "allow these without asking",
+            Kind::Mode => "start in this permission mode",
+            Kind::Directory => "treat these directories as part of the workspace",
+            Kind::Provider => "choose the provider that receives the conversation",
             Kind::Prompt => "run commands or grant rights from these files",
             Kind::Setting => "change these settings",
         }

@@ -11,4 +11,4 @@ mod words;
 pub use controls::{clean, one_line, without_controls};
 pub use length::{beginning, first_line, shortened};
 pub use visible::{is_hidden, is_joiner_between, is_odd_space, is_rightful, number, picture};
-pub use words::{cut, nearest};
+pub use words::{cut, nearest, plural};

@@ -25,6 +25,14 @@ pub fn cut(word: &str) -> &str {
     beginning(word, LONGEST)
 }
 
+/// So many of something: `1 file`, `2 files`.
+pub fn plural(count: usize, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        _ => format!("{count} {noun}s"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::nearest;

@@ -174,7 +174,7 @@ impl<'r, 'a> Layer<'r, 'a> {
         let word = word(value);
         let base = Draft::builtin(word);
         if base.is_none() {
-            let what = format!("`{}` is not a theme to inherit from", cut(word));
+            let what = format!("no theme named `{}` to inherit from", cut(word));
             self.report(value.span(), what, did_you_mean(word, Theme::names()));
         }
         base
@@ -222,7 +222,7 @@ impl<'r, 'a> Layer<'r, 'a> {
             let word = name.get_ref();
             let Some(role) = Role::named(word) else {
                 let known = Role::ALL.iter().map(|role| role.name());
-                let what = format!("`{}` is not a role", cut(word));
+                let what = format!("no role named `{}`", cut(word));
                 self.report(name.span(), what, did_you_mean(word, known));
                 continue;
             };
@@ -285,14 +285,14 @@ impl<'r, 'a> Layer<'r, 'a> {
             DeValue::String(_) | DeValue::Integer(_) => {
                 format!("`{}` is not a colour", cut(written))
             }
-            other => format!("a colour is wanted, not this {}", other.type_str()),
+            other => format!("expected a colour, not this {}", other.type_str()),
         };
         self.report(value.span(), what, hint);
     }
 
     fn wrong_field(&mut self, field: &str, name: &Name<'a>, value: &Value<'a>) {
         if let Some((_, example)) = FIELDS.iter().find(|(known, _)| *known == field) {
-            let what = format!("this is no value for `{field}`");
+            let what = format!("invalid value for `{field}`");
             self.report(value.span(), what, format!("write `{example}`"));
         } else {
             let what = format!("`{}` is not a part of a theme", cut(field));
@@ -303,7 +303,7 @@ impl<'r, 'a> Layer<'r, 'a> {
 
     fn wrong_part(&mut self, part: &str, name: &Name<'a>, value: &Value<'a>) {
         if modifier(part).is_some() {
-            let what = format!("`{part}` is either true or false");
+            let what = format!("`{part}` must be true or false");
             self.report(value.span(), what, format!("write `{part} = true`"));
         } else {
             let what = format!("`{}` is not a part of a style", cut(part));

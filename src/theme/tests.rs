@@ -432,7 +432,7 @@ fn mistakes_are_named_with_their_place_and_a_way_out() {
             "[roles]\neror = 'red'",
             at(
                 "line 2, column 1",
-                "`eror` is not a role\nhint: did you mean `error`?",
+                "no role named `eror`\nhint: did you mean `error`?",
             ),
         ),
         (
@@ -454,7 +454,7 @@ fn mistakes_are_named_with_their_place_and_a_way_out() {
             "[roles]\nerror = true",
             at(
                 "line 2, column 9",
-                "a colour is wanted, not this boolean\n\
+                "expected a colour, not this boolean\n\
                  hint: write `#rrggbb`, `red`, `bright-red`, a number up to 255, or `default`",
             ),
         ),
@@ -484,21 +484,21 @@ fn mistakes_are_named_with_their_place_and_a_way_out() {
             "[roles]\nerror = { bold = 1 }",
             at(
                 "line 2, column 18",
-                "`bold` is either true or false\nhint: write `bold = true`",
+                "`bold` must be true or false\nhint: write `bold = true`",
             ),
         ),
         (
             "inherit = 'drak'",
             at(
                 "line 1, column 11",
-                "`drak` is not a theme to inherit from\nhint: did you mean `dark`?",
+                "no theme named `drak` to inherit from\nhint: did you mean `dark`?",
             ),
         ),
         (
             "ground = 'grey'",
             at(
                 "line 1, column 10",
-                "this is no value for `ground`\nhint: write `ground = \"dark\", or \"light\"`",
+                "invalid value for `ground`\nhint: write `ground = \"dark\", or \"light\"`",
             ),
         ),
         (

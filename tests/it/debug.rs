@@ -198,7 +198,7 @@ fn a_connection_that_cannot_be_made_is_told_with_its_causes() {
                 "tcp connect error",
                 "Connection refused",
             ],
-            &["turn failed", "nothing answers at"],
+            &["turn failed", "can't reach"],
             &["request failed", "causes=", "dns error"],
         ],
     );

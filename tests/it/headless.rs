@@ -135,10 +135,10 @@ fn wrong_usage_is_explained_and_exits_with_2() {
         .to_string();
     let bad_script = format!("script:{bad_script}");
     let cases: &[(&[&str], &[&str])] = &[
-        (&["-p"], &["there is no prompt", "hint:"]),
+        (&["-p"], &["no prompt given", "hint:"]),
         (
             &["-p", "x", "--provider", "nobody"],
-            &["no provider `nobody`", "anthropic, openai"],
+            &["unknown provider `nobody`", "anthropic, openai"],
         ),
         (
             &["-p", "x", "--output-format", "xml"],
@@ -150,7 +150,7 @@ fn wrong_usage_is_explained_and_exits_with_2() {
         ),
         (
             &["-p", "x", "--settings", "missing.json"],
-            &["missing.json", "cannot be read"],
+            &["missing.json", "can't read"],
         ),
         (
             &["-p", "x", "--settings", &bad_settings],
@@ -168,9 +168,9 @@ fn wrong_usage_is_explained_and_exits_with_2() {
         (&["-p", "x", "--continue"], &["no session"]),
         (
             &["-p", "x", "--resume", "nothing"],
-            &["no session `nothing`"],
+            &["no session with the ID `nothing`"],
         ),
-        (&["-p", "x", "--fork"], &["--fork goes with"]),
+        (&["-p", "x", "--fork"], &["--fork needs"]),
         (&["-p", "x", "--max-turns", "0"], &["--max-turns"]),
         (
             &["-p", "x", "--provider", "openai", "--base-url", "ftp://x"],

@@ -129,7 +129,7 @@ fn a_rewritten_command_is_held_against_the_rules_again() {
     let output = run(&program, &["echo hello"], &[]);
     assert!(program.path("made").exists(), "{output:?}");
     assert!(
-        output.stderr.contains("rewrote the input of Bash"),
+        output.stderr.contains("changed the input of Bash"),
         "{output:?}"
     );
 }
@@ -184,12 +184,12 @@ fn g8_hooks_of_a_project_that_is_not_trusted_are_never_started() {
     assert_eq!(
         output
             .stderr
-            .matches("its hooks are not used, because the workspace is not trusted")
+            .matches("its hooks are ignored: the project is not trusted")
             .count(),
         4
     );
     let tested = program.run(&["hooks", "test", "PreToolUse"]);
-    assert_eq!(tested.stdout, "no hooks are configured\n");
+    assert_eq!(tested.stdout, "no hooks configured\n");
     assert!(!program.path("started").exists());
     run(&program, &["echo hello"], &["--trust"]);
     assert!(program.path("started").exists());
@@ -261,7 +261,7 @@ fn a_prompt_can_be_refused_or_added_to() {
         output.result()["result"]
             .as_str()
             .expect("text")
-            .contains("refuses the message: not that"),
+            .contains("blocked by the hook"),
         "{output:?}"
     );
     assert_eq!(seen(&program, "seen.json")["prompt"], "go");
@@ -309,7 +309,7 @@ fn a_stop_hook_that_always_objects_ends_nevertheless() {
     assert!(
         output
             .stderr
-            .contains("hooks have made the model go on 8 times"),
+            .contains("hooks kept the model working 8 times"),
         "{output:?}"
     );
 }
@@ -357,7 +357,7 @@ fn a_hook_can_end_the_turn() {
         output.result()["result"]
             .as_str()
             .expect("text")
-            .ends_with("has stopped the turn: enough")
+            .ends_with(" stopped the turn: enough")
     );
 }
 
@@ -433,7 +433,7 @@ fn hooks_test_shows_what_each_hook_got_and_answered() {
         "{output:?}"
     );
     let output = program.run_with_input(&["hooks", "test", "Stop", "--input", "-"], b"{}");
-    assert_eq!(output.stdout, "no hook is for Stop\n");
+    assert_eq!(output.stdout, "no hook matches Stop\n");
 }
 
 #[test]
@@ -454,7 +454,7 @@ fn hooks_test_knows_every_event_and_says_which_one_was_meant() {
         (output.code, output.stderr.as_str()),
         (
             Some(2),
-            "error: `pretooluse` is not an event\nhint: did you mean `PreToolUse`?\n"
+            "error: no event named `pretooluse`\nhint: did you mean `PreToolUse`?\n"
         )
     );
     program.put("bad.json", "[1]");

@@ -109,7 +109,10 @@ fn a_session_that_is_in_use_is_not_opened_twice() {
     let refused = program.ask(&server, wire, &["-p", "me too", "-c"]);
     assert_eq!(refused.code, Some(2), "{refused:?}");
     assert!(
-        refused.stderr.contains("in use by another agent-tui") && refused.stderr.contains("--fork"),
+        refused
+            .stderr
+            .contains("another agent-tui is using this session")
+            && refused.stderr.contains("--fork"),
         "{refused:?}"
     );
     let forked = program.ask(&server, wire, &["-p", "me too", "-c", "--fork"]);
@@ -359,7 +362,10 @@ fn what_a_cut_off_write_left_is_swept_on_resume() {
     let half = program.put(".agent-tui-0123456789abcdef.tmp", "half");
     let other = program.put(".agent-tui-notes.tmp", "mine");
     let output = program.ask(&server, wire, &["-p", "go on", "-c"]);
-    assert!(output.stderr.contains("under way"), "{output:?}");
+    assert!(
+        output.stderr.contains("interrupted by the last exit"),
+        "{output:?}"
+    );
     assert!(!half.exists() && other.exists());
 }
 

@@ -16,14 +16,16 @@ const WIRE: Wire = Wire::Anthropic;
 /// What `doctor` says about it.
 fn doctor(program: &Program) -> String {
     let said = program.run(&["doctor"]).stdout;
-    let line = said.lines().find(|line| line.contains("nobody was asked"));
+    let line = said
+        .lines()
+        .find(|line| line.contains("run without asking"));
     line.unwrap_or_default().to_owned()
 }
 
 fn nothing_holds(program: &Program) -> bool {
     let said = doctor(program);
     assert!(!said.is_empty(), "doctor says what holds");
-    !said.contains("are held by")
+    !said.contains("are sandboxed by")
 }
 
 /// The results of commands that a model calls in `directory`.

@@ -30,7 +30,7 @@ fn headless_broken_settings_are_told_with_line_and_column_and_exit_with_2() {
             "{\"permissions\": {\"deny\": [\n\"Bash(\"]}}",
             "line 2, column 1",
         ),
-        ("{\"model\": \"a\", \"model\": \"b\"}", "stands here twice"),
+        ("{\"model\": \"a\", \"model\": \"b\"}", "appears twice"),
     ] {
         let program = Program::new();
         program.put(".agent-tui/settings.json", text);
@@ -63,7 +63,7 @@ fn unknown_keys_and_bad_allow_rules_are_told_and_the_rest_counts() {
     let output = program.run(&["-p", "run touch made", "--provider", "builtin"]);
     assert_eq!(output.code, Some(0), "{output:?}");
     for words in [
-        "line 2, column 3: `modle`",
+        "line 2, column 3: unknown setting `modle`",
         "did you mean `model`?",
         "line 3, column 29",
     ] {
@@ -100,7 +100,7 @@ fn the_screen_starts_with_broken_settings_says_so_and_asks_about_everything() {
     let log = tui.program().session_log();
     assert!(!log.contains("s3cret"), "{log}");
     // A choice of the person does not overwrite it either.
-    tui.send("/theme light\r").wait_for("not kept");
+    tui.send("/theme light\r").wait_for("could not be saved");
     let file = tui.program().config().join("settings.json");
     assert_eq!(std::fs::read_to_string(file).expect("there"), broken);
 }
@@ -114,11 +114,7 @@ fn a_file_that_a_flag_names_has_to_be_one_on_the_screen_too() {
     );
     let end = tui.exit();
     assert_eq!(end.code, 2);
-    assert!(
-        end.screen
-            .contents()
-            .contains("`missing.json` cannot be read")
-    );
+    assert!(end.screen.contents().contains("can't read `missing.json`"));
 }
 
 #[test]
@@ -416,17 +412,17 @@ fn the_doctor_says_what_is_there_what_is_missing_and_what_to_do() {
     );
     for words in [
         "config/settings.json",
-        ".claude/settings.json, 1 hooks",
+        ".claude/settings.json, 1 hook",
         ".agent-tui/settings.json: none",
         "model: from",
         "env.A: from",
         "deny Read(.env)",
         "Stop: ./said.sh",
         "anthropic, model m",
-        "its key is in ANTHROPIC_API_KEY",
+        "key from ANTHROPIC_API_KEY",
         "https://api.anthropic.com",
         "the project is not trusted",
-        ".mcp.json: 1 MCP servers",
+        ".mcp.json: 1 MCP server",
         "bash: GNU bash",
         "TERM is xterm",
         "keymap.toml`, line 2",

@@ -295,7 +295,7 @@ fn without_a_terminal_it_says_how_to_go_without_a_screen() {
         output.stderr
     );
     assert!(
-        output.stderr.contains("hint: give it a request with -p"),
+        output.stderr.contains("hint: without a terminal, use -p"),
         "{}",
         output.stderr
     );
@@ -318,7 +318,7 @@ fn an_unknown_theme_is_refused_before_the_screen() {
     assert_eq!(end.code, 2);
     let said = end.screen.contents();
     assert!(
-        said.contains("there is no theme `drak`") && said.contains("dark"),
+        said.contains("no theme named `drak`") && said.contains("dark"),
         "{said}"
     );
     assert!(!end.bytes.contains(&0x1b), "no escapes");
@@ -333,7 +333,7 @@ fn an_agent_that_cannot_be_set_up_is_an_error_like_without_a_screen() {
     assert!(
         end.screen
             .contents()
-            .contains("there is no session `nothing-like-this`")
+            .contains("no session with the ID `nothing-like-this`")
     );
 }
 

@@ -205,7 +205,7 @@ fn claude_code_72896_the_screen_the_check_and_the_doctor_agree_about_trust() {
         let line = line.expect("it says so").trim().to_owned();
         (
             decision(program, "touch made", &[]),
-            line.contains("you have trusted"),
+            line.contains("you trust the project to"),
         )
     };
     let program = hostile_program();

@@ -18,8 +18,8 @@ fn why_tells_what_decided_about_the_last_call() {
     app.tool("a", "Bash").running();
     app.decided("a", "read-only command", true);
     app.tool("b", "Edit").running();
-    app.decided("b", "asked about: edits are asked about", false);
-    app.decided("b", "you, once", true);
+    app.decided("b", "asked, because edits need approval", false);
+    app.decided("b", "allowed once by you", true);
     run(&mut app, "/why");
     let subject = app
         .state
@@ -29,7 +29,7 @@ fn why_tells_what_decided_about_the_last_call() {
         .expect("a call")
         .1
         .subject();
-    let told = format!("Edit {subject}\nasked about: edits are asked about\nyou, once");
+    let told = format!("Edit {subject}\nasked, because edits need approval\nallowed once by you");
     assert_eq!(last_notice(&app), Some(told.as_str()));
 }
 
@@ -39,7 +39,7 @@ fn why_finds_a_call_by_its_tool_or_what_it_is_about() {
     app.tool("a", "Bash").running();
     app.decided("a", "read-only command", true);
     app.tool("b", "Edit").running();
-    app.decided("b", "you, once", true);
+    app.decided("b", "allowed once by you", true);
     run(&mut app, "/why bash");
     let told = last_notice(&app).expect("told");
     assert!(told.ends_with("\nread-only command"), "{told}");
@@ -50,7 +50,7 @@ fn why_finds_a_call_by_its_tool_or_what_it_is_about() {
 #[test]
 fn a_call_that_is_asked_about_goes_on_waiting() {
     let mut app = App::asked("Bash");
-    app.decided("call", "asked about: no rule covers it", false);
+    app.decided("call", "asked, because no rule covers it", false);
     assert_eq!(app.state.dialogs.len(), 1);
     app.decided("call", "allowed by mode bypassPermissions", true);
     assert!(app.state.dialogs.is_empty());
@@ -157,10 +157,10 @@ fn a_call_that_a_hook_rewrites_is_shown_as_it_runs() {
             by,
         },
     );
-    app.decided("a", "you, once", true);
+    app.decided("a", "allowed once by you", true);
     run(&mut app, "/why");
     assert_eq!(
         last_notice(&app),
-        Some("Bash mkdir two\nrewritten by the hook guard.sh\nyou, once")
+        Some("Bash mkdir two\nrewritten by the hook guard.sh\nallowed once by you")
     );
 }

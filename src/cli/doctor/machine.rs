@@ -36,21 +36,21 @@ fn directory(area: &'static str, what: &str, path: &Path, private: bool) -> Find
     let mode = data.permissions().mode() & 0o777;
     let text = format!("{what}: {shown} (mode {mode:03o})");
     if data.uid() != rustix::process::getuid().as_raw() {
-        let text = format!("{text} belongs to somebody else");
+        let text = format!("{text} is owned by another user");
         return Finding::new(area, Level::Warning, text)
-            .hint("set AGENT_TUI_CONFIG_DIR and AGENT_TUI_DATA_DIR to directories of your own");
+            .hint("set AGENT_TUI_CONFIG_DIR and AGENT_TUI_DATA_DIR to directories you own");
     }
     if private && mode & 0o077 != 0 {
-        let text = format!("{text} could be read by others");
-        return Finding::new(area, Level::Note, text).hint("it was made private just now");
+        let text = format!("{text} was readable by other users");
+        return Finding::new(area, Level::Note, text).hint("fixed: it is private now");
     }
     if !private && mode & 0o022 != 0 {
-        let text = format!("{text} can be written to by others");
+        let text = format!("{text} is writable by other users");
         return Finding::new(area, Level::Warning, text).hint(format!("chmod go-w {shown}"));
     }
     if rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_err() {
-        let text = format!("{text} cannot be written to");
-        return Finding::new(area, Level::Warning, text).hint("choices are not kept");
+        let text = format!("{text} is not writable");
+        return Finding::new(area, Level::Warning, text).hint("settings can't be saved");
     }
     Finding::new(area, Level::Fine, text)
 }
@@ -62,24 +62,24 @@ pub fn sandbox(unasked: Unasked, state: &State) -> Finding {
         (Unasked::Off, _) => Finding::new(
             AREA,
             Level::Warning,
-            "`sandbox.unasked` is `off`: nothing holds commands that nobody was asked about",
+            "`sandbox.unasked` is `off`: commands that run without asking are not sandboxed",
         )
-        .hint("take it out of your settings, unless commands fail that should not"),
+        .hint("remove it from your settings, unless it makes harmless commands fail"),
         (Unasked::Auto | Unasked::Require, State::Landlock(_) | State::Seatbelt) => Finding::new(
             AREA,
             Level::Fine,
-            format!("commands that nobody was asked about are held by {state}"),
+            format!("commands that run without asking are sandboxed by {state}"),
         ),
         (Unasked::Auto, State::Nothing(why)) => Finding::new(
             AREA,
             Level::Warning,
-            format!("nothing holds commands that nobody was asked about: {why}"),
+            format!("commands that run without asking are not sandboxed: {why}"),
         )
-        .hint("only the classifier decides which run; `sandbox.unasked`: `require` asks about all of them"),
+        .hint("only the classifier checks them; with `sandbox.unasked` set to `require`, every command asks"),
         (Unasked::Require, State::Nothing(why)) => Finding::new(
             AREA,
             Level::Warning,
-            format!("every command is asked about, because nothing can hold one: {why}"),
+            format!("every command asks, because it can't be sandboxed: {why}"),
         )
         .hint("`sandbox.unasked` is `require` in your settings"),
     }
@@ -97,14 +97,14 @@ pub async fn programs(programs: &Programs) -> Vec<Finding> {
         found(
             "bash",
             bash,
-            Finding::new(AREA, Level::Error, "bash is not found in PATH")
-                .hint("install it: the Bash tool runs every command with it"),
+            Finding::new(AREA, Level::Error, "bash not found in PATH")
+                .hint("install it: the Bash tool needs it"),
         ),
         found(
             "git",
             git,
-            Finding::new(AREA, Level::Note, "git is not found in PATH")
-                .hint("the model is told nothing about branch and changes"),
+            Finding::new(AREA, Level::Note, "git not found in PATH")
+                .hint("without it, the model isn't told the branch and changes"),
         ),
         found(
             "rg",
@@ -112,7 +112,7 @@ pub async fn programs(programs: &Programs) -> Vec<Finding> {
             Finding::new(
                 AREA,
                 Level::Note,
-                "rg is not found in PATH; Grep and Glob do not need it",
+                "rg not found in PATH (Grep and Glob don't need it)",
             ),
         ),
     ]
@@ -143,9 +143,9 @@ pub fn terminal(variable: impl Fn(&str) -> Option<String>) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.push(match set("TERM").as_deref() {
         None => Finding::new(AREA, Level::Warning, "TERM is not set")
-            .hint("the screen needs a terminal; without one: `agent-tui -p PROMPT`"),
+            .hint("the screen needs a terminal; without one, use `agent-tui -p PROMPT`"),
         Some("dumb") => Finding::new(AREA, Level::Warning, "TERM is dumb")
-            .hint("the screen needs a terminal that can place its cursor"),
+            .hint("the screen needs a terminal that can move its cursor"),
         Some(term) => Finding::new(AREA, Level::Fine, format!("TERM is {term}")),
     });
     findings.push(match (set("NO_COLOR"), set("COLORTERM")) {
@@ -154,7 +154,7 @@ pub fn terminal(variable: impl Fn(&str) -> Option<String>) -> Vec<Finding> {
         (None, None) => Finding::new(
             AREA,
             Level::Note,
-            "COLORTERM is not set: colours go by TERM",
+            "COLORTERM is not set: colours follow TERM",
         ),
     });
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"];

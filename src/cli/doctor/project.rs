@@ -10,6 +10,7 @@ use crate::keymap::Keymap;
 use crate::permissions::{Rule, Source};
 use crate::settings::files::Content;
 use crate::settings::trust::State;
+use crate::text::plural;
 
 /// More rules of one file are counted, not listed.
 const MOST_RULES: usize = 20;
@@ -34,9 +35,9 @@ pub fn settings(project: &Project) -> Vec<Finding> {
                 let hooks = count(&layer.content, "hooks");
                 let servers = count(&layer.content, "mcpServers");
                 let mut parts = vec![path.to_string()];
-                for (what, count) in [("hooks", hooks), ("MCP servers", servers)] {
+                for (what, count) in [("hook", hooks), ("MCP server", servers)] {
                     if count > 0 {
-                        parts.push(format!("{count} {what}"));
+                        parts.push(plural(count, what));
                     }
                 }
                 findings.push(Finding::new(AREA, Level::Fine, parts.join(", ")));
@@ -45,7 +46,7 @@ pub fn settings(project: &Project) -> Vec<Finding> {
         }
         findings.extend(errors.into_iter().map(|error| {
             Finding::new(AREA, Level::Error, error)
-                .hint("fix or move the file; until then the screen asks about everything that it may forbid")
+                .hint("fix or move the file; until then, everything it might forbid asks")
         }));
     }
     let warnings = project.settings.warnings.iter();
@@ -124,7 +125,7 @@ pub fn rules(project: &Project) -> Vec<Finding> {
 pub fn hooks(project: &Project) -> Vec<Finding> {
     const AREA: &str = "hooks";
     if project.settings.disable_all_hooks == Some(true) {
-        let text = "none runs, because `disableAllHooks` is set";
+        let text = "none run: `disableAllHooks` is set";
         return vec![Finding::new(AREA, Level::Note, text)];
     }
     let told = project.settings.hooks.iter().map(|hook| {
@@ -150,21 +151,17 @@ pub fn trust(args: &Args, project: &Project) -> Vec<Finding> {
         _ if args.trust => Finding::new(
             AREA,
             Level::Note,
-            "--trust: the project's settings count in full",
+            "--trust: all of the project's settings apply",
         ),
-        State::Nothing => Finding::new(
-            AREA,
-            Level::Fine,
-            "the project wants nothing that needs trust",
-        ),
+        State::Nothing => Finding::new(AREA, Level::Fine, "nothing to trust"),
         State::Trusted => {
-            let text = format!("you have trusted the project to {wants}");
+            let text = format!("you trust the project to {wants}");
             Finding::new(AREA, Level::Fine, text).hint("headless runs still need --trust")
         }
         State::Unknown => {
-            let text = format!("the project is not trusted, so it does not {wants}");
+            let text = format!("the project is not trusted, so it can't {wants}");
             Finding::new(AREA, Level::Warning, text)
-                .hint("start `agent-tui` here to look at it and decide; headless: --trust")
+                .hint("start `agent-tui` here to review it; headless: --trust")
         }
         State::Changed => {
             let new = project
@@ -174,18 +171,18 @@ pub fn trust(args: &Args, project: &Project) -> Vec<Finding> {
                 .filter(|item| item.is_new)
                 .count();
             let text = format!(
-                "you trusted the project, and {new} of the things that it wants are new: it wants to {wants}"
+                "{new} requests are new since you trusted the project; it wants to {wants}"
             );
             Finding::new(AREA, Level::Warning, text)
-                .hint("start `agent-tui` here to look at it and decide; headless: --trust")
+                .hint("start `agent-tui` here to review it; headless: --trust")
         }
     };
     let mut findings = vec![finding];
     if let Ok(bytes) = read_regular(&project.workspace.join(".mcp.json"), LONGEST_FILE) {
         let servers = servers(&bytes);
         let text = match servers {
-            Some(servers) => format!(".mcp.json: {servers} MCP servers"),
-            None => ".mcp.json is not JSON, and not used".to_owned(),
+            Some(servers) => format!(".mcp.json: {}", plural(servers, "MCP server")),
+            None => ".mcp.json is not valid JSON; ignored".to_owned(),
         };
         let level = match (servers, project.trusted) {
             (None, _) => Level::Warning,

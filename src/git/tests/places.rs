@@ -117,7 +117,7 @@ async fn u3_objects_of_another_repository_are_asked_about_in_words() {
     assert!(
         look.objection
             .as_ref()
-            .is_some_and(|why| why.contains("borrows objects")),
+            .is_some_and(|why| why.contains("uses objects of another repository")),
         "{look:?}"
     );
     scene.git(&["clone", "-q", ".", "../whole"]);

@@ -206,7 +206,7 @@ fn output_that_is_not_json_is_complained_about_and_decides_nothing() {
     assert!(
         said.problem
             .expect("a problem")
-            .starts_with("its output is not JSON")
+            .starts_with("its output is not valid JSON")
     );
     assert_eq!(printed(Event::PreToolUse, "[1, 2]"), HookOutput::default());
 }
@@ -297,7 +297,7 @@ fn what_hooks_say_to_person_and_model_is_put_together_in_order() {
         [
             "PreToolUse hook `one` in settings.json says: m".to_owned(),
             format!(
-                "two hooks rewrite the same call; that of {second} counts, not that of `one` in settings.json"
+                "two hooks changed the same call; using the input of {second}, not of `one` in settings.json"
             ),
             format!("PreToolUse hook {second} says: n"),
         ]

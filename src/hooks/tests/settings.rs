@@ -79,7 +79,7 @@ fn hooks_of_a_project_that_is_not_trusted_are_not_there_and_that_is_said() {
     assert_eq!(commands(&settings.hooks), [("user", "settings.json")]);
     assert_eq!(settings.warnings.len(), 2);
     for warning in settings.warnings {
-        assert!(warning.contains("its hooks are not used"), "{warning}");
+        assert!(warning.contains("its hooks are ignored"), "{warning}");
     }
 }
 
@@ -134,7 +134,7 @@ fn what_is_wrong_is_named_with_event_line_and_column() {
         (
             "{\"hooks\":{\"PreToolUse\": [\n{\"matcher\": \"Edit(\", \"hooks\": []}]}}",
             "line 2, column",
-            "`hooks.PreToolUse`: the matcher `Edit(` is no regular expression: unclosed group",
+            "`hooks.PreToolUse`: the matcher `Edit(` is not a valid regular expression: unclosed group",
         ),
         (
             "{\"hooks\":{\"Stop\": [{\"hooks\": [\n{\"type\":\"command\",\"command\":\"x\",\"timeout\":-1}]}]}}",
@@ -183,17 +183,17 @@ fn what_is_not_run_is_said() {
         (one("PreTolUse", "x"), "did you mean `PreToolUse`?"),
         (
             one("WorktreeCreate", "x"),
-            "`hooks.WorktreeCreate` is not an event",
+            "`hooks.WorktreeCreate` is not a known event",
         ),
         (
             one("Stop", "x").replace("\"command\",", "\"prompt\","),
-            "type `prompt`, which is not run",
+            "hooks of type `prompt` don't run",
         ),
         (
             one("Stop", "x").replace("\"type\"", "\"async\":true,\"type\""),
-            "`async` of the hook `x`",
+            "unknown key `async` in the hook `x`",
         ),
-        (one("Stop", " "), "without a `command`"),
+        (one("Stop", " "), "has no `command`"),
     ];
     for (text, warning) in cases {
         let files = Files::new(&[(".claude/settings.json", &text)]);

@@ -1,14 +1,15 @@
 //! Brace expansion, decided as bash decides it (`brace_expand` and `brace_gobbler` in its `braces.c`).
 //!
-//! It works on a word as written. What is too much to work out counts as an expansion: every doubt costs a question.
+//! It works on a word as written. What is too large to work out is treated as an expansion: in doubt, the call asks.
 
 use super::expansion::match_bracket;
 
-/// How many bytes are looked at for one word, beside a share of it. `{{{{` would cost the square of its length.
+/// How many bytes are read for one word, in addition to its own length. Without a bound, `{{{{` would cost the square
+/// of its length.
 const MOST_STEPS: usize = 1 << 16;
-/// How deep braces are expanded in each other.
+/// How deeply nested braces are expanded.
 const MAX_DEPTH: usize = 16;
-/// Longer results are not put together.
+/// Longer results are not built.
 const LONGEST_RESULT: usize = 4096;
 
 /// Whether bash makes other words of this one.
@@ -35,17 +36,17 @@ pub fn expand(raw: &str, most: usize) -> Option<Vec<String>> {
     Work::new(raw).expand(raw, most, 0).ok()
 }
 
-/// There is more to it than is worked out.
+/// The expansion is larger than the limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct TooMuch;
 
-/// Where a pair of braces stands.
+/// The position of a pair of braces.
 struct Braces {
     open: usize,
     close: usize,
 }
 
-/// What is left to spend on a word.
+/// How much work is left for a word.
 struct Work {
     steps: usize,
 }
@@ -115,8 +116,8 @@ impl Work {
         Ok(None)
     }
 
-    /// Where the next `wanted` stands that is neither quoted nor inside other braces. A `}` counts only once a comma or
-    /// `..` was seen.
+    /// The position of the next `wanted` that is neither quoted nor inside other braces. A `}` is only accepted after a
+    /// comma or `..`.
     fn gobble(&mut self, text: &str, from: usize, wanted: u8) -> Result<Option<usize>, TooMuch> {
         let bytes = text.as_bytes();
         let (mut at, mut level) = (from, 0_usize);
@@ -129,7 +130,7 @@ impl Work {
                 at += 2;
                 continue;
             }
-            // `${..}` is passed over like a quoted pair of braces.
+            // `${..}` is skipped like a quoted pair of braces.
             if byte == b'$' && next == Some(b'{') && quoted != Some(b'\'') {
                 level += usize::from(quoted.is_none());
                 at += 2;
@@ -186,7 +187,7 @@ impl Work {
     }
 }
 
-/// Every beginning with every end.
+/// Every prefix combined with every suffix.
 fn joined(beginnings: &[String], ends: &[String], most: usize) -> Result<Vec<String>, TooMuch> {
     let count = beginnings.len().saturating_mul(ends.len());
     let longest = |texts: &[String]| texts.iter().map(String::len).max().unwrap_or(0);

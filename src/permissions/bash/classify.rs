@@ -1,7 +1,7 @@
 //! The read-only classifier: is it certain, from the text alone, that a command only reads and ends?
 //!
 //! Closed lists all the way: anything not proved harmless is not read-only. Where a path points does not matter here;
-//! [`Classified::paths`] hands the named paths on to those who decide that.
+//! [`Classified::paths`] passes the named paths to the code that decides that.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -15,7 +15,7 @@ use super::script::{Descriptor, Joint, Operator, Part, Redirect, Script, Word};
 use super::wrappers::{is_known_safe, unwrap};
 use super::{Reading, read};
 
-/// Whether a command is certain to change nothing, and why or why not.
+/// Whether a command certainly changes nothing, and why or why not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Classification {
     pub read_only: bool,
@@ -32,7 +32,7 @@ pub fn classify_in(command: &str, cwd: &Path) -> Classification {
     match classify_reading(&read(command), cwd) {
         Ok(()) => Classification {
             read_only: true,
-            reason: "every command in it only reads".to_owned(),
+            reason: "every command in it is read-only".to_owned(),
         },
         Err(reason) => Classification {
             read_only: false,
@@ -54,18 +54,20 @@ pub fn is_concurrency_safe(command: &str) -> bool {
         && check_feeding(&reading.script, Lists::Everyday).is_ok()
 }
 
-/// Whether the whole of a reading only reads, by the agreed list. The error says what does not.
+/// Whether every part is read-only by the agreed list. The error says which one is not.
 pub fn classify_reading(reading: &Reading, cwd: &Path) -> Result<(), String> {
     classify_by(reading, cwd, Lists::Agreed)
 }
 
-/// The same by the lists that are named.
+/// The same, with the given lists.
 pub fn classify_by(reading: &Reading, cwd: &Path, lists: Lists) -> Result<(), String> {
     if let Some(refused) = &reading.refused {
         return Err(refused.clone());
     }
     if let Some(structure) = reading.script.structure {
-        return Err(format!("it contains {structure}"));
+        return Err(format!(
+            "it contains {structure}, so it can't be checked automatically"
+        ));
     }
     if reading.script.parts.is_empty() {
         return Err("it contains no command".to_owned());
@@ -82,7 +84,7 @@ pub fn classify_by(reading: &Reading, cwd: &Path, lists: Lists) -> Result<(), St
     follow_directories(&reading.script, cwd)
 }
 
-/// Whether every `xargs` reads a list that names nothing but files below the paths that the command names.
+/// Whether every `xargs` reads a list of files that all lie below the paths named in the command.
 fn check_feeding(script: &Script, lists: Lists) -> Result<(), String> {
     let mut feed = Feed::default();
     for part in &script.parts {
@@ -98,28 +100,28 @@ fn check_feeding(script: &Script, lists: Lists) -> Result<(), String> {
     Ok(())
 }
 
-/// What a part that only reads names and does.
+/// What is known about a read-only part.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Classified<'p> {
     pub paths: Vec<Named<'p>>,
-    /// It gets further operands from `xargs`, taken apart so.
+    /// It gets more operands from `xargs`, split at this separator.
     pub fed: Option<Separator>,
 }
 
-/// Whether one part only reads. A `cd` counts as reading; where it leads is checked by the caller.
+/// Whether one part is read-only. A `cd` is; the caller checks where it goes.
 pub fn classify_part(part: &Part, lists: Lists) -> Result<Classified<'_>, String> {
     if part.joint == Joint::Background {
-        return Err("a background job outlives the call".to_owned());
+        return Err("it starts a background job".to_owned());
     }
     if !part.nested.is_empty() {
-        return Err("it contains a substitution".to_owned());
+        return Err("it contains a command substitution".to_owned());
     }
     if let Some(other) = part
         .assignments
         .iter()
         .find(|assignment| !is_known_safe(assignment))
     {
-        return Err(format!("it assigns `{}`", other.name));
+        return Err(format!("it sets the variable `{}`", other.name));
     }
     if let Some(effect) = part.side_effect() {
         return Err(format!("it contains {effect}"));
@@ -138,7 +140,7 @@ pub fn classify_part(part: &Part, lists: Lists) -> Result<Classified<'_>, String
         return if plain {
             Ok(classified)
         } else {
-            Err("`command -v` is asked something odd".to_owned())
+            Err("`command -v` has arguments that can't be checked".to_owned())
         };
     }
     let behind = past_xargs(&part.words);
@@ -146,10 +148,13 @@ pub fn classify_part(part: &Part, lists: Lists) -> Result<Classified<'_>, String
         return Err("it has no command".to_owned());
     };
     if !name.is_bare() {
-        return Err(format!("the command word `{}` is not plain", name.raw));
+        return Err(format!(
+            "the command name `{}` is not a plain word",
+            name.raw
+        ));
     }
     if name.text == "cd" && in_shell(&part.words).len() > behind.words.len() {
-        return Err("only the shell itself can change its directory".to_owned());
+        return Err("only the shell itself can run `cd`".to_owned());
     }
     let command = Command {
         name: &name.text,
@@ -161,12 +166,12 @@ pub fn classify_part(part: &Part, lists: Lists) -> Result<Classified<'_>, String
     let before = part.words.len() - behind.words.len();
     let directly = behind.fed != Some(Separator::Blank) || part.words[before - 1].text == "xargs";
     if !directly || (behind.flags && lists == Lists::Agreed) {
-        return Err("`xargs` is accepted only directly before a command that reads".to_owned());
+        return Err("`xargs` is only accepted directly before a read-only command".to_owned());
     }
     classified.paths.extend(command.check()?);
     match classified.paths.iter().find(|path| is_special(path)) {
         Some(path) => Err(format!(
-            "`{}` is a device or shows the environment of a process",
+            "`{}` is a device or shows a process's environment",
             path.text
         )),
         None => Ok(classified),
@@ -181,7 +186,7 @@ pub fn cd_target(part: &Part) -> Option<&Word> {
         {
             Some(target)
         }
-        // `cd -- -` goes back all the same.
+        // `cd -- -` also goes to the previous directory.
         [name, end, target]
             if name.text == "cd"
                 && end.raw == "--"
@@ -205,7 +210,7 @@ pub fn likely_target(words: &[Word]) -> Option<String> {
     if target.is_literal() {
         return Some(text.to_owned());
     }
-    // Places that are known wherever the shell stands.
+    // Places that do not depend on the shell's directory.
     let known = [
         ("$PWD", "."),
         ("${PWD}", "."),
@@ -220,7 +225,7 @@ pub fn likely_target(words: &[Word]) -> Option<String> {
     Some(known.unwrap_or_else(|| text.to_owned()))
 }
 
-/// Whether the working directory changes, or may.
+/// Whether the working directory changes or may change.
 pub fn moves(part: &Part) -> bool {
     let mut words = part.words.as_slice();
     while let Some((name, rest)) = words.split_first() {
@@ -229,7 +234,7 @@ pub fn moves(part: &Part) -> bool {
         }
         let flags = rest.iter().take_while(|word| word.text.starts_with('-'));
         let flags = &rest[..flags.count()];
-        // `command -v cd` only asks.
+        // `command -v cd` only prints where `cd` is.
         if flags
             .iter()
             .any(|flag| matches!(flag.text.as_str(), "-v" | "-V"))
@@ -278,7 +283,7 @@ fn check_redirect(redirect: &Redirect) -> Result<Option<Named<'_>>, String> {
         Operator::ReadWrite | Operator::Heredoc | Operator::Herestring => false,
     };
     if !accepted {
-        return Err(format!("it is redirected to or from `{}`", target.raw));
+        return Err(format!("it redirects to or from `{}`", target.raw));
     }
     Ok((redirect.operator == Operator::Read).then_some(Named {
         text: &target.text,
@@ -332,7 +337,7 @@ pub fn seconds(part: &Part) -> f64 {
     }
 }
 
-/// However long it takes, it stands in nobody's way.
+/// It may take long, but it blocks nothing.
 fn sleeps(part: &Part) -> bool {
     let plain = part.assignments.is_empty() && part.redirects.is_empty();
     match part.words.as_slice() {

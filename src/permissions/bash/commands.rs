@@ -18,18 +18,18 @@ use super::script::{Joint, Operator, Part, Redirect, Script, Traits, Word};
 use super::wrappers::unwrap;
 use super::{base_name, read};
 
-/// How many literal scripts (`sh -c ..`, `eval ..`) are looked into, and how deep they may stand in each other. What
-/// stands in substitutions is looked into without them.
+/// How many literal scripts (`sh -c ..`, `eval ..`) are read, and how deeply they may nest. Scripts in substitutions do
+/// not count towards these limits.
 const MAX_SCRIPTS: usize = 1_000;
 const MAX_SCRIPT_DEPTH: usize = 6;
-/// How many directories a command may stand in, as far as they are told apart. Allow rules want certainty anyway.
+/// How many possible working directories are tracked for a command. Allow rules need certainty anyway.
 const MAX_DIRECTORIES: usize = 6;
-/// Longer ones are not put together.
+/// Longer ones are not built.
 const LONGEST_DIRECTORY: usize = 512;
-/// How many words are made of the braces in one command, and of those in one word.
+/// How many words brace expansion may produce for one command, and for one word.
 const MOST_EXPANDED: usize = 512;
 const MOST_OF_ONE: usize = 128;
-/// How many places in one command are told to be likely.
+/// How many positions in one command are reported as likely commands.
 const MOST_LIKELY: usize = 64;
 
 /// Programs that run what follows; each later word may be the command.
@@ -76,25 +76,25 @@ pub struct Found<'f> {
     pub words: &'f [Word],
     /// The same words after quote removal, joined by single blanks.
     pub text: &'f str,
-    /// Where its relative paths may start: the directories that `cd` may have led to, the likeliest last.
+    /// Where its relative paths may start: the directories that `cd` may have reached, the most likely one last.
     pub directories: &'f [String],
     pub redirects: &'f [Redirect],
-    /// The same name stands before in the same words.
+    /// The same name occurs earlier in the same words.
     pub repeated: bool,
-    /// These words are what braces become.
+    /// These words come from brace expansion.
     pub expanded: bool,
-    /// It stands where a command is to be expected, not only where one is possible.
+    /// It is at a position where a command is expected, not only possible.
     pub likely: bool,
 }
 
-/// Who is told what was found.
+/// Receives what was found.
 pub trait Visitor {
     fn command(&mut self, found: &Found<'_>);
     fn access(&mut self, access: &Access<'_>, directories: &[String]);
-    /// What lies below this path may be written, too, or is brought to where the command writes.
+    /// What lies below this path may also be written, or is copied to where the command writes.
     fn tree(&mut self, access: &Access<'_>, directories: &[String]);
     fn script(&mut self, script: &Script);
-    /// There is more in this text than can be looked at: what braces make of it, or scripts in scripts.
+    /// This text is too large to check: because of brace expansion, or scripts in scripts.
     fn overflow(&mut self, text: &str);
 }
 
@@ -109,18 +109,18 @@ pub fn walk(script: &Script, visitor: &mut dyn Visitor) {
 
 struct Walk<'v> {
     visitor: &'v mut dyn Visitor,
-    /// How many more literal scripts are looked into.
+    /// How many more literal scripts may be read.
     scripts: usize,
 }
 
-/// Where a part stands.
+/// The surroundings of a part.
 #[derive(Clone, Copy)]
 struct Place<'p> {
     part: &'p Part,
     directories: &'p [String],
     /// How many literal scripts are around it.
     depth: usize,
-    /// The words at hand are what braces become.
+    /// The current words come from brace expansion.
     expanded: bool,
 }
 
@@ -130,7 +130,7 @@ impl Walk<'_> {
         let evaluates = evaluates(script);
         let mut directories = directories.to_vec();
         let mut fed_shell = false;
-        // What the commands before this one in its pipeline are told to print.
+        // What the earlier commands of the pipeline print, as far as their arguments tell.
         let mut printed: Vec<String> = Vec::new();
         for part in &script.parts {
             for nested in &part.nested {
@@ -148,7 +148,7 @@ impl Walk<'_> {
             for assignment in &part.assignments {
                 self.evaluated(&assignment.value.text, place);
             }
-            // Which words the variables hold that are evaluated is not worth guessing: `_` is the last one.
+            // The values of evaluated variables are not guessed: `_`, for one, is the last word of the command before.
             for word in part.words.iter().filter(|_| evaluates) {
                 self.evaluated(&word.text, place);
             }
@@ -202,7 +202,8 @@ impl Walk<'_> {
         }
     }
 
-    /// The words that the shell makes of these. They keep the trait of the brace: more than a question they are not worth.
+    /// The words that the shell makes of these. They keep the trait of the brace: they can make a call ask, never deny
+    /// it.
     fn without_braces(&mut self, words: &[Word]) -> Vec<Word> {
         let mut all: Vec<Word> = Vec::new();
         for word in words {
@@ -223,7 +224,7 @@ impl Walk<'_> {
         all
     }
 
-    /// Tells of the command in `words` and of those behind it. Whether a shell runs what it is fed.
+    /// Reports the command in `words` and those after it. Returns whether a shell runs its input.
     fn commands(&mut self, words: &[Word], place: Place<'_>) -> bool {
         let (text, starts) = Part::joined(words);
         let mut names: HashSet<&str> = HashSet::new();
@@ -291,7 +292,7 @@ impl Walk<'_> {
             if rest.len() == words.len() - 1 {
                 continue;
             }
-            // Behind an earlier git the beginning is enough: that one was compared as a whole.
+            // After an earlier git the beginning is enough: the whole was compared there.
             let rest = if repeated {
                 &rest[..rest.len().min(64)]
             } else {
@@ -326,7 +327,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Text in which the shell would find a substitution, should it evaluate it.
+    /// Text that contains a substitution, if the shell should evaluate it.
     fn evaluated(&mut self, text: &str, place: Place<'_>) {
         if text.contains("$(") || text.contains('`') {
             self.literal(text, place.directories, place.depth);
@@ -342,14 +343,14 @@ impl Walk<'_> {
         }
     }
 
-    /// Precise for a command behind plain wrappers; behind others, every operand counts for every file command there.
+    /// Precise for a command after plain wrappers. After others, every operand is assigned to every file command there.
     fn files(&mut self, words: &[Word], place: Place<'_>, (reads, writes): (bool, bool)) {
         let plain = unwrap(words).words;
         let Some((name, arguments)) = plain.split_first() else {
             return;
         };
         let mut found = accesses(base_name(&name.text), arguments);
-        // Which of the words that a brace becomes is the target is not worth guessing.
+        // Which word of a brace expansion is the target is not guessed.
         let hidden = place.expanded || candidates(plain).len() > 1;
         if hidden && reads {
             found.extend(operands(arguments, Kind::Read));
@@ -372,7 +373,8 @@ impl Walk<'_> {
     }
 }
 
-/// The texts that `echo` and `printf` may print: all that they are given, and each word, which may be on a line of its own.
+/// The texts that `echo` and `printf` may print: all arguments together, and each word alone, because it may be printed
+/// on its own line.
 fn prints(words: &[Word]) -> Vec<String> {
     const MOST_PRINTED: usize = 32;
     let Some((name, arguments)) = unwrap(words).words.split_first() else {
@@ -390,7 +392,7 @@ fn prints(words: &[Word]) -> Vec<String> {
     all
 }
 
-/// What builtins are told to run later, or under another name.
+/// Commands that builtins run later, or under another name.
 fn registered<'w>(name: &str, arguments: &'w [Word]) -> Option<Vec<&'w str>> {
     let letter = match name {
         "alias" => {
@@ -403,7 +405,7 @@ fn registered<'w>(name: &str, arguments: &'w [Word]) -> Option<Vec<&'w str>> {
         "mapfile" | "readarray" | "compgen" | "complete" => 'C',
         _ => return None,
     };
-    // Which word is the value of the flag is not worth finding out.
+    // Which word is the flag's value does not matter.
     let attached = |word: &'w Word| word.text.strip_prefix('-')?.split_once(letter);
     let values = arguments
         .iter()
@@ -415,7 +417,7 @@ fn registered<'w>(name: &str, arguments: &'w [Word]) -> Option<Vec<&'w str>> {
     (!values.is_empty()).then(|| values.iter().copied().chain(plain).collect())
 }
 
-/// Whether an expansion in this script, or in one nested in it, evaluates what it finds in variables.
+/// Whether an expansion in this script, or in one nested in it, evaluates the values of variables.
 fn evaluates(script: &Script) -> bool {
     let mut waiting = vec![script];
     while let Some(script) = waiting.pop() {
@@ -429,8 +431,8 @@ fn evaluates(script: &Script) -> bool {
     false
 }
 
-/// Where a `cd` may lead. It may also fail, or an earlier one may have failed, so the places before it stay: as long as
-/// they are few. Of many, the one that is reached if all succeed is kept.
+/// Where a `cd` may go. It may also fail, or an earlier one may have failed, so earlier places are kept while they are
+/// few. If there are many, only the place that is reached when all succeed is kept.
 fn step(directories: &mut Vec<String>, target: &str) {
     let joined = |from: &String| {
         let fits = !target.starts_with('/') && from.len() + target.len() < LONGEST_DIRECTORY;
@@ -464,7 +466,7 @@ fn candidates(words: &[Word]) -> Range<usize> {
     }
 }
 
-/// Where in `words` a command is to be expected: at the start, and behind each wrapper past its options. What follows an
+/// Where in `words` a command is expected: at the start, and behind each wrapper past its options. What follows an
 /// option may be its value.
 fn likely_commands(words: &[Word]) -> Vec<usize> {
     let runs = |word: &Word| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir");
@@ -493,7 +495,7 @@ fn likely_commands(words: &[Word]) -> Vec<usize> {
     found
 }
 
-/// What `env -S` takes apart and runs: the value of the flag, and the words behind it.
+/// What `env -S` splits and runs: the value of the flag, and the words behind it.
 fn split_string(arguments: &[Word]) -> Option<String> {
     let value = |word: &Word| {
         let text = word.text.as_str();
@@ -518,7 +520,7 @@ fn split_string(arguments: &[Word]) -> Option<String> {
 }
 
 /// What may be the script of a shell that has these arguments. Options may stand between `-c` and the script, and `-o`
-/// takes a word of its own, which costs nothing to be looked at as well.
+/// takes a word of its own, which is harmless to check as well.
 fn shell_scripts(arguments: &[Word]) -> Vec<&Word> {
     const MOST_OPTIONS: usize = 32;
     let leading = &arguments[..arguments.len().min(MOST_OPTIONS)];
@@ -539,7 +541,7 @@ fn shell_scripts(arguments: &[Word]) -> Vec<&Word> {
                 word.text.matches(['o', 'O']).count() * usize::from(bundle(word, &['o', 'O']));
             continue;
         }
-        // A lone dash ends the options, too.
+        // A lone dash also ends the options.
         if !ended && word.text == "-" {
             ended = true;
             continue;
@@ -553,7 +555,7 @@ fn shell_scripts(arguments: &[Word]) -> Vec<&Word> {
     scripts
 }
 
-/// `{rm,-rf,x}` cut at its braces and commas: a word that is written out there counts as written out.
+/// `{rm,-rf,x}` split at its braces and commas: words spelled out inside are treated as spelled out.
 fn at_braces(words: &[Word]) -> Vec<Word> {
     let mut pieces = Vec::new();
     for word in words {
@@ -567,7 +569,7 @@ fn at_braces(words: &[Word]) -> Vec<Word> {
     pieces
 }
 
-/// A word that a brace became. Empty ones vanish.
+/// A word from a brace expansion. Empty ones disappear.
 fn expanded_word(raw: &str) -> Option<Word> {
     let mut word = super::expansion::lone_word(raw).unwrap_or_else(|| Word::plain(raw));
     word.traits.add(Traits::BRACE);

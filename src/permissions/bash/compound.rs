@@ -18,7 +18,7 @@ impl Reader<'_> {
             let name = name.text.clone();
             self.skip_blanks();
             if self.peek() != Some(b')') {
-                return Err(Broken("a `(` stands inside a command"));
+                return Err(Broken("a `(` is inside a command"));
             }
             self.at += 1;
             draft.part.words.clear();
@@ -26,7 +26,7 @@ impl Reader<'_> {
             return Ok(());
         }
         if !draft.at_command() {
-            return Err(Broken("a `(` stands inside a command"));
+            return Err(Broken("a `(` is inside a command"));
         }
         draft.part.words.clear();
         if let Some(end) = self.arithmetic_end()? {
@@ -67,9 +67,9 @@ impl Reader<'_> {
     /// Handles a reserved word; `false` when it is an ordinary word here.
     pub(super) fn keyword(&mut self, draft: &mut Draft, word: &Word) -> Result<bool, Broken> {
         match word.raw.as_str() {
-            "{" => draft.begin("a group", Kind::Brace),
+            "{" => draft.begin("a command group", Kind::Brace),
             "if" => draft.begin("`if`", Kind::If),
-            "while" | "until" => draft.begin("a loop", Kind::Loop),
+            "while" | "until" => draft.begin("a shell loop", Kind::Loop),
             "for" | "select" => self.loop_header(draft)?,
             "case" => self.case_header(draft)?,
             "}" => self.close(draft, Kind::Brace)?,
@@ -90,14 +90,14 @@ impl Reader<'_> {
                     self.at += 1;
                     self.skip_blanks();
                     if self.peek() != Some(b')') {
-                        return Err(Broken("a function is not written as one"));
+                        return Err(Broken("a function is malformed"));
                     }
                     self.at += 1;
                 }
                 draft.part.words.clear();
                 draft.define(name.text);
             }
-            // `time` is no keyword to us: it stays in the words, and what follows may still be a keyword.
+            // `time` is not treated as a keyword: it stays in the words, and a keyword may still follow.
             _ => return Ok(false),
         }
         Ok(true)
@@ -105,7 +105,7 @@ impl Reader<'_> {
 
     fn middle(&mut self, draft: &mut Draft, kind: Kind) -> Result<(), Broken> {
         if draft.kind() != Some(kind) {
-            return Err(Broken("a keyword stands outside of its command"));
+            return Err(Broken("a keyword is out of place"));
         }
         draft.end_part(Joint::Sequence, &mut self.inside);
         draft.closed = false;
@@ -114,13 +114,13 @@ impl Reader<'_> {
     }
 
     fn loop_header(&mut self, draft: &mut Draft) -> Result<(), Broken> {
-        draft.begin("a loop", Kind::Loop);
+        draft.begin("a shell loop", Kind::Loop);
         self.skip_blanks();
         if self.peek() == Some(b'(') {
             self.at += 1;
             let end = self
                 .arithmetic_end()?
-                .ok_or(Broken("a loop has an odd header"))?;
+                .ok_or(Broken("a loop has an unusual header"))?;
             self.scan(self.at + 1, end)?;
             self.evaluated(&self.source[self.at + 1..end])?;
             self.at = end + 2;
@@ -163,7 +163,7 @@ impl Reader<'_> {
             self.skip_blanks();
             let pattern = self
                 .word(false)?
-                .ok_or(Broken("`case` has an odd pattern"))?;
+                .ok_or(Broken("`case` has an unusual pattern"))?;
             if first && pattern.raw == "esac" {
                 return self.close(draft, Kind::CasePattern);
             }
@@ -175,7 +175,7 @@ impl Reader<'_> {
                     self.at += 1;
                     break;
                 }
-                _ => return Err(Broken("`case` has an odd pattern")),
+                _ => return Err(Broken("`case` has an unusual pattern")),
             }
         }
         if let Some(frame) = draft.frames.last_mut() {
@@ -192,7 +192,7 @@ impl Reader<'_> {
             self.skip_lines()?;
             match self.word(false)? {
                 Some(word) if word.raw == "]]" => break,
-                // `-eq` evaluates a subscript that it finds in quotes.
+                // `-eq` evaluates subscripts even in quotes.
                 Some(word) if word.traits.has(Traits::QUOTED) => self.scan_text(&word.text)?,
                 Some(word) => self.condition_effect(&word),
                 None if self.peek().is_some() => self.at += 1,
@@ -203,13 +203,13 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Skips blanks, newlines and comments where no command may stand.
+    /// Skips blanks, newlines and comments where no command may start.
     fn skip_lines(&mut self) -> Result<(), Broken> {
         loop {
             self.skip_blanks();
             match self.peek() {
                 Some(b'\n') if self.pending.is_empty() && !self.outer_pending => self.at += 1,
-                Some(b'\n') => return Err(Broken("a here-document starts in an odd place")),
+                Some(b'\n') => return Err(Broken("a here-document starts in an unusual place")),
                 Some(b'#') => self.comment(),
                 Some(_) | None => return Ok(()),
             }

@@ -6,7 +6,7 @@ use super::files::redirected;
 use super::script::{Joint, Script, Traits, Word};
 use crate::permissions::path::names;
 
-/// Where removals are critical: the directories of the decision, as absolute paths.
+/// The directories whose removal is critical, as absolute paths.
 pub struct Landmarks<'l> {
     pub home: &'l str,
     pub cwd: &'l str,
@@ -22,10 +22,10 @@ pub fn denied(found: &Found<'_>, landmarks: &Landmarks<'_>) -> Option<&'static s
         || operands(arguments).any(|word| landmarks.aim(word, found.directories) == Aim::Root);
     match name {
         "rm" if is_recursive(arguments, &['r', 'R']) && root() => {
-            Some("it removes the whole file system")
+            Some("it deletes the whole file system")
         }
         "chmod" if is_recursive(arguments, &['R']) && opens_all(arguments) && root() => {
-            Some("it opens the whole file system to everyone")
+            Some("it makes the whole file system writable for everyone")
         }
         "dd" if writes_device(found, arguments) => Some("it overwrites a device"),
         "perl" | "python" | "python3" | "ruby"
@@ -86,7 +86,7 @@ impl Landmarks<'_> {
                 return Aim::Critical;
             }
         }
-        // The home of anybody, or the directory before.
+        // Any user's home, or the previous directory.
         if word.traits.has(Traits::TILDE)
             && let Some(rest) = word.text.strip_prefix('~')
             && !matches!(rest.split('/').next(), Some("" | "+"))
@@ -103,7 +103,7 @@ impl Landmarks<'_> {
         let there = |directory: &String| {
             self.aim_of(&format!("{}/{text}", self.expand(directory)), self.shell)
         };
-        // Should a `cd` fail, another directory counts; that much doubt asks, but does not deny.
+        // If a `cd` fails, the command runs in another directory. That doubt makes the call ask; it does not deny it.
         let doubt = others.iter().map(there).max().unwrap_or(here).max(here);
         there(likeliest).max(doubt.min(Aim::Critical))
     }
@@ -140,13 +140,13 @@ impl Landmarks<'_> {
         let known = [
             ("~", self.home),
             ("$HOME", self.home),
-            // Where the shell stands by then, like any relative path.
+            // Relative to the shell's directory at that point, like any relative path.
             ("~+", "."),
             ("$PWD", "."),
             ("$(pwd)", "."),
             ("`pwd`", "."),
         ];
-        // `${HOME:?}` and its kin are the home directory, or nothing.
+        // `${HOME:?}` and similar forms are the home directory, or nothing.
         let braced = ["${HOME", "${PWD"].into_iter().find_map(|name| {
             let (operator, rest) = text.strip_prefix(name)?.split_once('}')?;
             let other =
@@ -168,7 +168,7 @@ impl Landmarks<'_> {
     }
 }
 
-/// A name that, at the end of a path, stands for all that is there.
+/// A last component that matches everything in the directory.
 fn is_everything(name: &str) -> bool {
     name.chars()
         .all(|character| matches!(character, '*' | '?' | '.'))

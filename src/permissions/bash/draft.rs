@@ -1,4 +1,4 @@
-//! A script while it is read: parts so far, the part at hand, open compound commands.
+//! A script while it is read: finished parts, the current part, open compound commands.
 
 use super::reader::{Broken, Inside};
 use super::script::{Descriptor, Joint, Operator, Part, Redirect, Script, Traits, Word};
@@ -38,7 +38,7 @@ impl Draft {
         self.frames.last().map(|frame| frame.kind)
     }
 
-    /// Whether the next word is a command's first, so that reserved words count.
+    /// Whether the next word is a command's first, so that reserved words are recognised.
     pub fn at_command(&self) -> bool {
         !self.closed
             && self.part.assignments.is_empty()
@@ -77,7 +77,7 @@ impl Draft {
     }
 
     pub fn define(&mut self, name: String) {
-        self.structure("a function");
+        self.structure("a shell function");
         self.function = Some(name);
         self.wanting = true;
     }
@@ -115,7 +115,7 @@ impl Draft {
         let empty = part == Part::default();
         self.wanting &= empty && !self.closed;
         if empty {
-            // `( .. ) | x`: the operator belongs to what came last.
+            // `( .. ) | x`: the operator belongs to the last command.
             if self.closed
                 && let Some(last) = self.script.parts.last_mut()
             {

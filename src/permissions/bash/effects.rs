@@ -1,21 +1,21 @@
-//! What expansions do beside giving text: assign a variable, or evaluate what quotes hide.
+//! Side effects of expansions: setting a variable, or evaluating quoted text.
 //!
-//! Offsets, lengths and subscripts in `${..}` are arithmetic, and arithmetic evaluates the subscripts that it finds in
-//! quoted text: `${HOME:'a[$(id)]'}` runs `id`. It evaluates the values of variables just so, and the shell sets `_` to
-//! the last word of the command before: `true 'a[$(id)]'; echo $((_))` runs `id` as well.
+//! Offsets, lengths and subscripts in `${..}` are arithmetic, and arithmetic evaluates subscripts even in quoted text:
+//! `${HOME:'a[$(id)]'}` runs `id`. It evaluates the values of variables in the same way, and the shell sets `_` to the
+//! last word of the previous command: `true 'a[$(id)]'; echo $((_))` runs `id` as well.
 
 use super::expansion::{assignment_name, decode_ansi, match_bracket};
 use super::reader::{Broken, Reader};
 use super::script::{Part, Traits, Word};
 use super::wrappers::unwrap;
 
-const ASSIGNS: &str = "an expansion that assigns a variable";
-const EVALUATES: &str = "arithmetic or an indirection that evaluates what it finds";
+const ASSIGNS: &str = "an expansion that sets a variable";
+const EVALUATES: &str = "arithmetic or an indirect expansion that evaluates its value";
 
 /// How many bytes of arithmetic are read again without their quotes.
 const MOST_UNQUOTED: usize = 1 << 16;
 
-/// Builtins that evaluate subscripts which they find in quoted words.
+/// Builtins that evaluate subscripts in quoted words.
 pub(super) const EVALUATING: [&str; 15] = [
     "test",
     "[",
@@ -35,7 +35,7 @@ pub(super) const EVALUATING: [&str; 15] = [
 ];
 
 impl Part {
-    /// What it does to the shell beside running a command: no rule for the command alone covers that.
+    /// What it changes in the shell besides running a command. A rule for the command alone does not cover that.
     pub fn side_effect(&self) -> Option<&'static str> {
         self.effect
             .or_else(|| timed_assignment(&self.words))
@@ -43,7 +43,7 @@ impl Part {
     }
 }
 
-/// `time A=1 ls` assigns like `A=1 ls`, though to us its words begin with `time`.
+/// `time A=1 ls` assigns like `A=1 ls`, although here its words begin with `time`.
 fn timed_assignment(words: &[Word]) -> Option<&'static str> {
     let (time, rest) = words.split_first()?;
     let timed = rest
@@ -82,7 +82,7 @@ fn sets_variable(arguments: &[Word]) -> bool {
         .any(|word| word.text.starts_with("-v") || word.traits.has(Traits::BRACE.or(Traits::GLOB)))
 }
 
-/// Whether there is a subscript in which more than a number stands. In the value of an assignment only lists have some.
+/// Whether there is a subscript that is more than a number. In the value of an assignment, only lists have subscripts.
 fn has_subscript(text: &str) -> bool {
     let found = |text: &str| text.find('[').is_some_and(|at| looks_up(&text[at..]));
     match text.split_once('=') {
@@ -94,8 +94,8 @@ fn has_subscript(text: &str) -> bool {
     }
 }
 
-/// Whether arithmetic looks up anything in this text: what it finds there it evaluates again. Numbers, operators and
-/// blanks are all that is certain.
+/// Whether arithmetic looks up names in this text, whose values it evaluates again. Only numbers, operators and blanks
+/// are certain not to be names.
 fn looks_up(text: &str) -> bool {
     let certain = |character: char| {
         matches!(character, '0'..='9' | ' ' | '\t' | '\n')
@@ -107,9 +107,9 @@ fn looks_up(text: &str) -> bool {
 }
 
 impl Reader<'_> {
-    /// Looks at the inside of `${..}`, which has been read already, for what it does.
+    /// Finds the side effects of `${..}`, whose inside has been read already.
     pub(super) fn parameter_effects(&mut self, inside: &str) -> Result<(), Broken> {
-        // `${x@P}` runs what it finds in a value.
+        // `${x@P}` runs substitutions in the value.
         if inside.ends_with("@P") {
             return Err(Broken("`${..@P}` expands a prompt"));
         }
@@ -124,7 +124,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Looks at what stands behind the name.
+    /// Checks what follows the name.
     fn operation(&mut self, operation: &str) -> Result<(), Broken> {
         if operation.starts_with('[') {
             let end = match_bracket(operation.as_bytes(), 1, b'[', b']')
@@ -142,7 +142,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Looks at arithmetic for what it does. Substitutions that stand in it openly have been found already.
+    /// Finds the side effects of arithmetic. Unquoted substitutions in it have been found already.
     pub(super) fn evaluated(&mut self, text: &str) -> Result<(), Broken> {
         if assigns(text) {
             self.effect(ASSIGNS);
@@ -175,7 +175,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether `${!..}` takes a value for the name of another variable, with subscripts and all. `${!prefix*}` and `${!a[@]}`
+/// Whether `${!..}` uses a value as the name of another variable, including subscripts. `${!prefix*}` and `${!a[@]}`
 /// only list names, and `${!}` is the number of a process.
 fn is_indirect(inside: &str) -> bool {
     let Some(behind) = inside.strip_prefix('!') else {
@@ -184,7 +184,7 @@ fn is_indirect(inside: &str) -> bool {
     !matches!(behind, "" | "*" | "@") && !matches!(behind_name(behind), "*" | "@" | "[@]" | "[*]")
 }
 
-/// What stands behind the name in `${name..}`.
+/// What follows the name in `${name..}`.
 fn behind_name(text: &str) -> &str {
     let name = |character: char| character == '_' || character.is_ascii_alphanumeric();
     let rest = text.trim_start_matches(name);
@@ -232,7 +232,7 @@ fn without_quotes(text: &str) -> String {
     plain + rest
 }
 
-/// Where the quote that closes `$'..'` stands.
+/// The position of the quote that closes `$'..'`.
 fn ansi_end(text: &str) -> usize {
     let mut escaped = false;
     for (at, character) in text.char_indices() {

@@ -1,11 +1,11 @@
-//! More programs that neither write, nor run others, nor go on for long: they run without a question, though they are not
-//! on the agreed list of what is read-only.
+//! More programs that do not write, do not run others and end soon. They run without asking, although they are not on
+//! the agreed list of read-only commands.
 
 use super::flags::Flags;
 use super::readers::{Operands, Reader, reader, strict};
 use super::script::Word;
 
-/// Longer pauses, all of a command line together, are asked about.
+/// Commands that sleep longer than this, in total, ask.
 pub const LONGEST_SLEEP: f64 = 60.0;
 
 /// These programs, with their permitted flags.
@@ -13,7 +13,7 @@ pub(super) const EVERYDAY: &[Reader] = {
     use Operands::{Data, None, Paths, PatternThenPaths};
     const HELP: Flags = Flags::new("", "help version");
     &[
-        // Without -o and -i, which take files elsewhere than on GNU.
+        // Without -o and -i, which name files on systems other than GNU.
         reader(
             "base64",
             Flags::new("dw:", "decode wrap= help version"),
@@ -28,7 +28,7 @@ pub(super) const EVERYDAY: &[Reader] = {
             ),
             Data,
         ),
-        // Without -v, which runs another getconf. Behind the name of a value stands a path.
+        // Without -v, which runs another getconf. The name of a value is followed by a path.
         strict("getconf", Flags::new("a", "version"), PatternThenPaths),
         reader(
             "fmt",
@@ -63,7 +63,7 @@ pub(super) const EVERYDAY: &[Reader] = {
             Data,
         ),
         strict("groups", HELP, Data),
-        // Without -s and -c, which go on.
+        // Without -s and -c, which do not end.
         strict(
             "free",
             Flags::new(
@@ -93,7 +93,7 @@ pub(super) const EVERYDAY: &[Reader] = {
         ),
         // Without -B, -M and -S, which name directories to look into.
         strict("whereis", Flags::new("bmsul", "help version"), Data),
-        // Without --check, which opens whatever a list names.
+        // Without --check, which opens every file named in a list.
         reader(
             "cksum",
             Flags::new(
@@ -137,7 +137,8 @@ fn duration(word: &Word) -> Option<f64> {
         .map(|number| number * unit)
 }
 
-/// Programs that do nothing but print their version with `--version`. Not those that obey a file of the project first.
+/// Programs that do nothing but print their version with `--version`. Programs that first read a configuration file of
+/// the project are not included.
 pub fn only_tells_its_version(name: &str, arguments: &[Word]) -> bool {
     matches!(name, "node" | "python3" | "gcc" | "g++" | "clang")
         && matches!(arguments, [only] if only.raw == "--version")

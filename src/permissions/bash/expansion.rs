@@ -6,7 +6,7 @@ use std::str::Chars;
 use super::reader::{Broken, Draft, MAX_DEPTH, Quoting, Reader, is_name};
 use super::script::{Script, Traits, Word};
 
-/// How many bytes may be looked ahead at, beside a share of the text.
+/// How many bytes may be read ahead, in addition to the length of the text.
 const MAX_LOOKING_AHEAD: usize = 1 << 16;
 
 impl Reader<'_> {
@@ -83,7 +83,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Behind `$(`, `<(` or `>(`: a script up to its `)`.
+    /// After `$(`, `<(` or `>(`: a script up to its `)`.
     pub(super) fn substitution(&mut self) -> Result<(), Broken> {
         self.deeper(|reader| {
             let outer_pending = reader.outer_pending;
@@ -131,7 +131,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Behind `${`: up to the first `}` that is not quoted.
+    /// After `${`: up to the first `}` that is not quoted.
     fn parameter(&mut self, quoting: Quoting) -> Result<(), Broken> {
         if matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'|')) {
             return Err(Broken("`${ ..}` runs commands in newer shells"));
@@ -175,7 +175,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Behind the first of two parentheses: where the inner one closes, if the outer one closes right after it. That is
+    /// After the first of two parentheses: where the inner one closes, if the outer one closes right after it. This is
     /// how bash tells `((1))` from `( (ls) )`.
     pub(super) fn arithmetic_end(&mut self) -> Result<Option<usize>, Broken> {
         if self.peek() != Some(b'(') {
@@ -187,7 +187,7 @@ impl Reader<'_> {
 
     /// Reads the inside of `((..))`, from the inner parenthesis here to its `end`.
     pub(super) fn arithmetic(&mut self, end: usize) -> Result<(), Broken> {
-        // Whether bash takes such text for arithmetic or for two subshells is not worth guessing.
+        // Bash may read this as arithmetic or as two subshells; we do not guess.
         if self.source[self.at..end].contains(['\n', ';']) {
             return Err(Broken("arithmetic contains a separator"));
         }
@@ -209,7 +209,7 @@ impl Reader<'_> {
     }
 
     /// Looks for substitutions in text that is not made of words: arithmetic, subscripts, here-documents. Single quotes
-    /// do not hide them: arithmetic evaluates what it finds in quotes, too.
+    /// do not hide them, because arithmetic also evaluates quoted text.
     pub(super) fn scan(&mut self, from: usize, to: usize) -> Result<(), Broken> {
         self.scan_text(&self.source[from..to])
     }
@@ -262,7 +262,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// `name[..]` where an assignment may stand.
+    /// `name[..]` where an assignment may be.
     pub(super) fn subscript(&mut self, word: &mut Draft) -> Result<(), Broken> {
         let start = self.at;
         let end = self
@@ -348,7 +348,7 @@ pub(super) fn match_bracket(bytes: &[u8], from: usize, open: u8, close: u8) -> O
     None
 }
 
-/// `$'..'` as bash decodes it. Only deny and ask rules compare the result, so odd escapes may stay as they are.
+/// `$'..'` as bash decodes it. Only deny and ask rules compare the result, so unusual escapes may stay as they are.
 pub(super) fn decode_ansi(text: &str) -> String {
     let mut decoded = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
@@ -410,7 +410,7 @@ pub(super) fn assignment_name(raw: &str) -> Option<(&str, usize)> {
     rest.starts_with('[').then_some((name, end + close))
 }
 
-/// Reads `source` as one word; `None` if it is none, or more than that.
+/// Reads `source` as one word; `None` if it is not exactly one word.
 pub fn lone_word(source: &str) -> Option<Word> {
     let mut reader = Reader::new(source, 0);
     let word = reader.word(false).ok()??;

@@ -1,7 +1,7 @@
-//! What `xargs` is fed: pipelines that hand on nothing but names of files below the paths that they name.
+//! The input of `xargs`: pipelines that pass on only names of files below the paths they name.
 //!
 //! A list that comes from anywhere else (a file, a here-document, an error message, the contents of files) may name any
-//! file of the disk, so `xargs` reads nothing for it without a question.
+//! file on the disk, so `xargs` with such a list asks.
 
 use super::find;
 use super::flags::{Arguments, Flags, Named};
@@ -11,10 +11,10 @@ use super::readers::reader_named;
 use super::script::{Joint, Operator, Part, Word};
 use super::wrappers::unwrap;
 
-/// What stands between the names of a list.
+/// The separator between the names of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Separator {
-    /// Blanks and newlines; quotes and backslashes mean something, too.
+    /// Blanks and newlines; quotes and backslashes are special as well.
     Blank,
     Nul,
 }
@@ -23,13 +23,13 @@ pub enum Separator {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Past<'w> {
     pub words: &'w [Word],
-    /// How `xargs` takes the further operands apart that it adds.
+    /// How `xargs` splits the operands that it adds.
     pub fed: Option<Separator>,
-    /// `xargs` has flags beside the one for NUL.
+    /// `xargs` has flags other than the one for NUL.
     pub flags: bool,
 }
 
-/// Looks past wrappers, and past `xargs` bare or with harmless flags.
+/// Skips wrappers, and `xargs` without flags or with harmless ones.
 pub fn past_xargs(words: &[Word]) -> Past<'_> {
     let unwrapped = unwrap(words);
     let plain = Past {
@@ -83,7 +83,7 @@ fn nul_separated(words: &[Word]) -> Option<Past<'_>> {
         }
         known.then_some(())?;
     }
-    // A name that is put into a word may make another path of it.
+    // A name that is inserted into a word may turn it into another path.
     let whole = |word: &Word| word.text == "{}" || !word.text.contains("{}");
     (nul && !rest.is_empty() && (!replaced || rest.iter().all(whole))).then_some(Past {
         words: rest,
@@ -96,7 +96,7 @@ fn is_count(text: &str) -> bool {
     (1..=6).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// What the parts of a pipeline so far hand on.
+/// What the parts of a pipeline so far pass on.
 #[derive(Debug, Clone, Default)]
 pub struct Feed<'p> {
     /// The parts that list files; none if anything else may be in the list.
@@ -105,7 +105,7 @@ pub struct Feed<'p> {
 }
 
 impl<'p> Feed<'p> {
-    /// What is handed on behind `part`.
+    /// What is passed on after `part`.
     pub fn after(self, part: &'p Part) -> Self {
         let keeps_to_itself = |operator: Operator| match operator {
             Operator::Write | Operator::WriteBoth => true,
@@ -117,7 +117,7 @@ impl<'p> Feed<'p> {
             | Operator::Heredoc
             | Operator::Herestring => false,
         };
-        // Only errors that are thrown away: other redirections replace the input, or mix something in.
+        // Only discarded errors are accepted: other redirections replace the input or add to it.
         let plain = part.redirects.iter().all(|redirect| {
             keeps_to_itself(redirect.operator)
                 && redirect.target.is_literal()
@@ -145,7 +145,7 @@ impl<'p> Feed<'p> {
         }
     }
 
-    /// Whether the `xargs` of `part` reads such a list, taken apart as it is put together.
+    /// Whether the `xargs` of `part` reads such a list, with the separator it was written with.
     pub fn reaches(&self, part: &Part, separator: Separator) -> Result<(), String> {
         let from_pipe = part
             .redirects
@@ -189,8 +189,8 @@ const LISTS: [&str; 5] = [
     "files-without-match",
 ];
 
-/// What stands between the names that a command prints; `None` if it may print anything else than names of files below
-/// its operands.
+/// The separator between the names that a command prints; `None` if it may print anything but names of files below its
+/// operands.
 fn listing(words: &[Word]) -> Option<Separator> {
     let (name, arguments) = words.split_first()?;
     let (nul, operands) = match name.raw.as_str() {
@@ -206,7 +206,7 @@ fn listing(words: &[Word]) -> Option<Separator> {
         "git" => {
             let (subcommand, arguments) = arguments.split_first()?;
             let read = GIT_LIST.read(arguments).ok()?;
-            // `:/` lists what lies above.
+            // `:/` also lists files above this directory.
             let magic = |operand: &Named<'_>| operand.text.starts_with(':');
             if subcommand.raw != "ls-files" || read.operands.iter().any(magic) {
                 return None;
@@ -246,12 +246,12 @@ fn behind_pattern(read: Arguments<'_>, pattern: bool) -> Vec<Named<'_>> {
     read.operands.into_iter().skip(skipped).collect()
 }
 
-/// Whether a character in a name makes bare `xargs` take it apart or read it otherwise.
+/// Whether a character in a name makes `xargs` without flags split it or change it.
 pub fn splits(character: char) -> bool {
     character.is_whitespace() || character.is_control() || matches!(character, '\'' | '"' | '\\')
 }
 
-/// Whether a command passes on some of the names that it is fed, as they are.
+/// Whether a command passes on some of its input names unchanged.
 fn chooses(words: &[Word], separator: Option<Separator>) -> bool {
     let Some((name, arguments)) = words.split_first() else {
         return false;

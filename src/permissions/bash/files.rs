@@ -1,7 +1,7 @@
 //! Which files a command reads and writes, as far as its words tell.
 //!
-//! Used by deny and ask rules and for protected paths, so it looks generously: a command with flags that are not known is
-//! taken to touch every operand.
+//! Used by deny and ask rules and for protected paths, so it assumes the worst: a command with unknown flags is assumed
+//! to touch every operand.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use super::lists::Lists;
 use super::programs::named_paths;
 use super::script::{Descriptor, Operator, Redirect, Word};
 
-/// How many directories of a path in a commit may lie above the one that the shell stands in.
+/// How many directories of a path in a commit may lie above the shell's directory.
 const MOST_LEVELS: usize = 32;
 
 static HERE: LazyLock<Word> = LazyLock::new(|| Word::plain("."));
@@ -20,7 +20,7 @@ static HERE: LazyLock<Word> = LazyLock::new(|| Word::plain("."));
 pub struct Access<'w> {
     pub kind: Kind,
     pub text: String,
-    /// The word it stands in, for its quoting.
+    /// The word it comes from, for its quoting.
     pub word: &'w Word,
 }
 
@@ -54,7 +54,7 @@ const CHANGE: Flags = Flags::new(
 const TRUNCATE: Flags = Flags::new("cos:r/", "no-create io-blocks size= reference/");
 const TEE: Flags = Flags::new("aip", "append ignore-interrupts output-error?");
 
-/// The files that `name` with these arguments touches; empty for commands that are no file commands.
+/// The files that `name` with these arguments touches; empty for commands that do not work on files.
 pub fn accesses<'w>(name: &str, arguments: &'w [Word]) -> Vec<Access<'w>> {
     let flags = match name {
         "cp" | "mv" | "ln" | "install" => return copies(name, arguments),
@@ -99,7 +99,7 @@ pub fn accesses<'w>(name: &str, arguments: &'w [Word]) -> Vec<Access<'w>> {
         .collect()
 }
 
-/// Whether a command that names no path looks at the directory that the shell stands in.
+/// Whether a command without a path reads the shell's directory.
 fn looks_here(name: &str, arguments: &[Word]) -> bool {
     match name {
         "ls" | "find" | "tree" | "du" | "rg" => true,
@@ -121,7 +121,7 @@ pub fn touches(name: &str) -> (bool, bool) {
     }
 }
 
-/// Whether these are the words of a command that `acceptEdits` may cover, with flags that are all known.
+/// Whether `acceptEdits` may cover this command: all its flags are known.
 pub fn is_plain_edit(name: &str, arguments: &[Word]) -> bool {
     let flags = match name {
         "mkdir" => MAKE_DIRECTORY,
@@ -132,12 +132,12 @@ pub fn is_plain_edit(name: &str, arguments: &[Word]) -> bool {
     let known = arguments.iter().all(Word::is_literal);
     known
         && flags.read(arguments).is_ok_and(|read| {
-            // The names that `dir/.` brings along are not known.
+            // The names that `dir/.` copies are not known.
             let brings = |source: &Named<'_>| matches!(base(source.text), "." | "..");
             let into = read.has(&["t", "target-directory"]);
-            // Behind these the targets are not those that the sources' names tell.
+            // With these flags the targets do not follow from the names of the sources.
             let odd = read.has(&["T", "no-target-directory", "parents"])
-                // The names of backups are put together.
+                // Backups get names that are not written here.
                 || read.has(&["b", "S", "backup", "suffix"])
                 // Everything below the sources would get a second name.
                 || (read.has(&["l", "link"]) && writes_trees(name, arguments));
@@ -166,7 +166,7 @@ pub fn writes_trees(name: &str, arguments: &[Word]) -> bool {
     name == "cp" && arguments.iter().any(recursive)
 }
 
-/// Whether a command brings along whatever lies below its sources.
+/// Whether a command copies or moves everything below its sources.
 pub fn brings_trees(name: &str, arguments: &[Word]) -> bool {
     name == "mv" || writes_trees(name, arguments)
 }
@@ -192,7 +192,7 @@ pub fn redirected(redirect: &Redirect) -> Option<Access<'_>> {
         })
 }
 
-/// Every word that is no flag, and every value behind a `=`.
+/// Every word that is not a flag, and every value after a `=`.
 pub fn operands(arguments: &[Word], kind: Kind) -> Vec<Access<'_>> {
     let mut found = Vec::new();
     for word in arguments {
@@ -226,8 +226,8 @@ fn access(kind: Kind, path: Named<'_>) -> Access<'_> {
     }
 }
 
-/// Sources are read; `mv` also removes them, and `ln` and `cp -l` give them a second name to be written through. The
-/// destination may be a directory, so the file that would appear in it counts, too.
+/// Sources are read; `mv` also removes them, and `ln` and `cp -l` give them a second name through which they can be
+/// written. The destination may be a directory, so the file that would appear in it is included.
 fn copies<'w>(name: &str, arguments: &'w [Word]) -> Vec<Access<'w>> {
     let Ok(Arguments {
         mut operands,
@@ -272,8 +272,8 @@ fn copies<'w>(name: &str, arguments: &'w [Word]) -> Vec<Access<'w>> {
     found
 }
 
-/// What `cp`, `mv`, `ln` and `install` put behind the name of a file that they would overwrite; empty if they keep no
-/// backup. Abbreviated flags count.
+/// The suffix that `cp`, `mv`, `ln` and `install` add to the name of a file that they would overwrite; empty without a
+/// backup. Abbreviated flags are recognised.
 fn backup_suffixes(arguments: &[Word]) -> Vec<String> {
     let mut keeps = false;
     let mut suffixes = Vec::new();
@@ -300,7 +300,7 @@ fn backup_suffixes(arguments: &[Word]) -> Vec<String> {
     suffixes
 }
 
-/// Backups of what is written are written, too.
+/// Backups of written files are written as well.
 fn add_backups(found: &mut Vec<Access<'_>>, suffixes: &[String]) {
     for at in 0..found.len() {
         if found[at].kind == Kind::Read {
@@ -316,7 +316,7 @@ fn add_backups(found: &mut Vec<Access<'_>>, suffixes: &[String]) {
     }
 }
 
-/// `sed -i` writes its operands and, if told a suffix, backups. A `*` in the suffix is the name of the file, and it may
+/// `sed -i` writes its operands and, with a suffix, backups. A `*` in the suffix is the name of the file, and it may
 /// name another directory.
 fn edited(arguments: &[Word]) -> Vec<Access<'_>> {
     let mut found = operands(arguments, Kind::Write);
@@ -370,8 +370,8 @@ fn dd(arguments: &[Word]) -> Vec<Access<'_>> {
     found
 }
 
-/// `git show HEAD:path` reads `path`, as seen from where the repository begins. How far up that is, words do not tell, so
-/// what is left without its first directories counts, too.
+/// `git show HEAD:path` reads `path`, relative to the root of the repository. How far up that is cannot be told from
+/// the words, so the path without its first directories is included.
 fn revisions(arguments: &[Word]) -> Vec<Access<'_>> {
     let mut found = match super::git::check(arguments, Lists::Everyday) {
         Ok(paths) => paths

@@ -101,12 +101,12 @@ pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
             || text == "-cnewer"
             || text.starts_with("-newer")
         {
-            // `-newerXt` takes a time; that it is looked at as a path costs nothing.
+            // `-newerXt` takes a time; treating it as a path is harmless.
             paths.push(path(argument));
         } else if text == "-printf" && pads_conversions(&argument.text) {
-            return Err("`find` is told to print very much".to_owned());
+            return Err("`find` would print too much".to_owned());
         } else if !WITH_DATA.contains(&text) {
-            return Err(format!("`find` is not known to only read with `{text}`"));
+            return Err(format!("`find` is not known to be read-only with `{text}`"));
         }
     }
     Ok(paths)
@@ -119,7 +119,7 @@ fn path(word: &Word) -> Named<'_> {
     }
 }
 
-/// What an action does that is more than printing. A rule with a wildcard never covers these.
+/// What an action does besides printing. A rule with a wildcard never covers these.
 fn action(text: &str) -> Option<&'static str> {
     match text {
         "-delete" => Some("removes files"),

@@ -7,10 +7,10 @@ use super::script::Word;
 /// The permitted flags of a command.
 #[derive(Debug, Clone, Copy)]
 pub struct Flags {
-    /// Letters. `:` behind one means a value, `/` a value that is a path, `?` a value only if attached, `;` a value only
+    /// Letters. `:` after one means a value, `/` a value that is a path, `?` a value only if attached, `;` a value only
     /// if in the next word.
     pub short: &'static str,
-    /// Names, separated by blanks, with `=`, `/` and `?` behind them as above.
+    /// Names, separated by blanks, followed by `=`, `/` and `?` as above.
     pub long: &'static str,
     /// `-5` is a count.
     pub numeric: bool,
@@ -20,7 +20,7 @@ pub struct Flags {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Named<'w> {
     pub text: &'w str,
-    /// The word it stands in, for its quoting.
+    /// The word it comes from, for its quoting.
     pub word: &'w Word,
 }
 
@@ -31,7 +31,7 @@ pub struct Arguments<'w> {
     pub paths: Vec<Named<'w>>,
     /// Letters and names of the flags that were given.
     pub given: Vec<&'w str>,
-    /// Values of the other flags, beside their flag.
+    /// Values of the other flags, with their flag.
     pub values: Vec<(&'w str, &'w str)>,
 }
 
@@ -169,7 +169,7 @@ impl Flags {
     }
 }
 
-/// A value in a word of its own. One that looks like a flag may be one, should a program disagree with our list.
+/// A value in a word of its own. A value that looks like a flag may be one, if a program disagrees with our list.
 fn next_value<'w>(rest: &mut std::slice::Iter<'w, Word>) -> Option<Named<'w>> {
     let word = rest.next()?;
     let text = word.text.as_str();

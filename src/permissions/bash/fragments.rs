@@ -1,18 +1,18 @@
 //! The last resort for text that the reader does not understand: every fragment that could be a command.
 //!
-//! Only deny and ask rules see fragments. They are cut generously: operators inside quotes cut, too, because where a
-//! quote begins is exactly what is not known here.
+//! Only deny and ask rules see fragments. The text is also cut at operators inside quotes, because it is not known here
+//! where a quote begins.
 
 use super::script::{Part, Script, Word};
 use super::text::is_deceptive;
 
-/// Words that stand before a command without being one.
+/// Words that may come before a command without being one.
 const KEYWORDS: [&str; 15] = [
     "!", "if", "then", "elif", "else", "do", "while", "until", "time", "coproc", "function", "in",
     "case", "for", "select",
 ];
 
-/// What a script of fragments says to be made of.
+/// The name of this structure in a reason.
 pub const CUT: &str = "text that cannot be read";
 
 /// Cuts `text` twice: with quotes removed, so that `r"m" x` is found, and with quotes as borders, so that `sh -c "rm x` is.

@@ -1,4 +1,4 @@
-//! git: the subcommands that only look, with their permitted flags.
+//! git: the read-only subcommands, with their permitted flags.
 //!
 //! What a repository's own configuration makes git run (textconv, fsmonitor) is a matter of trusting the repository; what
 //! a command line makes it run is refused here. Auto-allowed git is run with optional locks off and no pager.
@@ -20,8 +20,8 @@ const FORMATS: [&str; 9] = [
     "raw",
 ];
 
-/// Ways to show a merge that compare what is there. Not `remerge`, which merges again, with the drivers of the
-/// configuration; nor `on` and `m`, which stand for whatever the configuration says.
+/// Ways to show a merge by comparing commits. Not `remerge`, which merges again with the configured drivers, and not
+/// `on` and `m`, which depend on the configuration.
 const DIFF_MERGES: [&str; 9] = [
     "off",
     "none",
@@ -114,7 +114,7 @@ const BLAME: Flags = Flags::new(
     "root show-stats date= porcelain line-porcelain incremental show-name show-number show-email since= abbrev= first-parent \
      ignore-rev= ignore-revs-file/ color-lines color-by-age minimal encoding= reverse=",
 );
-/// Without --dirty and --broken, which rewrite the index whatever locks are asked for.
+/// Without --dirty and --broken, which rewrite the index even with optional locks off.
 const DESCRIBE: Flags = Flags::new(
     "",
     "tags all contains long always abbrev= exact-match match= exclude= candidates= first-parent debug",
@@ -127,7 +127,7 @@ const GREP: Flags = Flags::with_numbers(
      name-only files-without-match null only-matching count color? no-color heading break show-function context= \
      after-context= before-context= function-context threads= and or not all-match quiet max-count=",
 );
-/// Their commit is taken from the next word, and is HEAD if there is none.
+/// Their commit is the next word, or HEAD if there is none.
 const AT_COMMIT: [&str; 5] = [
     "--contains",
     "--no-contains",
@@ -177,7 +177,7 @@ const WITHOUT_VALUE: [&str; 13] = [
     "--noglob-pathspecs",
     "--icase-pathspecs",
 ];
-/// Later words are not taken for the subcommand.
+/// Words after this are not considered as the subcommand.
 const MOST_SUBCOMMANDS: usize = 16;
 /// What branches and tags may be sorted by; other fields may verify a signature with a configured program.
 const SORT_FIELDS: [&str; 22] = [
@@ -205,7 +205,7 @@ const SORT_FIELDS: [&str; 22] = [
     "subject",
 ];
 
-/// The subcommands that only look, whatever permitted flags they are given.
+/// The subcommands that are read-only with all permitted flags.
 const PLAIN: &[(&str, Flags)] = &[
     ("status", STATUS),
     ("diff", DIFF),
@@ -221,11 +221,11 @@ const PLAIN: &[(&str, Flags)] = &[
     ("merge-base", MERGE_BASE),
 ];
 
-/// The paths and revisions that a git command which only looks names; the error says what is not accepted.
+/// The paths and revisions that a read-only git command names; the error says what is not accepted.
 pub fn check(words: &[Word], lists: Lists) -> Result<Vec<Named<'_>>, String> {
     let rest = skip(words, &["--no-pager", "--no-optional-locks"]);
     let Some((subcommand, rest)) = rest.split_first() else {
-        return Err("git has no subcommand".to_owned());
+        return Err("`git` has no subcommand".to_owned());
     };
     let name = subcommand.text.as_str();
     if lists == Lists::Everyday
@@ -235,7 +235,7 @@ pub fn check(words: &[Word], lists: Lists) -> Result<Vec<Named<'_>>, String> {
     }
     if !subcommand.is_bare() || name.starts_with('-') {
         return Err(format!(
-            "`git {}` is not known to only look",
+            "`git {}` is not known to be read-only",
             subcommand.raw
         ));
     }
@@ -247,7 +247,7 @@ pub fn check(words: &[Word], lists: Lists) -> Result<Vec<Named<'_>>, String> {
     checked(name, rest, arguments)
 }
 
-/// The arguments of a subcommand that only looks in some of its forms.
+/// The arguments of a subcommand that is read-only in some of its forms.
 fn particular<'w>(name: &str, rest: &'w [Word]) -> Result<Arguments<'w>, String> {
     Ok(match name {
         "grep" => {
@@ -264,7 +264,7 @@ fn particular<'w>(name: &str, rest: &'w [Word]) -> Result<Arguments<'w>, String>
         "stash" => match rest.split_first() {
             Some((action, rest)) if action.raw == "list" => read(&LOG, "stash list", rest)?,
             Some((action, rest)) if action.raw == "show" => read(&DIFF, "stash show", rest)?,
-            _ => return Err("`git stash` writes, but for `list` and `show`".to_owned()),
+            _ => return Err("`git stash` writes, except `list` and `show`".to_owned()),
         },
         "worktree" => match rest.split_first() {
             Some((action, rest)) if action.raw == "list" => read(
@@ -272,16 +272,14 @@ fn particular<'w>(name: &str, rest: &'w [Word]) -> Result<Arguments<'w>, String>
                 "worktree list",
                 rest,
             )?,
-            _ => return Err("`git worktree` writes, but for `list`".to_owned()),
+            _ => return Err("`git worktree` writes, except `list`".to_owned()),
         },
         "config" => {
             let arguments = read(&CONFIG, name, rest)?;
             let gets = arguments.has(&["get", "get-all"]) && !arguments.operands.is_empty();
             let lists = arguments.has(&["list", "l"]) && arguments.operands.is_empty();
             if !gets && !lists {
-                return Err(
-                    "`git config` may write, but for --get, --get-all and --list".to_owned(),
-                );
+                return Err("`git config` may write, except --get, --get-all and --list".to_owned());
             }
             Arguments {
                 operands: Vec::new(),
@@ -297,11 +295,11 @@ fn particular<'w>(name: &str, rest: &'w [Word]) -> Result<Arguments<'w>, String>
             }
             arguments
         }
-        _ => return Err(format!("`git {name}` is not known to only look")),
+        _ => return Err(format!("`git {name}` is not known to be read-only")),
     })
 }
 
-/// What the arguments of a subcommand name, if they do not make it more than it is.
+/// The paths in the arguments of a subcommand, if they do not make it write or run something.
 fn checked<'w>(
     name: &str,
     rest: &'w [Word],
@@ -315,7 +313,7 @@ fn checked<'w>(
     let operand = operand.map(|operand| operand.word);
     if let Some(word) = operand.or_else(|| behind.find(|word| word.text.starts_with(':'))) {
         return Err(format!(
-            "`{}` may stand for files outside of the working directories",
+            "`{}` may match files outside this project",
             word.raw
         ));
     }
@@ -323,8 +321,8 @@ fn checked<'w>(
     Ok(operands.chain(arguments.paths).collect())
 }
 
-/// Whether an operand that begins with a colon is surely no path with magic in it, such as `:/` and `:(top)x`, which leaves
-/// the directory that git is run in: `:1:path` and `:path` are files of the index, and `:/text` is a commit.
+/// Whether an operand that begins with a colon is certainly not a path with magic, such as `:/` and `:(top)x`, which
+/// leave the directory that git runs in: `:1:path` and `:path` are files of the index, and `:/text` is a commit.
 fn is_revision(subcommand: &str, text: &str) -> bool {
     let mut letters = text.chars().skip(1);
     let (first, second) = (letters.next(), letters.next());
@@ -339,7 +337,7 @@ fn is_revision(subcommand: &str, text: &str) -> bool {
     }
 }
 
-/// Formats and keys that make git start something, or print without end.
+/// Formats and keys that make git start a program or print endlessly.
 fn check_values(name: &str, arguments: &Arguments<'_>) -> Result<(), String> {
     for (flag, value) in &arguments.values {
         let padded = match *flag {
@@ -349,7 +347,7 @@ fn check_values(name: &str, arguments: &Arguments<'_>) -> Result<(), String> {
             _ => false,
         };
         if padded {
-            return Err("git is told to print very much".to_owned());
+            return Err("git would print too much".to_owned());
         }
         if matches!(*flag, "format" | "pretty") && !is_harmless_format(name, value) {
             return Err(format!("the format `{value}` may start a program"));
@@ -360,14 +358,14 @@ fn check_values(name: &str, arguments: &Arguments<'_>) -> Result<(), String> {
             return Err(format!("the key `{value}` may start a program"));
         }
         if *flag == "diff-merges" && !DIFF_MERGES.contains(value) {
-            return Err(format!("`--diff-merges={value}` may merge for real"));
+            return Err(format!("`--diff-merges={value}` may do a real merge"));
         }
     }
     Ok(())
 }
 
-/// The words from the subcommand on, past all global options. For deny rules: it looks past more than is permitted. Behind
-/// an option that is not known, every later word may be the subcommand.
+/// The words from the subcommand on, past all global options. For deny rules: it also skips options that are not
+/// permitted. After an unknown option, every later word may be the subcommand.
 pub fn past_global_options(words: &[Word]) -> Vec<&[Word]> {
     let mut rest = words;
     while let Some((first, after)) = rest.split_first() {
@@ -389,10 +387,10 @@ pub fn past_global_options(words: &[Word]) -> Vec<&[Word]> {
 fn read<'w>(flags: &Flags, name: &str, words: &'w [Word]) -> Result<Arguments<'w>, String> {
     flags
         .read(words)
-        .map_err(|flag| format!("`git {name}` is not known to only look with the flag `{flag}`"))
+        .map_err(|flag| format!("`git {name}` is not known to be read-only with the flag `{flag}`"))
 }
 
-/// The words without a flag at their end that stands for HEAD.
+/// The words without a final flag that implies HEAD.
 fn at_head(words: &[Word]) -> &[Word] {
     match words.split_last() {
         Some((last, rest)) if AT_COMMIT.contains(&last.text.as_str()) => rest,
@@ -408,7 +406,7 @@ fn listing<'w>(
 ) -> Result<Arguments<'w>, String> {
     if !arguments.operands.is_empty() && !arguments.has(lists) {
         return Err(format!(
-            "`git {name}` with a name and without --list writes"
+            "`git {name}` with a name writes, unless --list is given"
         ));
     }
     Ok(Arguments {
@@ -456,7 +454,7 @@ fn is_harmless_format(subcommand: &str, value: &str) -> bool {
         "branch" | "tag" | "ls-files" | "ls-tree" | "for-each-ref"
     );
     let verifies = value.split('%').skip(1).any(|placeholder| {
-        // `%+G?` and its kin print the same with a blank or a newline.
+        // `%+G?` and similar ones print the same with a blank or a newline.
         placeholder
             .trim_start_matches(['+', '-', ' '])
             .starts_with('G')

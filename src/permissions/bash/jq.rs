@@ -1,4 +1,4 @@
-//! jq: flags, and filters that neither look at the environment, nor load code, nor grow or run without end.
+//! jq: flags, and filters that do not read the environment, load code, grow without bound or run forever.
 
 use super::flags::{Flags, Named};
 use super::script::Word;
@@ -9,9 +9,9 @@ const FLAGS: Flags = Flags::new(
      join-output tab indent= unbuffered seq stream raw-input help version",
 );
 
-/// Keywords and functions that end, and whose results are not much larger than their input. Left out on purpose: what
-/// loops (`while`, `repeat`, `reduce`), multiplies (`combinations`, `walk`), makes an array as long as a number says
-/// (`setpath`, `getpath`, `nth`, `pick`), reads the environment or loads code.
+/// Keywords and functions that end and whose results are not much larger than their input. Left out on purpose: those
+/// that loop (`while`, `repeat`, `reduce`), multiplies (`combinations`, `walk`), makes an array as long as a number
+/// says (`setpath`, `getpath`, `nth`, `pick`), reads the environment or loads code.
 const KNOWN: &str = "if then elif else end and or not as try catch true false null empty error length utf8bytelength \
      keys keys_unsorted values has in map map_values path paths leaf_paths del to_entries from_entries with_entries select \
      add any all flatten floor ceil round sqrt fabs abs tostring tonumber type infinite nan isinfinite isnan isnormal \
@@ -27,12 +27,12 @@ const FORMATS: [&str; 10] = [
 /// Each may multiply the work by what a file holds.
 const MOST_ITERATIONS: usize = 4;
 const LONGEST: usize = 1_000;
-/// How many times as long as its input a result may be: `.+.` twenty times over is a million times as long.
+/// How many times longer than its input a result may be: `.+.` twenty times over is a million times as long.
 const MOST_GROWTH: u64 = 10_000;
 
 /// The files that jq reads; the error says what is not accepted.
 pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
-    let refused = |flag: &str| format!("`jq` is not known to only read with the flag `{flag}`");
+    let refused = |flag: &str| format!("`jq` is not known to be read-only with the flag `{flag}`");
     let mut paths = Vec::new();
     let mut filter: Option<&Word> = None;
     let mut flags = true;
@@ -73,8 +73,8 @@ pub fn check(words: &[Word]) -> Result<Vec<Named<'_>>, String> {
     }
 }
 
-/// Looks at every name in the filter, also at those inside strings that are code: `"\(env)"`. A field `.env` and a key
-/// `{env}` are no functions.
+/// Checks every name in the filter, including those in code inside strings: `"\(env)"`. A field `.env` and a key
+/// `{env}` are not functions.
 fn is_plain(filter: &str) -> bool {
     let mut scan = Scan {
         filter,
@@ -97,7 +97,7 @@ fn is_plain(filter: &str) -> bool {
         && scan.ranges <= 1
         && scan.products <= 1
         && scan.growth.saturating_mul(scan.copies) <= MOST_GROWTH
-        // An array becomes as long as the index that is assigned.
+        // Assigning to an index makes the array that long.
         && !(scan.assigns && scan.indexes)
 }
 
@@ -110,11 +110,11 @@ struct Scan<'f> {
     iterations: usize,
     ranges: usize,
     products: usize,
-    /// How often what came in may be in what the stages before this one give, and in what this one gives.
+    /// How many copies of the input the earlier stages may output, and how many this one.
     growth: u64,
     copies: u64,
     assigns: bool,
-    /// There are brackets with more in them than one string.
+    /// There are brackets that contain more than one string.
     indexes: bool,
 }
 
@@ -166,7 +166,7 @@ impl<'f> Scan<'f> {
                     step = length;
                 }
                 '0'..='9' => {
-                    // The `e` of an exponent is no name.
+                    // The `e` of an exponent is not a name.
                     step = rest
                         .find(|other: char| !other.is_ascii_alphanumeric() && other != '.')
                         .unwrap_or(rest.len());
@@ -187,7 +187,7 @@ impl<'f> Scan<'f> {
         }
     }
 
-    /// In parentheses each way is combined with those of the others.
+    /// Inside parentheses, each alternative is combined with all others.
     fn comma(&mut self) {
         match self.open.last() {
             Some('(' | '"') => self.growth = self.growth.saturating_mul(2),
@@ -195,13 +195,13 @@ impl<'f> Scan<'f> {
         }
     }
 
-    /// What one stage copies the next one copies again.
+    /// Copies multiply from stage to stage.
     fn stage(&mut self) {
         self.growth = self.growth.saturating_mul(self.copies);
         self.copies = 1;
     }
 
-    /// `==` and what compares is no assignment.
+    /// `==` and other comparisons are not assignments.
     fn equals(&mut self, rest: &str) -> usize {
         if rest.starts_with("==") {
             return 2;
@@ -210,7 +210,7 @@ impl<'f> Scan<'f> {
         1
     }
 
-    /// A string times a number is as long as the number says, so it has to be written out and small.
+    /// A string times a number is as long as the number says, so the number must be a small literal.
     fn product(&mut self, rest: &str) -> Option<()> {
         self.products += 1;
         let digits = rest[1..].trim_start();
@@ -231,7 +231,7 @@ impl<'f> Scan<'f> {
         if before.ends_with('$') {
             return (name != "ENV" && !name.starts_with("__")).then_some(());
         }
-        // Each escapes what the one before has escaped.
+        // Each one escapes the result of the one before.
         self.copies += u64::from(before.ends_with('@') || name == "tojson");
         if before.ends_with('@') {
             return FORMATS.contains(&name).then_some(());

@@ -1,10 +1,10 @@
 //! Which list of commands is consulted.
 
-/// How much counts as known.
+/// How many commands are treated as known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lists {
-    /// What is called read-only: the list that plan mode and the classifier keep to.
+    /// The agreed read-only list, used by plan mode and the classifier.
     Agreed,
-    /// That, and more programs that neither write, nor run others, nor go on: they run without a question, too.
+    /// That, and more programs that do not write, do not run others and end soon: they run without asking as well.
     Everyday,
 }

@@ -1,6 +1,6 @@
 //! The shell reader, and what is known about shell commands.
 //!
-//! One reader serves classifier, rules, path checks, dialog and log; what it read is what is decided on.
+//! One reader serves classifier, rules, path checks, dialog and log; all of them decide on the same parsed command.
 
 mod brace;
 pub(super) mod classify;
@@ -34,14 +34,14 @@ use script::{Joint, Script};
 
 pub use classify::{Classification, classify, classify_in, is_concurrency_safe};
 
-/// Text beyond this is not parsed, only cut into fragments.
+/// Longer text is not parsed, only cut into fragments.
 const MAX_PARSED: usize = 1 << 20;
 
 /// A command line as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading {
     pub script: Script,
-    /// Why nothing in this text may be approved without a question. Deny rules still see `script`.
+    /// Why nothing in this text may be approved without asking. Deny rules still see `script`.
     pub refused: Option<String>,
 }
 
@@ -62,20 +62,20 @@ pub fn read(command: &str) -> Reading {
     match expansion::parse(command) {
         Ok(mut script) => {
             if refused.is_some() && command.chars().any(text::is_deceptive) {
-                // bash takes these characters for ordinary ones; a person may not.
+                // To bash these characters are ordinary; a person may not see them as such.
                 script.parts.extend(fragments::fragments(command));
             }
             Reading { script, refused }
         }
         Err(broken) => Reading {
             script: fragments::fragment_script(command),
-            refused: refused
-                .or_else(|| Some(format!("it cannot be read completely: {}", broken.0))),
+            refused: refused.or_else(|| Some(format!("it can't be parsed: {}", broken.0))),
         },
     }
 }
 
-/// The words of the command whose exit status is surely that of the whole command line; `None` where that is not sure.
+/// The words of the command whose exit status is certainly that of the whole command line; `None` if that is not
+/// certain.
 pub fn last_words(command: &str) -> Option<Vec<String>> {
     let reading = read(command);
     let (last, before) = reading.script.parts.split_last()?;
@@ -84,7 +84,8 @@ pub fn last_words(command: &str) -> Option<Vec<String>> {
         && last.joint == Joint::Sequence
         && before.iter().all(|part| match part.joint {
             Joint::Sequence | Joint::Or | Joint::Pipe | Joint::Background => true,
-            // What stands before `&&` may be what failed; a directory that is not there is no answer of a later search.
+            // The command before `&&` may be the one that failed: a missing directory is not the answer of a later
+            // search.
             Joint::And => part.words.first().is_some_and(|word| word.raw == "cd"),
         });
     let words: Vec<String> = last.words.iter().map(|word| word.text.clone()).collect();

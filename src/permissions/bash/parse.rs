@@ -5,7 +5,7 @@ use super::expansion::assignment_name;
 use super::reader::{Broken, Pending, Reader, is_name};
 use super::script::{Assignment, Descriptor, Joint, Operator, Redirect, Script, Traits, Word};
 
-/// Builtins whose arguments are assignments.
+/// Builtins that take assignments as arguments.
 const DECLARING: [&str; 5] = ["declare", "typeset", "local", "export", "readonly"];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -95,7 +95,7 @@ impl Reader<'_> {
 
     fn heredoc(&mut self, pending: &Pending) -> Result<String, Broken> {
         let from = self.at;
-        // In an expanded body a backslash joins lines: the second one is no delimiter then.
+        // In an expanded body a backslash joins lines, so the second one is not a delimiter.
         let mut joined = false;
         loop {
             let start = self.at;
@@ -132,7 +132,7 @@ impl Reader<'_> {
             draft.end_part(Joint::Sequence, &mut self.inside);
             match draft.frames.last_mut() {
                 Some(frame) if frame.kind == Kind::CaseBody => frame.kind = Kind::CasePattern,
-                _ => return Err(Broken("`;;` stands outside of `case`")),
+                _ => return Err(Broken("`;;` is outside of `case`")),
             }
             self.bump();
             self.bump();
@@ -250,7 +250,9 @@ impl Reader<'_> {
             .or(Traits::PLACE)
             .or(Traits::DOLLAR_QUOTED);
         if target.traits.has(odd) || target.text.contains('\n') {
-            return Err(Broken("the delimiter of a here-document is not plain"));
+            return Err(Broken(
+                "the delimiter of a here-document is not a plain word",
+            ));
         }
         let literal = target.traits.has(Traits::QUOTED);
         let delimiter = target.text.clone();
@@ -274,7 +276,7 @@ impl Reader<'_> {
             .first()
             .is_some_and(|name| DECLARING.contains(&name.raw.as_str()));
         let Some(word) = self.word_at(assignable, assignable || declares)? else {
-            return Err(Broken("it contains an operator in an odd place"));
+            return Err(Broken("an operator is in an unusual place"));
         };
         if matches!(self.peek(), Some(b'<' | b'>')) && self.peek_second() != Some(b'(') {
             let named = names_descriptor(&word.raw);
@@ -318,7 +320,7 @@ impl Reader<'_> {
     }
 }
 
-/// `{name}` and `{name[1]}` before a redirection. `{a,b}` there is a word like any other.
+/// `{name}` and `{name[1]}` before a redirection. `{a,b}` there is an ordinary word.
 fn names_descriptor(raw: &str) -> bool {
     let inside = raw
         .strip_prefix('{')

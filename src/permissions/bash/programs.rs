@@ -1,6 +1,7 @@
-//! What each program is known to do with its arguments.
+//! What each known program does with its arguments.
 
 use super::everyday::{LONGEST_SLEEP, only_tells_its_version, sleep_seconds};
+use super::files::touches;
 use super::flags::{Arguments, Named};
 use super::lists::Lists;
 use super::readers::{Globs, Operands, Reader, reader_named};
@@ -11,20 +12,20 @@ use super::{find, git, jq, ps, sed};
 pub struct Command<'n, 'p> {
     pub name: &'n str,
     pub arguments: &'p [Word],
-    /// It stands behind `xargs`.
+    /// It is run by `xargs`.
     pub fed: bool,
     pub lists: Lists,
 }
 
 impl<'p> Command<'_, 'p> {
-    /// The paths that it names, if it is certain to only read; the error says why it is not.
+    /// The paths that it names, if it is certainly read-only; the error says why it is not.
     pub fn check(&self) -> Result<Vec<Named<'p>>, String> {
         let reader = reader_named(self.name, self.lists);
         let globs =
             self.name == "echo" || reader.is_some_and(|reader| reader.globs == Globs::Harmless);
         if self.fed && !globs {
             return Err(format!(
-                "what `xargs` adds may become a flag of `{}`",
+                "an argument from `xargs` may become a flag of `{}`",
                 self.name
             ));
         }
@@ -72,25 +73,27 @@ impl<'p> Command<'_, 'p> {
                 {
                     Ok(Vec::new())
                 }
-                _ => Err("`cd` is accepted with one literal directory".to_owned()),
+                _ => Err("`cd` is only accepted with one literal directory".to_owned()),
             },
             name if self.lists == Lists::Everyday && self.is_everyday(name)? => Ok(Vec::new()),
             name => match reader {
                 Some(reader) => self.reader(reader.flags.read(self.arguments), reader.operands),
-                None => Err(format!("`{name}` is not known to only read")),
+                // Some commands are known to write.
+                None if touches(name).1 => Err(format!("`{name}` can change files")),
+                None => Err(format!("`{name}` is not known to be read-only")),
             },
         }
     }
 
-    /// Whether it is a command without paths that only the longer list knows.
+    /// Whether it is a command without paths that is only on the longer list.
     fn is_everyday(&self, name: &str) -> Result<bool, String> {
         Ok(match name {
             "sleep" => match sleep_seconds(self.arguments) {
                 Some(seconds) if seconds <= LONGEST_SLEEP => true,
                 Some(_) => return Err("it waits longer than a minute".to_owned()),
-                None => return Err("how long it waits is not certain".to_owned()),
+                None => return Err("can't tell how long it waits".to_owned()),
             },
-            // Whatever the words are, they are evaluated and the result is printed.
+            // All its words are evaluated, and the result is printed.
             "expr" => !matches!(self.arguments, [only] if only.text.starts_with("--")),
             // A day in words, without a time zone, which may name a file.
             "date" => matches!(self.arguments, [flag, day, rest @ ..]
@@ -127,15 +130,16 @@ impl<'p> Command<'_, 'p> {
         operands: Operands,
     ) -> Result<Vec<Named<'p>>, String> {
         let name = self.name;
-        let arguments = arguments
-            .map_err(|flag| format!("`{name}` is not known to only read with the flag `{flag}`"))?;
+        let arguments = arguments.map_err(|flag| {
+            format!("`{name}` is not known to be read-only with the flag `{flag}`")
+        })?;
         let mut paths = arguments.operands.clone();
         match operands {
             Operands::None if !paths.is_empty() => {
-                return Err(format!("`{name}` is given an operand"));
+                return Err(format!("`{name}` has an argument"));
             }
             Operands::OnePath if paths.len() > 1 => {
-                return Err(format!("`{name}` writes its second operand"));
+                return Err(format!("`{name}` writes its second argument"));
             }
             Operands::Data => {
                 let fine = match name {
@@ -146,7 +150,7 @@ impl<'p> Command<'_, 'p> {
                     _ => true,
                 };
                 if !fine {
-                    return Err(format!("`{name}` is given an operand that is not accepted"));
+                    return Err(format!("`{name}` has an argument that is not accepted"));
                 }
                 paths.clear();
             }
@@ -169,31 +173,29 @@ impl<'p> Command<'_, 'p> {
             Operands::None | Operands::OnePath | Operands::Paths => {}
         }
         if is_padded(name, &arguments) {
-            return Err(format!("`{name}` is told to print very much"));
+            return Err(format!("`{name}` would print too much"));
         }
         if name == "tail" && paths.iter().any(|path| follows_by_operand(path.text)) {
-            return Err("`tail` would wait for more".to_owned());
+            return Err("`tail` would keep waiting for more".to_owned());
         }
-        // Options may come from a file that is named so.
+        // A file named like this is read for options.
         if name == "strings" && paths.iter().any(|path| path.text.starts_with('@')) {
             return Err("`strings` reads options from `@file`".to_owned());
         }
         let descends = matches!(name, "grep" | "egrep" | "fgrep" | "rg" | "diff");
         if descends && paths.iter().any(|path| reaches_processes(path.text)) {
-            return Err(format!(
-                "`{name}` may read the environment of processes there"
-            ));
+            return Err(format!("`{name}` may read process environments there"));
         }
         paths.extend(arguments.paths);
         Ok(paths)
     }
 
-    /// The format is data, but for `%n`, which assigns a variable; `-v` evaluates a subscript.
+    /// The format is data, except `%n`, which sets a variable; `-v` evaluates a subscript.
     fn printf(&self) -> Result<Vec<Named<'p>>, String> {
         let format = match self.arguments {
             [first, rest @ ..] if first.text == "--" => rest.first(),
             [first, ..] if first.text.starts_with('-') => {
-                return Err("`printf` is not known to only print with a flag".to_owned());
+                return Err("`printf` is not known to be read-only with a flag".to_owned());
             }
             all => all.first(),
         };
@@ -205,14 +207,14 @@ impl<'p> Command<'_, 'p> {
             || conversions(&format).any(|widths| widths.contains('*'))
                 && self.arguments.iter().any(|word| pads(&word.text))
         {
-            return Err("`printf` is told to print very much".to_owned());
+            return Err("`printf` would print too much".to_owned());
         }
         let assigns = format.split('%').skip(1).any(|conversion| {
             let flags = |flag: char| flag.is_ascii_digit() || "-+ #.*'hlLjtz".contains(flag);
             conversion.trim_start_matches(flags).starts_with('n')
         });
         if assigns {
-            Err("`printf` may assign a variable".to_owned())
+            Err("`printf` may set a variable".to_owned())
         } else {
             Ok(Vec::new())
         }
@@ -225,7 +227,7 @@ impl<'p> Command<'_, 'p> {
             .any(|word| matches!(word.text.as_str(), "-v" | "-R"))
         {
             return Err(format!(
-                "`{}` evaluates what it tests with -v and -R",
+                "`{}` evaluates its argument with -v and -R",
                 self.name
             ));
         }
@@ -258,9 +260,9 @@ impl<'p> Command<'_, 'p> {
         let mut paths = Vec::new();
         let mut rest = self.arguments.iter();
         while let Some(word) = rest.next() {
-            // Behind an operand even a flag is one, and the second operand is written.
+            // After an operand even a flag is an operand, and the second operand is written.
             if !paths.is_empty() {
-                return Err("`xxd` writes its second operand".to_owned());
+                return Err("`xxd` writes its second argument".to_owned());
             }
             match word.text.as_str() {
                 "-a" | "-b" | "-e" | "-E" | "-i" | "-p" | "-ps" | "-r" | "-u" => {}
@@ -275,13 +277,13 @@ impl<'p> Command<'_, 'p> {
                 {
                     if !is_count(&text[2..]) {
                         return Err(format!(
-                            "`xxd` is not known to only read with the flag `{text}`"
+                            "`xxd` is not known to be read-only with the flag `{text}`"
                         ));
                     }
                 }
                 text if text.len() > 1 && text.starts_with('-') => {
                     return Err(format!(
-                        "`xxd` is not known to only read with the flag `{text}`"
+                        "`xxd` is not known to be read-only with the flag `{text}`"
                     ));
                 }
                 text => paths.push(Named { text, word }),
@@ -291,7 +293,7 @@ impl<'p> Command<'_, 'p> {
     }
 }
 
-/// The paths that a command of the list of readers names, whatever expansions it contains; `None` for other commands.
+/// The paths that a command on the list of readers names, with any expansions; `None` for other commands.
 pub fn named_paths<'p>(
     name: &str,
     arguments: &'p [Word],
@@ -347,7 +349,7 @@ fn is_special_below(first: &str, rest: &[&str], is_glob: &dyn Fn(&str) -> bool) 
     }
 }
 
-/// Whether there may be such paths below this one.
+/// Whether such paths may lie below this one.
 pub fn holds_special(path: &Named<'_>) -> bool {
     from_root(path).is_some_and(|components| match components.first() {
         None => true,
@@ -358,7 +360,7 @@ pub fn holds_special(path: &Named<'_>) -> bool {
     })
 }
 
-/// The components of a path that may start at the root; `None` for one that surely starts elsewhere.
+/// The components of a path that may start at the root; `None` for one that certainly starts elsewhere.
 fn from_root<'p>(path: &Named<'p>) -> Option<Vec<&'p str>> {
     let mut components: Vec<&str> = Vec::new();
     let text = path.text;
@@ -371,7 +373,7 @@ fn from_root<'p>(path: &Named<'p>) -> Option<Vec<&'p str>> {
         if component != ".." {
             components.push(component);
         } else if components.pop().is_none() || (place && components.is_empty()) {
-            // Enough of these reach the root from anywhere, and how deep home lies is not known.
+            // Enough `..` reach the root from anywhere, and the depth of the home directory is not known.
             rooted = true;
         }
     }
@@ -416,7 +418,7 @@ fn is_padded(name: &str, arguments: &Arguments<'_>) -> bool {
             pads(value)
         }
     };
-    // Its counts and widths multiply each other, for every byte that it reads.
+    // Its counts and widths multiply, for every byte that it reads.
     let dumps = |flag: &str, value: &str| {
         name == "hexdump" && matches!(flag, "e" | "format") && longest_number(value) > 2
     };
@@ -433,7 +435,7 @@ fn reaches_processes(text: &str) -> bool {
     text.starts_with('/') && matches!(components.next(), None | Some("proc" | ".."))
 }
 
-/// Whether a width may ask for more blanks or digits than anybody reads.
+/// Whether a width may produce far too many blanks or digits.
 pub fn pads(text: &str) -> bool {
     longest_number(text) > 4
 }
@@ -443,12 +445,12 @@ fn longest_number(text: &str) -> usize {
     numbers.map(str::len).max().unwrap_or_default()
 }
 
-/// The same for a format: numbers count only where they are the width of a conversion.
+/// The same for a format: only numbers that are the width of a conversion matter.
 pub fn pads_conversions(format: &str) -> bool {
     conversions(format).any(pads)
 }
 
-/// What stands between each `%` and its letter.
+/// The text between each `%` and its letter.
 fn conversions(format: &str) -> impl Iterator<Item = &str> {
     let widths = |behind: &'_ str| behind.find(|letter: char| letter.is_ascii_alphabetic());
     format
@@ -468,7 +470,7 @@ fn follows_by_operand(text: &str) -> bool {
     })
 }
 
-/// Whether `seq` has few enough steps to end soon.
+/// Whether `seq` ends after few enough steps.
 fn ends_soon(operands: &[Named<'_>]) -> bool {
     const MOST: f64 = 1_000_000.0;
     let number = |operand: &Named<'_>| {

@@ -1,11 +1,11 @@
-//! ps: whole forms that are known to show no environment.
+//! ps: complete forms that are known not to show the environment.
 //!
 //! Not a list of letters: when procps finds its options in conflict it reads all of them again as BSD ones, and the `e` of
 //! `-e` then shows the environment of every process.
 
 use super::script::Word;
 
-/// What may stand first. `LIST` is a list of columns, `NUMBERS` of processes, `NAME` of users or commands.
+/// What may come first. `LIST` is a list of columns, `NUMBERS` of processes, `NAME` of users or commands.
 const FORMS: [&str; 42] = [
     "",
     "aux",
@@ -50,7 +50,7 @@ const FORMS: [&str; 42] = [
     "-C NAME",
     "-C NAME -o LIST",
 ];
-/// What may stand behind every form, once each.
+/// What may follow every form, once each.
 const TAIL: [&str; 3] = ["--sort=", "--no-headers", "--no-heading"];
 
 /// The error says what is not accepted.
@@ -85,13 +85,13 @@ pub fn check(words: &[Word]) -> Result<(), String> {
         Ok(())
     } else {
         Err(format!(
-            "`ps {}` is not a form that is known to show no environment",
+            "`ps {}` may show process environments",
             texts.join(" ")
         ))
     }
 }
 
-/// Columns, each perhaps with `=` and a heading.
+/// Columns, each optionally with `=` and a heading.
 fn is_list(text: &str) -> bool {
     !text.is_empty()
         && !text.contains("env")

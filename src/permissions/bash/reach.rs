@@ -1,11 +1,11 @@
-//! How far a command reaches beyond the words it is written with: what it lists, passes on, and goes down into.
+//! What a command reaches beyond its words: what it lists, passes on and descends into.
 
 use super::feeding::past_xargs;
 use super::flags::Named;
 use super::git;
 use super::script::{Part, Word};
 
-/// Whether links may be among the files that such a part lists.
+/// Whether the files that such a part lists may include links.
 pub fn lists_links(part: &Part) -> bool {
     let words = past_xargs(&part.words).words;
     let Some((name, arguments)) = words.split_first() else {
@@ -47,15 +47,15 @@ fn follows(name: &str, arguments: &[Word]) -> bool {
         "find" => arguments.iter().any(|word| follows_in_find(&word.text)),
         "rg" => has('L', "follow"),
         "tree" => has('l', "fflinks"),
-        // `ls` tells of what the links in a directory lead to, even where it does not go further down.
+        // `ls` shows what the links in a directory point to, even without descending.
         "du" | "ls" => has('L', "dereference"),
-        // It compares what lies in two directories even without being told to go further down.
+        // It compares the files of two directories even without descending further.
         "diff" => !arguments.iter().any(|word| word.text == "--no-dereference"),
         _ => false,
     }
 }
 
-/// `-xtype` and `%Y` look at what a link leads to, and `-lname` tells where that is.
+/// `-xtype` and `%Y` look at the target of a link, and `-lname` prints it.
 fn follows_in_find(text: &str) -> bool {
     matches!(text, "-L" | "-follow" | "-xtype" | "-lname" | "-ilname") || text.contains("%Y")
 }
@@ -74,23 +74,23 @@ pub fn followed<'p>(part: &'p Part, paths: &[Named<'p>]) -> Option<Descent<'p>> 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Descent<'p> {
     pub starts: Vec<Named<'p>>,
-    /// It starts where the shell stands, too.
+    /// It also starts in the shell's directory.
     pub here: bool,
     pub reach: Reach,
 }
 
-/// How far up a command that goes down begins.
+/// Where a command that descends starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// Where it is told to.
+    /// At the paths it is given.
     Starts,
-    /// Where the repository begins, which may be further up.
+    /// At the root of the repository, which may be further up.
     Repository,
-    /// The same, but it prints only what it names, as seen from there.
+    /// The same, but it prints only what it names, relative to the root.
     NamedInRepository,
 }
 
-/// Where a command that reads or lists everything below starts; `paths` are those that it names.
+/// Where a command that reads or lists everything below starts; `paths` are the paths it names.
 pub fn descent<'p>(part: &'p Part, paths: &[Named<'p>]) -> Option<Descent<'p>> {
     let (name, arguments) = past_xargs(&part.words).words.split_first()?;
     let has = |letters: &[char], long: &[&str]| {
@@ -140,7 +140,7 @@ pub fn descent<'p>(part: &'p Part, paths: &[Named<'p>]) -> Option<Descent<'p>> {
     })
 }
 
-/// A path that is the value of a flag is no start, so the start may be left out.
+/// A path that is the value of a flag is not a start, so the start may be missing.
 fn has_file_flag(arguments: &[Word]) -> bool {
     arguments
         .iter()

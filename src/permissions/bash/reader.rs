@@ -1,8 +1,8 @@
-//! The shell reader's ground: a position in the text, limits, and reading words as bash does.
+//! The basis of the shell reader: a position in the text, limits, and reading words as bash does.
 //!
 //! Hand-written, linear and bounded: groups and loops live on an explicit stack, only substitutions recurse, and
-//! [`MAX_DEPTH`] ends that. What bash accepts but this reader finds too odd is [`Broken`]; the caller then approves
-//! nothing and tries deny rules on fragments. So every doubt here costs a question, never a hole.
+//! [`MAX_DEPTH`] ends that. What bash accepts but this reader does not handle is [`Broken`]; the caller then approves
+//! nothing and tries deny rules on fragments. So any doubt makes the call ask; it never opens a hole.
 
 use super::brace;
 use super::script::{Script, Traits, Word};
@@ -10,7 +10,7 @@ use super::script::{Script, Traits, Word};
 /// How deep substitutions may nest.
 pub const MAX_DEPTH: usize = 40;
 
-/// The text was not understood completely; the words say why.
+/// The text could not be parsed completely; the string says why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Broken(pub &'static str);
 
@@ -20,17 +20,17 @@ pub struct Reader<'t> {
     pub(super) depth: usize,
     /// Here-documents whose body starts after the next newline.
     pub(super) pending: Vec<Pending>,
-    /// A here-document of an outer script waits for its body: a newline in here would be ambiguous.
+    /// A here-document of an outer script still needs its body: a newline in here would be ambiguous.
     pub(super) outer_pending: bool,
     /// What was found in expansions since the last part ended.
     pub(super) inside: Inside,
-    /// How many bytes were looked at before their turn.
+    /// How many bytes were read ahead.
     pub(super) looked_ahead: usize,
     /// How many bytes were read a second time without their quotes.
     pub(super) unquoted: usize,
 }
 
-/// What expansions do beside giving text.
+/// Side effects of expansions.
 #[derive(Default)]
 pub struct Inside {
     pub scripts: Vec<Script>,
@@ -74,18 +74,18 @@ impl<'t> Reader<'t> {
         at
     }
 
-    /// The byte here, past line continuations: bash removes them before it sees tokens, even between `$` and `(`.
+    /// The current byte, after line continuations: bash removes them before it sees tokens, even between `$` and `(`.
     pub(super) fn peek(&mut self) -> Option<u8> {
         self.at = self.skip_continuations(self.at);
         self.byte(self.at)
     }
 
-    /// The byte after the one here, past line continuations.
+    /// The byte after the current one, skipping line continuations.
     pub(super) fn peek_second(&self) -> Option<u8> {
         self.byte(self.skip_continuations(self.at + 1))
     }
 
-    /// How many bytes the character at `at` takes; none at the end.
+    /// The length of the character at `at` in bytes; zero at the end.
     pub(super) fn width(&self, at: usize) -> usize {
         self.source
             .get(at..)
@@ -93,7 +93,7 @@ impl<'t> Reader<'t> {
             .map_or(0, char::len_utf8)
     }
 
-    /// Steps over the byte here.
+    /// Skips the current byte.
     pub(super) fn bump(&mut self) {
         self.at = self.skip_continuations(self.at + 1);
     }
@@ -109,7 +109,7 @@ impl<'t> Reader<'t> {
         self.word_at(assignable, assignable)
     }
 
-    /// Behind `declare` and its kin an array may be assigned, but a blank ends `a[1 `.
+    /// After `declare` and similar builtins an array may be assigned, but a blank ends `a[1 `.
     pub(super) fn word_at(
         &mut self,
         assignable: bool,
@@ -222,7 +222,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// Bytes without a meaning of their own in a bare word. `=` and `:` are left out because a `~` may follow them.
+/// Bytes without special meaning in a bare word. `=` and `:` are left out because a `~` may follow them.
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || byte >= 0x80
@@ -279,7 +279,7 @@ impl Draft {
     }
 
     fn finish(mut self) -> Option<Word> {
-        // A bracket alone matches nothing: it is the command.
+        // A lone bracket is the command `[`, not a pattern.
         if self.raw == "[" {
             self.traits = Traits::default();
         }

@@ -4,10 +4,10 @@ use super::everyday::EVERYDAY;
 use super::flags::Flags;
 use super::lists::Lists;
 
-/// A command that reads, whatever permitted flags and operands it is given.
+/// A command that is read-only with all its permitted flags and operands.
 #[derive(Debug, Clone, Copy)]
 pub struct Reader {
-    /// What it is called, separated by blanks.
+    /// Its names, separated by blanks.
     names: &'static str,
     pub flags: Flags,
     pub operands: Operands,
@@ -26,7 +26,7 @@ pub enum Operands {
     PatternThenPaths,
 }
 
-/// Whether an unquoted glob, which may expand to a flag, is harmless: it is where every flag of the program reads.
+/// Whether an unquoted glob is harmless. It may expand to a flag, so every flag of the program must be read-only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Globs {
     Harmless,
@@ -65,7 +65,7 @@ fn listed(list: &[Reader], name: &str) -> Option<Reader> {
     list.iter().find(is_named).copied()
 }
 
-/// What everybody agrees on.
+/// The agreed list.
 const AGREED: &[Reader] = {
     use Operands::{Data, None, OnePath, Paths, PatternThenPaths};
     &[
@@ -89,7 +89,7 @@ const AGREED: &[Reader] = {
             ),
             Paths,
         ),
-        // tail without -f and its kin: the call has to end.
+        // tail without -f and similar flags: the call has to end.
         reader(
             "head tail",
             Flags::with_numbers(
@@ -209,7 +209,7 @@ const AGREED: &[Reader] = {
             None,
         ),
         strict("nproc", Flags::new("", "all ignore= help version"), None),
-        // Its flags ask the network, its operand sets the name.
+        // Its flags use the network, its operand sets the host name.
         strict("hostname", Flags::NONE, None),
         reader("true false", Flags::NONE, Data),
         reader(
@@ -343,7 +343,7 @@ const AGREED: &[Reader] = {
             ),
             Paths,
         ),
-        // Without -f: what a file says about widths is not known.
+        // Without -f: the widths in that file are not known.
         reader(
             "hexdump",
             Flags::new(
@@ -362,7 +362,7 @@ const AGREED: &[Reader] = {
             ),
             Paths,
         ),
-        // Without -c: it opens whatever a list names.
+        // Without -c, which opens every file named in a list.
         reader(
             "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum",
             Flags::new("btz", "binary tag text zero help version"),

@@ -1,8 +1,8 @@
 //! What the shell reader found: a script as parts, words and redirections.
 //!
 //! The view is flat on purpose. A compound command (loop, group, function body) contributes its simple commands to the
-//! list of parts in the order of the text; that it was there is kept in [`Script::structure`]. Deny rules look at every
-//! part, whatever it stands in; allow rules and the classifier accept only scripts without structure.
+//! list of parts in the order of the text; [`Script::structure`] records that it was there. Deny rules look at every
+//! part, wherever it is; allow rules and the classifier accept only scripts without structure.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use std::ops::Range;
 pub struct Script {
     pub parts: Vec<Part>,
     pub functions: Vec<Function>,
-    /// Bodies of here-documents, in order. A shell that is fed one runs it.
+    /// Bodies of here-documents, in order. A shell that gets one as its input runs it.
     pub heredocs: Vec<String>,
     /// The first construct that is more than simple commands joined by operators.
     pub structure: Option<&'static str>,
@@ -25,7 +25,7 @@ pub struct Part {
     pub redirects: Vec<Redirect>,
     /// Scripts in substitutions anywhere in this part.
     pub nested: Vec<Script>,
-    /// What an expansion in this part does beside giving text.
+    /// The side effect of an expansion in this part.
     pub effect: Option<&'static str>,
     pub joint: Joint,
 }
@@ -108,7 +108,7 @@ pub struct Traits(u16);
 
 impl Traits {
     pub const QUOTED: Self = Self(1);
-    /// Any expansion without a trait of its own.
+    /// Any other expansion.
     pub const EXPANSION: Self = Self(1 << 1);
     pub const GLOB: Self = Self(1 << 2);
     pub const BRACE: Self = Self(1 << 3);
@@ -146,7 +146,7 @@ impl Word {
         }
     }
 
-    /// Whether the shell passes `text` on exactly as it stands.
+    /// Whether the shell passes on `text` unchanged.
     pub fn is_literal(&self) -> bool {
         !self.traits.has(
             Traits::EXPANSION

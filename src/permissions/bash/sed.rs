@@ -1,12 +1,12 @@
-//! A small sed grammar: what it accepts prints and nothing else.
+//! A small sed grammar: scripts that it accepts only print.
 
 use super::flags::Named;
 use super::lists::Lists;
 use super::script::Word;
 
-/// Groups in groups, at most.
+/// How deeply groups may nest.
 const DEEPEST: usize = 4;
-/// How many times as long as what it reads the output may be: `s/.*/&&/` twenty times is a million times as long.
+/// How many times longer than its input the output may be: `s/.*/&&/` twenty times is a million times as long.
 const MOST_GROWTH: u64 = 4_096;
 
 /// The files that a print-only sed reads; the error says what is not accepted.
@@ -37,7 +37,7 @@ pub fn check(words: &[Word], lists: Lists) -> Result<Vec<Named<'_>>, String> {
                 }
                 _ => {
                     return Err(format!(
-                        "`sed` is not known to only read with the flag `{text}`"
+                        "`sed` is not known to be read-only with the flag `{text}`"
                     ));
                 }
             }
@@ -50,7 +50,7 @@ pub fn check(words: &[Word], lists: Lists) -> Result<Vec<Named<'_>>, String> {
         }
         scripts.push(operands.remove(0).word);
     }
-    // What the shell puts into a script is not known here, not even for `"$HOME"`.
+    // The result of an expansion is not known here, not even for `"$HOME"`.
     if let Some(expanded) = scripts.iter().find(|script| !script.is_literal()) {
         return Err(format!(
             "the sed script `{}` is expanded by the shell",
@@ -66,20 +66,20 @@ pub fn check(words: &[Word], lists: Lists) -> Result<Vec<Named<'_>>, String> {
         growth = growth.saturating_mul(grown);
     }
     if growth > MOST_GROWTH {
-        return Err("`sed` is told to print very much".to_owned());
+        return Err("`sed` would print too much".to_owned());
     }
     Ok(operands)
 }
 
-/// `[addr[,addr]][!]` with p, d, =, q, or s with the flags g p i I and digits. With the longer list also groups of these,
-/// and GNU's addresses. By how much the output may grow; `None` for any other script.
+/// `[addr[,addr]][!]` with p, d, =, q, or s with the flags g p i I and digits. With the longer list also groups of
+/// these, and GNU's addresses. Returns how much the output may grow; `None` for any other script.
 fn grown(script: &str, lists: Lists) -> Option<u64> {
     let mut growth = 1;
     let rest = commands(script, lists, 0, &mut growth)?;
     rest.is_empty().then_some(growth)
 }
 
-/// Reads commands up to the end, or to the `}` of the group that they stand in, and returns what follows.
+/// Reads commands up to the end, or to the `}` of their group, and returns what follows.
 fn commands<'t>(text: &'t str, lists: Lists, depth: usize, growth: &mut u64) -> Option<&'t str> {
     let mut rest = text;
     loop {
@@ -147,8 +147,8 @@ fn command<'t>(text: &'t str, lists: Lists, depth: usize, growth: &mut u64) -> O
     }
 }
 
-/// How many times as long a line may become: each `&` and `\\1` brings the match once more, and what stands there
-/// literally may take the place of each character.
+/// How many times longer a line may become: each `&` and `\\1` inserts the match again, and literal text may replace
+/// each character.
 fn multiplies(pattern: &str, replacement: &str, everywhere: bool) -> u64 {
     let (mut copies, mut letters) = (0_usize, 0_usize);
     let mut characters = replacement.chars();
@@ -203,7 +203,7 @@ fn address(text: &str, gnu: bool) -> Option<Option<&str>> {
     }
 }
 
-/// What follows the next delimiter that is not escaped. Brackets do not protect it: sed does not look at them either.
+/// What follows the next delimiter that is not escaped. Brackets do not protect it, as in sed.
 fn delimited(text: &str, delimiter: char) -> Option<&str> {
     let mut characters = text.chars();
     while let Some(character) = characters.next() {

@@ -1,9 +1,9 @@
 //! The first look at a command, before anything parses it: characters that hide or fake text, and length.
 
-/// Longer commands are never approved unseen.
+/// Longer commands are never approved without asking.
 pub const MAX_CHARACTERS: usize = 10_000;
 
-/// Why this text is never approved without a question, whatever it says.
+/// Why this text is never approved without asking.
 pub fn refusal(text: &str) -> Option<String> {
     // The common case costs one pass over bytes.
     if text.len() <= MAX_CHARACTERS
@@ -23,8 +23,8 @@ pub fn refusal(text: &str) -> Option<String> {
         .then(|| "it is longer than 10,000 characters".to_owned())
 }
 
-/// Control characters but newline and tab, blanks other than the ASCII ones, zero-width and bidirectional marks, and the
-/// planes in which nothing but private and invisible code points live.
+/// Control characters except newline and tab, blanks other than the ASCII ones, zero-width and bidirectional marks, and
+/// the planes that contain only private and invisible code points.
 pub fn is_deceptive(character: char) -> bool {
     match character {
         '\n' | '\t' | ' '..='~' => false,

@@ -1,4 +1,4 @@
-//! Programs that run the rest of their words as a command, and may be looked through.
+//! Programs that run the rest of their words as a command, and can be skipped when deciding.
 
 use super::script::{Assignment, Word};
 
@@ -21,14 +21,14 @@ const KNOWN_SAFE: [&str; 15] = [
     "PYTHONDONTWRITEBYTECODE",
 ];
 
-/// Whether this assignment may stand before an approved command.
+/// Whether this assignment may precede an approved command.
 pub fn is_known_safe(assignment: &Assignment) -> bool {
     let name = assignment.name.as_str();
     let locale = matches!(name, "LANG" | "LANGUAGE" | "TZ") || name.starts_with("LC_");
     assignment.simple
         && assignment.value.is_literal()
         && (KNOWN_SAFE.contains(&name) || locale)
-        // A path would load message catalogues or time zones from there; their texts are formats that programs obey.
+        // A path would load message catalogues or time zones from there; programs use their texts as formats.
         && (!locale || assignment.value.text.bytes().all(is_locale))
 }
 
@@ -40,12 +40,12 @@ fn is_locale(byte: u8) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unwrapped<'w> {
     pub words: &'w [Word],
-    /// It stands behind `xargs`, which adds operands that nobody has seen.
+    /// It is run by `xargs`, which adds operands that are not known.
     pub fed: bool,
 }
 
-/// Removes `time`, `timeout`, `nice`, `nohup`, `stdbuf`, `command`, `builtin` and bare `xargs`, as far as they are written
-/// plainly. What stays begins with the command that runs.
+/// Removes `time`, `timeout`, `nice`, `nohup`, `stdbuf`, `command`, `builtin` and bare `xargs`, if they are written
+/// plainly. The rest begins with the command that runs.
 pub fn unwrap(words: &[Word]) -> Unwrapped<'_> {
     let mut unwrapped = Unwrapped { words, fed: false };
     while let Some((name, rest)) = unwrapped.words.split_first() {

@@ -33,7 +33,7 @@ impl Coverage<'_, '_> {
             let listed = self.starts(&descent, walk);
             // What find prints begins with a path that it started at. For git a colon is as much as a flag.
             if !is("find") && self.finds_name(&listed, 1, &|name| name.starts_with(['-', ':'])) {
-                return Err("a name that `xargs` adds would be taken for a flag".to_owned());
+                return Err("a name from `xargs` would be read as a flag".to_owned());
             }
             starts.extend(listed);
         }
@@ -44,8 +44,7 @@ impl Coverage<'_, '_> {
             && self.finds_name(&starts, usize::MAX, &|name| name.chars().any(splits))
         {
             return Err(
-                "there are names with blanks or quotes, or too many to look at, and `xargs` takes those apart; \
-                 `-print0 | xargs -0` does not"
+                "`xargs` would split names with spaces or quotes (or there are too many to check); use `-print0 | xargs -0`"
                     .to_owned(),
             );
         }
@@ -75,7 +74,7 @@ impl Coverage<'_, '_> {
             let mut places = std::iter::once(&walk.directory).chain(&walk.others);
             if !places.all(|from| self.ground.glob_finds_flag(&word.text, from) == Some(false)) {
                 return Err(format!(
-                    "`{}` finds a name that begins with `-`, which would be taken for a flag; `./{}` does not",
+                    "`{}` matches a name that starts with `-`, which would be read as a flag; use `./{}`",
                     word.raw, word.raw
                 ));
             }

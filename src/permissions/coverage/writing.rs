@@ -71,7 +71,7 @@ impl<'r> Coverage<'r, '_> {
             let target = &redirect.target;
             if redirect.descriptor == Descriptor::Named || !target.is_literal() {
                 return Err(format!(
-                    "where the redirection `{}` leads is not certain",
+                    "can't tell where the redirection `{}` goes",
                     target.raw
                 ));
             }
@@ -144,10 +144,7 @@ impl<'r> Coverage<'r, '_> {
                     || self.allowing(EDIT, spot, Role::File).is_some()
             };
             if !self.everywhere(&text, walk, accepted) {
-                return Err(format!(
-                    "it writes `{}`, outside the working directories",
-                    access.text
-                ));
+                return Err(format!("it writes `{}`, outside this project", access.text));
             }
         }
         Ok(())

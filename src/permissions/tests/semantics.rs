@@ -93,10 +93,10 @@ fn the_answer_names_the_rule_and_its_source() {
         assert!(check_case(line).contains("\"error\":"), "{line:?}");
         assert!(classify_case(line).contains("\"error\":"), "{line:?}");
     }
-    assert!(check_case("{\"tool\":\"Bash\",\"mode\":\"x\"}").contains("there is no mode"));
+    assert!(check_case("{\"tool\":\"Bash\",\"mode\":\"x\"}").contains("unknown mode"));
     assert_eq!(
         classify_case("{\"command\":\"ls\"}"),
-        r#"{"readonly":true,"reason":"every command in it only reads"}"#
+        r#"{"readonly":true,"reason":"every command in it is read-only"}"#
     );
     assert!(classify_case("{}").starts_with("{\"readonly\":false"));
 }

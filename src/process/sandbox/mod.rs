@@ -188,13 +188,13 @@ fn probe() -> State {
     if Path::new(seatbelt::PROGRAM).is_file() {
         State::Seatbelt
     } else {
-        State::Nothing(format!("`{}` is not there", seatbelt::PROGRAM))
+        State::Nothing(format!("`{}` does not exist", seatbelt::PROGRAM))
     }
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 fn probe() -> State {
-    State::Nothing("this system has no way that agent-tui knows".to_owned())
+    State::Nothing("no sandbox is supported on this system".to_owned())
 }
 
 /// The program to start, and its first arguments, so that `program` is held.

@@ -37,7 +37,7 @@ pub(super) enum Draft {
     },
     Call(Call),
     ServerCall(Call),
-    /// Came whole with its start.
+    /// Arrived complete with its start event.
     Whole(Block),
 }
 
@@ -122,7 +122,7 @@ impl Draft {
         }
     }
 
-    /// The block has come to its end.
+    /// The block has ended.
     pub(super) fn end(self, events: &mut Vec<StreamEvent>) -> Block {
         match self {
             Self::Call(call) => Block::ToolUse(call.end(events)),
@@ -132,7 +132,7 @@ impl Draft {
         }
     }
 
-    /// The block is over, though nobody said so.
+    /// The stream ended without the block's end event.
     pub(super) fn cut(self) -> Block {
         match self {
             Self::Text { text, citations } => Block::Text {

@@ -1,7 +1,7 @@
 //! Reads the stream of the Messages API.
 //!
-//! Blocks are tied together by their `index`. A block ends with its `content_block_stop`; one whose stop never came
-//! counts as complete only if the message ended well, and a call of that kind is not run.
+//! Blocks are tied together by their `index`. A block ends with its `content_block_stop`; one whose stop never came is
+//! complete only if the message ended normally, and such a call is not run.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ struct BlockDelta {
     delta: Delta,
 }
 
-/// The event that nearly all are, read without building a tree: most of a stream's cost is here.
+/// The most frequent event, read without building a tree: most of a stream's cost is here.
 #[derive(Deserialize)]
 struct QuickDelta<'a> {
     #[serde(rename = "type")]
@@ -180,7 +180,7 @@ impl provider::Decoder for Decoder {
     }
 }
 
-/// A delta of one of the plain kinds. Everything else, whatever is odd about it, goes the long way.
+/// A delta of one of the plain kinds. Everything else takes the slow path.
 fn quick_delta(frame: &Frame<'_>) -> Option<BlockDelta> {
     if frame
         .event
@@ -215,7 +215,7 @@ impl Decoder {
         value: &Value,
         events: &mut Vec<StreamEvent>,
     ) -> Result<(), StreamError> {
-        // Proxies drop `event` lines, and some servers the `type`: either will do.
+        // Proxies drop `event` lines, and some servers the `type`: either is enough.
         let kind = value.get("type").and_then(Value::as_str).or(name);
         // llama.cpp's error event has a flat body, with the kind of error as its `type`.
         if name == Some("error") || (kind.is_none() && value.get("error").is_some()) {
@@ -301,7 +301,7 @@ impl Decoder {
         }
     }
 
-    /// Of several blocks with one index, the last is meant.
+    /// If several blocks share an index, the last one is meant.
     fn open_slot(&mut self, index: u64) -> Option<&mut Slot> {
         let mut slots = self.slots.iter_mut().rev();
         slots.find(|slot| slot.index == index && matches!(slot.state, State::Open(_)))

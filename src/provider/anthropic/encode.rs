@@ -8,7 +8,7 @@ use crate::protocol::{Block, Image, ResultBlock, Role, ToolDefinition, ToolResul
 use crate::provider::Request;
 use crate::provider::turns::{self, Turn};
 
-/// The only kinds of images that the API takes.
+/// The only image types that the API accepts.
 const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
 /// How many user messages from the end are marked: the last one writes the cache, the one before reads it.
@@ -22,10 +22,10 @@ pub struct Options {
     pub cache: Cache,
 }
 
-/// What is said about thinking.
+/// What the request says about thinking.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Thinking {
-    /// Adaptive and shown in summary, where the model's name tells that it can; else nothing.
+    /// Adaptive, with a summary, if the model's name shows support for it; else nothing.
     #[default]
     ByModel,
     /// Nothing: the model's own default.
@@ -37,7 +37,7 @@ pub enum Cache {
     /// The stable parts are marked for the prompt cache.
     #[default]
     Marked,
-    /// For servers that know no cache marks.
+    /// For servers without cache marks.
     Unmarked,
 }
 
@@ -111,7 +111,7 @@ fn message(mut turn: Turn<'_>, model: &str) -> Option<Value> {
         .blocks
         .iter()
         .any(|block| matches!(**block, Block::ToolUse(_)));
-    // Beside calls every thinking block must come back. Without one, a message that ends in thinking is refused.
+    // With calls, every thinking block must be sent back. Without one, a message that ends in thinking is refused.
     if turn.role == Role::Assistant && !has_calls {
         turns::drop_trailing_thinking(&mut turn.blocks);
     }
@@ -144,7 +144,7 @@ fn content(block: &Block, model: &str) -> Option<Value> {
             signature: Some(signature),
             ..
         } => json!({"type": "thinking", "thinking": thinking, "signature": signature}),
-        // Cut off before its signature came: Claude would refuse it. Other servers do not sign.
+        // Cut off before its signature arrived: Claude would refuse it. Other servers do not sign.
         Block::Thinking { .. } if model.contains("claude") => return None,
         Block::Thinking { thinking, .. } => {
             json!({"type": "thinking", "thinking": thinking, "signature": ""})
@@ -206,7 +206,7 @@ fn tool_result(result: &ToolResult) -> Value {
     value
 }
 
-/// Other servers' ids may hold characters that this API refuses. They are spelled out, so that ids stay different.
+/// Other servers' ids may hold characters that this API refuses. They are escaped, so that ids stay distinct.
 fn wire_id(id: &str) -> String {
     let spell = |byte: u8| match byte {
         byte if turns::is_name_byte(byte) => char::from(byte).to_string(),
@@ -221,7 +221,7 @@ fn thinks_adaptively(model: &str) -> bool {
 }
 
 /// The version in a Claude model's name, also as gateways spell it: `claude-opus-4-6`, `anthropic/claude-opus-4.6`,
-/// `claude-3-7-sonnet-20250219`. The date is no part of it.
+/// `claude-3-7-sonnet-20250219`. The date is not part of it.
 fn version(model: &str) -> Option<(u32, u32)> {
     let (_, name) = model.split_once("claude-")?;
     let mut words = name.split(|c: char| !c.is_ascii_alphanumeric());

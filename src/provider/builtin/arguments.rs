@@ -1,13 +1,13 @@
-//! What belongs to a verb: from the words behind it to an [`Action`].
+//! The argument of a verb: from the words after it to an [`Action`].
 //!
-//! Commands, and texts that go into files, are taken as they are written; a name loses the punctuation of the sentence
+//! Commands, and texts that go into files, are used exactly as written; a name loses the punctuation of the sentence
 //! around it. Quotes make everything exact.
 
 use super::grammar::{Action, Scope};
 use super::verb::Verb;
 use super::words::{Words, unquoted};
 
-/// What the verb is to do; `None` if its argument cannot be made out.
+/// What the verb is to do; `None` if its argument is not understood.
 pub(super) fn action(verb: Verb, argument: &str) -> Option<Action> {
     Some(match verb {
         Verb::Read => Action::Read {
@@ -38,7 +38,7 @@ fn search(argument: &str) -> Option<Action> {
     let pattern = without_for(pattern);
     let regex = match unquoted(pattern) {
         Some(quoted) => quoted,
-        // The full stop of the sentence; a dot that is meant stands behind something else, or in quotes.
+        // The full stop of the sentence; an intended dot follows another character, or is in quotes.
         None => pattern
             .strip_suffix('.')
             .filter(|rest| scope.is_none() && rest.ends_with(char::is_alphanumeric))
@@ -66,13 +66,19 @@ fn replace(argument: &str) -> Option<Action> {
 fn edit(argument: &str) -> Option<Action> {
     let colon = colon(argument)?;
     let (file, rest) = (&argument[..colon], &argument[colon + 1..]);
-    let file = name(file, &[])?;
+    let all = file.trim_end().strip_suffix(" all");
+    let file = name(all.unwrap_or(file), &[])?;
     let (at, length) = arrow(rest)?;
     let (old, new) = (exact(&rest[..at]), replacement(&rest[at + length..])?);
-    (!old.is_empty() && old != new).then_some(Action::Edit { file, old, new })
+    (!old.is_empty() && old != new).then_some(Action::Edit {
+        file,
+        old,
+        new,
+        all: all.is_some(),
+    })
 }
 
-/// The colon behind the file: one with a space behind it, because `C:\notes.txt` has another one.
+/// The colon after the file: one followed by a space, because `C:\notes.txt` has another one.
 fn colon(text: &str) -> Option<usize> {
     let colons = Words::new(text).positions(":");
     let spaced = colons
@@ -84,7 +90,7 @@ fn colon(text: &str) -> Option<usize> {
 /// The one arrow between old and new, with its length. Two of them need quotes to be told apart.
 fn arrow(text: &str) -> Option<(usize, usize)> {
     let words = Words::new(text);
-    // `->` stands in much code: it is the arrow only where there is none of the others.
+    // `->` is common in code, so it is the arrow only if there is none of the others.
     for arrows in [&["=>", "⇒"][..], &["->", "→"][..]] {
         let found: Vec<(usize, usize)> = arrows
             .iter()
@@ -144,19 +150,19 @@ fn scope(place: String) -> Scope {
     }
 }
 
-/// A text that is taken as it is written, without the quotes around it.
+/// Text exactly as written, without the quotes around it.
 fn exact(text: &str) -> String {
     unquoted(text).unwrap_or_else(|| text.trim().to_owned())
 }
 
-/// Nothing at all is a slip of the pen; who wants to delete writes `""`.
+/// An empty replacement is a mistake; `""` deletes.
 fn replacement(text: &str) -> Option<String> {
     (!text.trim().is_empty()).then(|| exact(text))
 }
 
-/// One word, or anything in quotes. More words are prose, or a name whose end nobody can see.
+/// One word, or anything in quotes. Several words are prose, or a name with an unclear end.
 fn name(text: &str, punctuation: &[char]) -> Option<String> {
-    // The input completes files behind an `@`.
+    // The input line completes files after an `@`.
     let text = text.trim().strip_prefix('@').unwrap_or(text);
     let text = text.trim();
     if let Some(quoted) = unquoted(text) {

@@ -1,11 +1,11 @@
-//! The tool calls that carry out a plan, as their tools want them.
+//! The tool calls that carry out a plan, in the form that their tools expect.
 
 use serde_json::{Map, Value, json};
 
 use super::grammar::Scope;
 use crate::protocol::ToolUse;
 
-/// `replace` goes through so many files at once; a result with more of them would be cut by its size.
+/// How many files `replace` changes at once; a longer list would be cut.
 pub(super) const MAX_FILES: usize = 100;
 
 /// A call that has no id yet. Equal calls ask for the same thing.
@@ -37,7 +37,7 @@ pub(super) fn read(file: &str) -> Call {
     Call::new("Read", json!({ "file_path": named(file) }))
 }
 
-/// A file as it is called: people may name it with the mark that completes it.
+/// The name of a file: people may write it with the `@` of the completion.
 fn named(file: &str) -> &str {
     file.strip_prefix('@')
         .map_or(file, |file| file.trim_matches('"'))
@@ -52,7 +52,7 @@ pub(super) fn search(regex: &str, scope: Option<&Scope>) -> Call {
     within(Call::new("Grep", input), scope)
 }
 
-/// The files in which `text` stands, one more than [`MAX_FILES`] to know whether there are more.
+/// The files that contain `text`, one more than [`MAX_FILES`] to know whether there are more.
 pub(super) fn files_with(text: &str, scope: Option<&Scope>) -> Call {
     let mut call = Call::new(
         "Grep",

@@ -1,8 +1,7 @@
 //! From a request in plain words to a [`Plan`].
 //!
-//! Pure, and all or nothing: one step that cannot be made out makes the whole request unclear, because half of a
-//! request is not what was asked for. A joining word joins only where a verb with something to do follows it, so
-//! `run echo salt and pepper` is one command.
+//! Pure, and all or nothing: if one step is not understood, nothing is done, because half of a request is not what was
+//! asked for. A joining word joins only before a verb with an argument, so `run echo salt and pepper` is one command.
 
 use super::arguments;
 use super::verb::Verb;
@@ -45,6 +44,8 @@ pub(super) enum Action {
         file: String,
         old: String,
         new: String,
+        /// Wherever it occurs, not only where it occurs once.
+        all: bool,
     },
     Todo {
         items: Vec<String>,
@@ -59,15 +60,17 @@ pub(super) enum Action {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Scope {
     Glob(String),
-    /// A directory or a file of which the whole way is given: a glob would not find it.
+    /// A directory, or a file with its full path: a glob would not find it.
     Path(String),
 }
 
-/// Why a request is no plan.
+/// Why a request is not a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Misread {
+    /// The person asks for help, or says nothing.
+    Help,
     /// It does not begin with a verb.
-    NoVerb,
+    NoVerb(String),
     Unclear {
         source: String,
         verb: Verb,
@@ -89,7 +92,7 @@ struct Start {
     verb_at: usize,
 }
 
-/// A verb, what belongs to it, and how it hangs together with the step before.
+/// A verb, what belongs to it, and how it is joined to the step before.
 struct Segment<'a> {
     joint: Joint,
     verb: Verb,
@@ -114,8 +117,11 @@ impl Action {
 }
 
 pub(super) fn parse(text: &str) -> Result<Plan, Misread> {
+    if asks_for_help(text) {
+        return Err(Misread::Help);
+    }
     let mut stages: Vec<Vec<Step>> = Vec::new();
-    for segment in segments(text).ok_or(Misread::NoVerb)? {
+    for segment in segments(text).ok_or_else(|| Misread::NoVerb(text.to_owned()))? {
         let action =
             arguments::action(segment.verb, segment.argument).ok_or_else(|| Misread::Unclear {
                 source: segment.source.to_owned(),
@@ -133,9 +139,14 @@ pub(super) fn parse(text: &str) -> Result<Plan, Misread> {
     Ok(Plan { stages })
 }
 
+fn asks_for_help(text: &str) -> bool {
+    let word = text.trim().trim_matches(['/', '!', '.', '?']);
+    word.is_empty() || word.eq_ignore_ascii_case("help")
+}
+
 /// The request cut at its joining words; `None` if it does not begin with a verb.
 fn segments(text: &str) -> Option<Vec<Segment<'_>>> {
-    // Most prompts are no request of ours, and some are very long.
+    // Most prompts are not for this interpreter, and some are very long.
     let first = text.split_whitespace().find(|word| !is_please(word))?;
     Verb::from_word(first)?;
 
@@ -172,7 +183,7 @@ fn segments(text: &str) -> Option<Vec<Segment<'_>>> {
     Some(segments.collect())
 }
 
-/// If the word at `at` joins, and a verb with something to do follows: that step's start.
+/// If the word at `at` joins and a verb with an argument follows: the start of that step.
 fn next_step<'a>(word: &impl Fn(usize) -> Option<&'a str>, at: usize) -> Option<Start> {
     let joint = joint(word(at)?)?;
     let behind = at + 1;
@@ -199,7 +210,7 @@ fn next_step<'a>(word: &impl Fn(usize) -> Option<&'a str>, at: usize) -> Option<
     })
 }
 
-/// The verb that is at `at`, or behind the `please` there.
+/// The verb at `at`, or after the `please` there.
 fn verb_at<'a>(word: &impl Fn(usize) -> Option<&'a str>, joint: Joint, at: usize) -> Option<Start> {
     let verb_at = at + usize::from(word(at).is_some_and(is_please));
     Some(Start {
@@ -233,7 +244,7 @@ fn is_please(word: &str) -> bool {
         .eq_ignore_ascii_case("please")
 }
 
-/// Takes off what separates the step from the next one, or from the end of the sentence.
+/// Removes what separates the step from the next one, or from the end of the sentence.
 fn trim_end(verb: Verb, text: &str, is_joined: bool) -> &str {
     let mut text = text.trim();
     let is_exact = matches!(verb, Verb::Edit | Verb::Replace);

@@ -1,7 +1,7 @@
 //! The built-in interpreter: works with no key and no server.
 //!
 //! A deterministic reader of plain requests (`search TODO in *.rs then run make`) that plans real tool calls; they go
-//! through the same pipeline as any model's. It is no language model and says so. It keeps no state: [`answer`]
+//! through the same pipeline as any model's. It is not a language model and says so. It keeps no state: [`answer`]
 //! reads the whole conversation for each response, so a session can be resumed, rewound or handed over at any point.
 //!
 //! `words` and `grammar` make a plan of a request, `progress` sees from the calls so far how far it has come, `calls`
@@ -30,10 +30,10 @@ use super::{Provider, ProviderError, Request, ResponseStream};
 use crate::protocol::Block;
 
 const NAME: &str = "builtin";
-/// A few words every so often are pleasant to read along with.
+/// A few words at a time are pleasant to read.
 const PIECE_EVERY: Duration = Duration::from_millis(15);
 const PIECE_WORDS: usize = 3;
-/// Long results come in larger pieces, so that none takes longer than a moment.
+/// Long results come in larger pieces, so that they do not take long.
 const MOST_PIECES: usize = 100;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub struct Builtin {
     pub form: Form,
 }
 
-/// How fast an answer comes.
+/// How fast an answer is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
     /// At once.
@@ -60,7 +60,7 @@ impl Builtin {
         }
     }
 
-    /// For a pipe, which wants bare results and has no time.
+    /// For a pipe: bare results, at once.
     pub const fn headless() -> Self {
         Self {
             pace: Pace::Full,

@@ -1,7 +1,7 @@
 //! The answer of the built-in interpreter to a conversation.
 //!
-//! Pure: the last prompt is the plan, the calls and results behind it say how far it has come. The answer is either
-//! a sentence and the next calls, or the closing text.
+//! Pure: the last prompt is the plan, the calls and results after it show its progress. The answer is either a sentence
+//! and the next calls, or the closing text.
 
 use serde_json::Value;
 
@@ -15,8 +15,8 @@ use crate::protocol::{Block, Message, Role, ToolDefinition, ToolUse, WireId};
 pub fn answer(messages: &[Message], tools: &[ToolDefinition], form: Form) -> Vec<Block> {
     let is_offered = |name: &str| tools.iter().any(|tool| tool.name == name);
     let Some((at, prompt)) = last_prompt(messages) else {
-        let nothing = grammar::Misread::NoVerb;
-        return vec![Block::text(report::misread(&nothing, is_offered))];
+        let help = report::misread(&grammar::Misread::Help, is_offered);
+        return vec![Block::text(help)];
     };
     let mut paragraphs = Vec::new();
     if at + 1 == messages.len() {
@@ -51,12 +51,12 @@ pub fn answer(messages: &[Message], tools: &[ToolDefinition], form: Form) -> Vec
     blocks
 }
 
-/// How far a plan has come.
+/// The progress of a plan.
 struct Position<'a> {
     ended: Vec<(&'a Step, Outcome)>,
     sayings: Vec<String>,
     calls: Vec<Call>,
-    /// Steps that are not over: those that want the calls, and those behind them.
+    /// Unfinished steps: those that need the calls, and those after them.
     left: Vec<&'a Step>,
 }
 
@@ -98,8 +98,8 @@ fn position<'a>(
     position
 }
 
-/// A message that was typed while calls ran comes together with their results and takes the place of the request they
-/// belong to: what came of that one, and what did not.
+/// A message typed while calls ran arrives with their results and replaces the request they belong to. This says what
+/// was done of that request, and what was not.
 fn left_behind(
     messages: &[Message],
     is_offered: impl Fn(&str) -> bool,
@@ -125,7 +125,7 @@ fn last_prompt(messages: &[Message]) -> Option<(usize, String)> {
         })
 }
 
-/// The person's words in a message; `None` if it only brings results.
+/// The person's words in a message; `None` if it only contains results.
 fn prompt(message: &Message) -> Option<String> {
     let texts = message.content.iter().filter_map(|block| match block {
         Block::Text {

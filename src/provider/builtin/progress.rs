@@ -1,8 +1,8 @@
-//! How far a step has come, told from the calls that were made for it.
+//! The progress of a step, derived from the calls that were made for it.
 //!
 //! Nothing is remembered: the calls of a plan follow from its words and from earlier results, so a call that the
 //! conversation already holds is done, and the first that it does not hold comes next. A resumed session therefore
-//! goes on where it was, and no call is made twice.
+//! continues where it stopped, and no call is made twice.
 
 use std::collections::HashMap;
 
@@ -11,8 +11,9 @@ use serde_json::Value;
 use super::calls::{self, Call};
 use super::grammar::{Action, Scope, Step};
 use super::replace::Replace;
-use super::report::{Outcome, Part, Went, code, first_lines, last_lines, plural};
+use super::report::{Outcome, Part, Went, code, first_lines, last_lines};
 use crate::protocol::{Message, ResultBlock, ToolResult, ToolUse, WireId};
+use crate::text::plural;
 
 const SEARCH_LINES: usize = 50;
 const EDIT_LINES: usize = 50;
@@ -52,7 +53,7 @@ impl<'a> Past<'a> {
         }
     }
 
-    /// The list that the last of the calls has left: a `TodoWrite` call writes it whole.
+    /// The list as the last call left it: a `TodoWrite` call writes it whole.
     pub(super) fn todos(&self) -> Vec<Value> {
         let written = self.calls.iter().rev().find_map(|(call, result)| {
             let is_written = call.name == "TodoWrite" && !result.is_error;
@@ -131,11 +132,16 @@ pub(super) fn advance(
             })
         }
         Action::Undo => {
-            let saying = "Taking back the last changes.".to_owned();
+            let saying = "Undoing the last changes.".to_owned();
             one_call(step, past, calls::undo(), saying, whole)
         }
         Action::Todo { items } => todo(step, past, todos, items),
-        Action::Edit { file, old, new } => edit(step, past, file, old, new),
+        Action::Edit {
+            file,
+            old,
+            new,
+            all,
+        } => edit(step, past, file, (old, new), *all),
         Action::Replace { old, new, scope } => {
             let replace = Replace {
                 old,
@@ -182,8 +188,14 @@ fn todo(step: &Step, past: &mut Past<'_>, todos: &mut Vec<Value>, items: &[Strin
     }
 }
 
-/// Reads before it edits: a file that was not read is not to be changed.
-fn edit(step: &Step, past: &mut Past<'_>, file: &str, old: &str, new: &str) -> State {
+/// Reads before it edits: a file must be read before it can be changed.
+fn edit(
+    step: &Step,
+    past: &mut Past<'_>,
+    file: &str,
+    (old, new): (&str, &str),
+    all: bool,
+) -> State {
     let read = calls::read(file);
     let Some(content) = past.take(&read) else {
         return State::Wants {
@@ -194,18 +206,35 @@ fn edit(step: &Step, past: &mut Past<'_>, file: &str, old: &str, new: &str) -> S
     if content.is_error {
         return failed(step, content);
     }
-    let edit = calls::edit(file, old, new);
+    let edit = if all {
+        calls::edit_all(file, old, new)
+    } else {
+        calls::edit(file, old, new)
+    };
     match past.take(&edit) {
         None => State::Wants {
             saying: format!("Editing {}.", code(file)),
             calls: vec![edit],
         },
+        Some(result) if occurs_often(result) => wrong(vec![Part::Sentence(format!(
+            "{} occurs more than once in {}. To change all of them: {}. To change one, add the text next to it: \
+             `edit FILE: more of the line => its new text`.",
+            code(old),
+            code(file),
+            code(&format!("edit {file} all: {old} => {new}")),
+        ))]),
         Some(result) if result.is_error => failed(step, result),
         Some(result) => well(vec![
             Part::Sentence(format!("Edited {}:", code(file))),
             shown(step, result, |text| first_lines(text, EDIT_LINES)),
         ]),
     }
+}
+
+/// Whether the edit was refused because its text is in several places: the tool's error says so.
+fn occurs_often(result: &ToolResult) -> bool {
+    let text = result.as_text();
+    result.is_error && text.contains("matches of the string to replace")
 }
 
 fn whole(text: &str) -> String {
@@ -241,11 +270,11 @@ fn shown(step: &Step, result: &ToolResult, clip: impl Fn(&str) -> String) -> Par
     let is_image = |block: &ResultBlock| matches!(block, ResultBlock::Image(_));
     Part::Sentence(if result.content.iter().any(is_image) {
         format!(
-            "{} gave an image, which only a real model can look at.",
+            "{} returned an image, which only a real model can see.",
             code(&step.source)
         )
     } else {
-        format!("{} gave no output.", code(&step.source))
+        format!("{} printed nothing.", code(&step.source))
     })
 }
 
@@ -255,13 +284,11 @@ pub(super) fn failed(step: &Step, result: &ToolResult) -> State {
     let source = code(&step.source);
     wrong(if problem.contains('\n') {
         vec![
-            Part::Sentence(format!("{source} did not succeed:")),
+            Part::Sentence(format!("{source} failed:")),
             Part::Quote(last_lines(&problem, ERROR_LINES)),
         ]
     } else {
-        vec![Part::Sentence(format!(
-            "{source} did not succeed: {problem}"
-        ))]
+        vec![Part::Sentence(format!("{source} failed: {problem}"))]
     })
 }
 

@@ -5,8 +5,9 @@
 use super::calls::{self, MAX_FILES};
 use super::grammar::{Scope, Step};
 use super::progress::{Past, State, failed, place, problem, well, wrong};
-use super::report::{Part, code, is_remark, plural};
+use super::report::{Part, code, is_remark};
 use crate::protocol::ToolResult;
+use crate::text::plural;
 
 pub(super) struct Replace<'a> {
     pub(super) old: &'a str,
@@ -80,7 +81,9 @@ impl Replace<'_> {
         let (old, new) = (code(self.old), code(self.new));
         let mut parts = Vec::new();
         if changed.is_empty() {
-            parts.push(Part::Sentence(format!("{old} was replaced in no file.")));
+            parts.push(Part::Sentence(format!(
+                "{old} was not replaced in any file."
+            )));
         } else {
             let count = plural(changed.len(), "file");
             parts.push(Part::Sentence(format!(
@@ -97,7 +100,7 @@ impl Replace<'_> {
         }
         if has_more {
             parts.push(Part::Sentence(format!(
-                "There are more files than the {MAX_FILES} that are done at once: ask again for the rest."
+                "More than {MAX_FILES} files match; ask again for the rest."
             )));
         }
         if failures.is_empty() {
@@ -108,7 +111,7 @@ impl Replace<'_> {
     }
 }
 
-/// The paths in a result of Grep: one a line, with remarks in brackets behind them.
+/// The paths in a result of Grep: one a line, followed by remarks in brackets.
 fn paths(text: &str) -> Vec<&str> {
     if text.starts_with("No matches found") || text.starts_with("No files found") {
         return Vec::new();

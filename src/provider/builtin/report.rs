@@ -4,14 +4,14 @@ use std::fmt::Write;
 
 use super::grammar::{Misread, Step};
 use super::verb::Verb;
-use crate::text::first_line;
+use crate::text::{first_line, plural};
 
 /// How results are set in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// As they are, for a pipe: `agent-tui -p "find *.rs"` prints paths and nothing else.
     Plain,
-    /// In fences, for a screen that renders Markdown: a result is not to be taken for it.
+    /// In fences, for a screen that renders Markdown, so that a result is not rendered as Markdown.
     Markdown,
 }
 
@@ -19,7 +19,7 @@ pub enum Form {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Part {
     Sentence(String),
-    /// Material that is shown as it came.
+    /// Text that is shown unchanged.
     Quote(String),
 }
 
@@ -36,7 +36,7 @@ pub(super) enum Went {
     Wrong,
 }
 
-/// The closing text: what each step brought, and what was not done.
+/// The final text: the result of each step, and what was not done.
 pub(super) fn closing(ended: &[(&Step, Outcome)], left: &[&Step], form: Form) -> String {
     let mut paragraphs = Vec::new();
     for (step, outcome) in ended {
@@ -54,23 +54,25 @@ pub(super) fn closing(ended: &[(&Step, Outcome)], left: &[&Step], form: Form) ->
     paragraphs.join("\n\n")
 }
 
-/// The answer to what is no plan.
+/// The answer to a request that is not a plan.
 pub(super) fn misread(misread: &Misread, is_offered: impl Fn(&str) -> bool) -> String {
+    let is_possible = |verb: &Verb| verb.tools().iter().all(|tool| is_offered(tool));
+    let possible: Vec<Verb> = Verb::ALL.into_iter().filter(is_possible).collect();
     match misread {
-        Misread::NoVerb => help(is_offered),
+        Misread::Help => help(&possible),
+        Misread::NoVerb(text) => not_understood(text, &possible),
         Misread::Unclear { source, verb } => {
             let more = match verb {
                 Verb::Read | Verb::Find | Verb::Fetch => {
-                    " Put quotes around a name with spaces, and a verb before each of several names."
+                    " Put quotes around a name with spaces, and a verb before each name."
                 }
                 Verb::Replace | Verb::Edit => {
-                    " Put quotes around a text with spaces at its ends or an arrow in it; \"\" deletes."
+                    " Put quotes around text with an arrow or with spaces at its ends; \"\" deletes."
                 }
                 Verb::Search | Verb::Run | Verb::Todo | Verb::Undo => "",
             };
             format!(
-                "I am agent-tui's built-in interpreter, not a language model, and cannot make out {}: \
-                 it has to be `{}`.{more} Nothing was done.",
+                "I didn't understand {}. Try: `{}`.{more} Nothing was done.",
                 code(source),
                 verb.usage(),
             )
@@ -78,23 +80,35 @@ pub(super) fn misread(misread: &Misread, is_offered: impl Fn(&str) -> bool) -> S
     }
 }
 
-fn help(is_offered: impl Fn(&str) -> bool) -> String {
+/// One line: what was not understood, and the nearest thing that is possible.
+fn not_understood(text: &str, possible: &[Verb]) -> String {
+    let nearest = Verb::nearest(text, possible);
+    let example = nearest.map_or_else(String::new, |verb| {
+        format!(" Try: `{}`, or `help` for more.", verb.example())
+    });
+    format!(
+        "I'm agent-tui's built-in interpreter, not a language model, and I didn't understand {}.{example} \
+         To connect a real model, {TO_CONNECT}.",
+        code(text),
+    )
+}
+
+const TO_CONNECT: &str = "set `ANTHROPIC_API_KEY` or `OPENAI_API_KEY`, start Ollama, or use `--provider openai --base-url URL`, and restart";
+
+fn help(possible: &[Verb]) -> String {
     let mut text = String::from(
-        "I am agent-tui's built-in interpreter, not a language model. I carry out plain requests with real tools:\n\n",
+        "I'm agent-tui's built-in interpreter, not a language model. I can run these commands for you:\n\n",
     );
-    for verb in Verb::ALL {
+    for verb in possible {
         // Writing to a string cannot fail.
-        let _ = write!(text, "- `{}`, e.g. `{}`", verb.usage(), verb.example());
-        if !verb.tools().iter().all(|tool| is_offered(tool)) {
-            text.push_str(" (needs a tool that this run does not offer)");
-        }
-        text.push('\n');
+        let _ = writeln!(text, "- `{}`, e.g. `{}`", verb.usage(), verb.example());
     }
-    text.push_str(
+    // Writing to a string cannot fail.
+    let _ = write!(
+        text,
         "\nJoin them with `then` (one after the other) or `and` (at the same time): \
          `run make then run make test`. Quotes keep words together: `search \"this and that\"`.\n\n\
-         To work with a real model, set `ANTHROPIC_API_KEY` or `OPENAI_API_KEY`, or run Ollama on this machine, \
-         or give `--provider openai --base-url URL` for any compatible server, and start agent-tui again.",
+         To connect a real model, {TO_CONNECT}.",
     );
     text
 }
@@ -114,7 +128,7 @@ pub(super) fn short(text: &str) -> String {
     first_line(text, 80)
 }
 
-/// So many lines of a result from its beginning, and the tool's own remarks (in brackets) at its end.
+/// The first `most` lines of a result, and the tool's own remarks (in brackets) at its end.
 pub(super) fn first_lines(text: &str, most: usize) -> String {
     let lines: Vec<&str> = text.lines().collect();
     if lines.len() <= most {
@@ -132,12 +146,12 @@ pub(super) fn first_lines(text: &str, most: usize) -> String {
     shown.join("\n")
 }
 
-/// Whether a line of a result is the tool's own word about it.
+/// Whether a line of a result is a remark of the tool.
 pub(super) fn is_remark(line: &str) -> bool {
     line.starts_with('[') && line.ends_with(']')
 }
 
-/// So many lines of a result from its end, where a command says how it went.
+/// The last `most` lines of a result, where a command says how it went.
 pub(super) fn last_lines(text: &str, most: usize) -> String {
     let lines: Vec<&str> = text.lines().collect();
     match lines.len().checked_sub(most) {
@@ -146,13 +160,6 @@ pub(super) fn last_lines(text: &str, most: usize) -> String {
             let shown = lines[before..].join("\n");
             format!("… {} before\n{shown}", plural(before, "line"))
         }
-    }
-}
-
-pub(super) fn plural(count: usize, noun: &str) -> String {
-    match count {
-        1 => format!("1 {noun}"),
-        _ => format!("{count} {noun}s"),
     }
 }
 

@@ -96,7 +96,7 @@ async fn on_a_screen_it_writes_a_few_words_at_a_time_but_never_for_long() {
             | StreamEvent::BlockEnded(_) => None,
         })
         .collect();
-    assert_eq!(pieces[0], "I am agent-tui's ");
+    assert_eq!(pieces[0], "I'm agent-tui's built-in ");
     assert!(pieces.len() <= 101, "{} pieces", pieces.len());
     assert_eq!(response.blocks, [Block::text(pieces.concat())]);
     assert_eq!(response.stop_reason, Some(StopReason::EndTurn));

@@ -1,5 +1,7 @@
 //! The verbs that the built-in interpreter knows, with what each needs and how it is written.
 
+use crate::text::nearest;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verb {
     Read,
@@ -34,6 +36,42 @@ impl Verb {
             .find(|verb| verb.name().eq_ignore_ascii_case(word))
     }
 
+    /// The verb that comes nearest to what somebody wrote: another word for the same thing, or a misspelt first word.
+    /// Without a clue it is the first one.
+    pub(super) fn nearest(text: &str, possible: &[Verb]) -> Option<Self> {
+        let mut words = text.split(|c: char| !c.is_alphanumeric());
+        let mut first_words = words.by_ref().filter(|word| !word.is_empty()).take(20);
+        let first = first_words.next().unwrap_or_default();
+        let is_meant = |word: &str, verb: &Verb| {
+            let mut others = verb.synonyms().iter();
+            verb.name().eq_ignore_ascii_case(word)
+                || others.any(|other| other.eq_ignore_ascii_case(word))
+        };
+        let meant = std::iter::once(first)
+            .chain(first_words)
+            .find_map(|word| possible.iter().find(|verb| is_meant(word, verb)));
+        let misspelt = || {
+            let name = nearest(first, possible.iter().map(|verb| verb.name()))?;
+            possible.iter().find(|verb| verb.name() == name)
+        };
+        meant.or_else(misspelt).or(possible.first()).copied()
+    }
+
+    /// Other words for it.
+    const fn synonyms(self) -> &'static [&'static str] {
+        match self {
+            Verb::Read => &["show", "open", "cat", "view", "print", "explain"],
+            Verb::Find => &["list", "ls", "files", "locate"],
+            Verb::Search => &["grep", "where", "look", "which", "rg"],
+            Verb::Replace => &["rename", "substitute"],
+            Verb::Run => &["execute", "test", "tests", "build", "compile", "start"],
+            Verb::Edit => &["change", "fix", "write", "update", "modify", "add"],
+            Verb::Todo => &["task", "plan", "remember"],
+            Verb::Fetch => &["download", "curl", "wget"],
+            Verb::Undo => &["revert", "restore"],
+        }
+    }
+
     pub(super) const fn name(self) -> &'static str {
         match self {
             Verb::Read => "read",
@@ -55,7 +93,7 @@ impl Verb {
             Verb::Search => "search REGEX [in GLOB]",
             Verb::Replace => "replace A with B [in GLOB]",
             Verb::Run => "run COMMAND",
-            Verb::Edit => "edit FILE: A => B",
+            Verb::Edit => "edit FILE [all]: A => B",
             Verb::Todo => "todo ITEM; ITEM",
             Verb::Fetch => "fetch URL",
             Verb::Undo => "undo",

@@ -1,8 +1,8 @@
 //! Words and quotes of a request.
 //!
-//! Quotes keep their content together and keep joining words from joining. A quote counts only where a person means
-//! one: it opens behind a character that is no letter, and closes before one. So `don't` is a word like any other, and
-//! a quote that nobody closes is just a character.
+//! Quotes keep their content together and keep joining words from joining. A quote is one only where a person means it:
+//! it opens after a character that is not a letter, and closes before one. So `don't` is an ordinary word, and an
+//! unclosed quote is just a character.
 
 use std::ops::Range;
 
@@ -17,7 +17,8 @@ pub(super) struct Words<'a> {
 impl<'a> Words<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         let mut quoted: Vec<Range<usize>> = Vec::new();
-        // A quote that is not closed behind one place is not closed behind a later one: asking once keeps this linear.
+        // A quote that is not closed after one place is not closed after a later one either: checking once keeps this
+        // linear.
         let mut never_closed = Vec::new();
         let mut before = None;
         for (at, character) in text.char_indices() {
@@ -55,20 +56,20 @@ impl<'a> Words<'a> {
         words
     }
 
-    /// Where `needle` stands outside of quotes.
+    /// The positions of `needle` outside quotes.
     pub(super) fn positions(&self, needle: &str) -> Vec<usize> {
         let all = self.text.match_indices(needle).map(|(at, _)| at);
         all.filter(|at| !self.is_quoted(*at)).collect()
     }
 
-    /// The text before and behind the first unquoted word `word`, if there is text before it.
+    /// The text before and after the first unquoted word `word`, if there is text before it.
     pub(super) fn split_at_word(&self, word: &str) -> Option<(&'a str, &'a str)> {
         let words = self.ranges();
         let at = words.iter().skip(1).find(|range| self.is(range, word))?;
         Some((self.text[..at.start].trim(), self.text[at.end..].trim()))
     }
 
-    /// The text before the last unquoted `word`, and the one word behind it, if nothing else follows.
+    /// The text before the last unquoted `word`, and the one word after it, if nothing else follows.
     pub(super) fn split_off_last(&self, word: &str) -> Option<(&'a str, &'a str)> {
         let words = self.ranges();
         let [_, .., joint, last] = words.as_slice() else {
@@ -91,7 +92,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// What the quotes around the whole of `text` hold, if there are such; punctuation behind them is passed over.
+/// The content of the quotes around all of `text`, if there are any; punctuation after them is ignored.
 pub(super) fn unquoted(text: &str) -> Option<String> {
     let text = text.trim();
     let range = quote_at(text, 0)?;

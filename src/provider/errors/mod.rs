@@ -17,13 +17,13 @@ use super::wires::Wire;
 use super::{ProviderError, ProviderErrorKind};
 use crate::text::shortened;
 
-/// A server that asks for a longer pause is not waited for: the person decides.
+/// If a server asks for a longer wait, the person decides.
 const LONGEST_WAIT: Duration = Duration::from_secs(120);
 
-/// How much of a server's own words is shown.
+/// How much of a server's message is shown.
 const MESSAGE_CHARS: usize = 300;
 
-/// What was asked, and of whom.
+/// The request that failed.
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'a> {
     /// `anthropic`, `openai` or `responses`.
@@ -74,8 +74,8 @@ pub fn http_error(
         _ => match after {
             Some(after) if after > LONGEST_WAIT => {
                 let wait = in_words(after);
-                message = format!("{message}; the provider asks to wait {wait}");
-                hint = format!("send the message again in {wait}, or choose another model");
+                message = format!("{message}; the provider says to wait {wait}");
+                hint = format!("try again in {wait}, or switch to another model");
                 ProviderErrorKind::Final
             }
             after => ProviderErrorKind::Retry { after },
@@ -88,7 +88,7 @@ pub fn http_error(
     }
 }
 
-/// What went wrong, by what a person can do about it.
+/// What went wrong, grouped by what a person can do about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Problem {
     Redirected,
@@ -131,19 +131,19 @@ impl Problem {
 
     fn happened(self, context: &Context<'_>) -> &'static str {
         match self {
-            Self::Redirected => "the provider redirects to another address",
+            Self::Redirected => "the provider returned a redirect",
             Self::BadRequest => "the provider refused the request",
-            Self::BadKey if context.key.is_none() => "the provider wants an API key",
+            Self::BadKey if context.key.is_none() => "the provider needs an API key",
             Self::BadKey => "the provider rejected the API key",
-            Self::NoCredit => "the account at the provider has no credit left",
+            Self::NoCredit => "your account has no credit left",
             Self::Forbidden => "the provider does not allow this request",
-            Self::NotFound => "the provider does not know this model or address",
-            Self::ProxyLogin => "the proxy wants a login",
-            Self::TimedOut => "the provider took too long",
-            Self::ContextFull => "the conversation is too long for the model",
-            Self::RateLimited => "the provider limits the rate of requests",
+            Self::NotFound => "unknown model or address",
+            Self::ProxyLogin => "the proxy needs a login",
+            Self::TimedOut => "the provider timed out",
+            Self::ContextFull => "the conversation is too long for this model",
+            Self::RateLimited => "rate limited by the provider",
             Self::Overloaded => "the provider is overloaded",
-            Self::ServerTrouble => "the provider has an internal error",
+            Self::ServerTrouble => "server error at the provider",
         }
     }
 
@@ -155,28 +155,34 @@ impl Problem {
             Self::Redirected => format!("check the base URL `{base_url}`"),
             Self::BadKey => {
                 let variable = key_variable(context.provider);
+                let verb = if context.key.is_none() {
+                    "set"
+                } else {
+                    "check"
+                };
                 format!(
-                    "set {variable}, or look around without one: `agent-tui --provider builtin`"
+                    "{verb} {variable}, or try it without a key: `agent-tui --provider builtin`"
                 )
             }
             Self::NoCredit => {
-                "add credit or raise the limit of the account, or choose another provider".into()
+                "add credit, raise the account's limit, or switch the provider".into()
             }
-            Self::Forbidden => format!(
-                "check that the key may use `{model}`, or choose another model with `--model`"
-            ),
+            Self::Forbidden => {
+                format!("check that your key may use `{model}`, or switch the model with `--model`")
+            }
             Self::NotFound => format!(
                 "check the model `{model}` (`--model`) and the base URL `{base_url}` (`--base-url`)"
             ),
-            Self::ProxyLogin => "put the proxy's user and password into HTTPS_PROXY".into(),
-            Self::ContextFull => "start again, with a shorter prompt or smaller results".into(),
-            Self::RateLimited => "wait a little, or choose another model".into(),
+            Self::ProxyLogin => "add the proxy's user and password to HTTPS_PROXY".into(),
+            Self::ContextFull => {
+                "/clear starts over; or switch to a model with a larger context".into()
+            }
+            Self::RateLimited => "wait a moment, or switch to another model".into(),
             Self::TimedOut | Self::Overloaded | Self::ServerTrouble => {
-                "try again later, or choose another model".into()
+                "try again later, or switch to another model".into()
             }
             Self::BadRequest => format!(
-                "check that `{base_url}` speaks this format and takes tools for `{model}`, or choose another model with \
-                 `--model`"
+                "check that `{base_url}` supports this format and tools for `{model}`, or switch the model with `--model`"
             ),
         }
     }
@@ -210,7 +216,7 @@ fn key_variable(provider: &str) -> &'static str {
     first.map_or("its key", |(variable, _)| *variable)
 }
 
-/// How long the server asks to wait. Garbage counts as nothing said.
+/// How long the server asks to wait. Invalid values are ignored.
 fn retry_after(header: &impl Fn(&str) -> Option<String>, now: SystemTime) -> Option<Duration> {
     let number = |name: &str| {
         let number: f64 = header(name)?.trim().parse().ok()?;
@@ -236,7 +242,7 @@ fn in_words(wait: Duration) -> String {
     }
 }
 
-/// The words of a body that is not JSON. Of a web page, as proxies send it, only the title is worth showing.
+/// The words of a body that is not JSON. For a web page, as proxies send it, only the title is shown.
 fn text_of_a_page(text: &str) -> Option<String> {
     let text = text.trim();
     if !text.starts_with('<') {

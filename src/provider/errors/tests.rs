@@ -36,7 +36,7 @@ fn retry(after: Option<u64>) -> ProviderErrorKind {
 }
 
 #[test]
-fn a_rejected_key_names_the_variable_to_set() {
+fn a_rejected_key_names_the_variable_to_check() {
     let body =
         r#"{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}"#;
     assert_eq!(
@@ -45,7 +45,7 @@ fn a_rejected_key_names_the_variable_to_set() {
             kind: ProviderErrorKind::Final,
             message: "the provider rejected the API key (401): invalid x-api-key".into(),
             hint: Some(
-                "set ANTHROPIC_API_KEY, or look around without one: `agent-tui --provider builtin`"
+                "check ANTHROPIC_API_KEY, or try it without a key: `agent-tui --provider builtin`"
                     .into()
             ),
         }
@@ -118,10 +118,8 @@ fn a_wait_of_more_than_two_minutes_is_left_to_the_person() {
         error,
         ProviderError {
             kind: ProviderErrorKind::Final,
-            message:
-                "the provider limits the rate of requests (429); the provider asks to wait 28 h"
-                    .into(),
-            hint: Some("send the message again in 28 h, or choose another model".into()),
+            message: "rate limited by the provider (429); the provider says to wait 28 h".into(),
+            hint: Some("try again in 28 h, or switch to another model".into()),
         }
     );
     assert_eq!(kind(429, &[("retry-after", "120")], ""), retry(Some(120)));
@@ -155,7 +153,7 @@ fn a_full_window_is_recognised_in_every_dialect() {
     for (status, body) in cases {
         let error = explain(status, &[], body);
         assert_eq!(error.kind, ProviderErrorKind::ContextFull, "{body}");
-        assert!(error.hint.is_some_and(|hint| hint.contains("start again")));
+        assert!(error.hint.is_some_and(|hint| hint.contains("/clear")));
     }
 }
 
@@ -165,11 +163,11 @@ fn a_proxys_web_page_is_summed_up() {
         "<!DOCTYPE html><html><head><title>502 Bad Gateway</title></head><body>…</body></html>";
     assert_eq!(
         explain(502, &[], page).message,
-        "the provider has an internal error (502): a web page, `502 Bad Gateway`"
+        "server error at the provider (502): a web page, `502 Bad Gateway`"
     );
     assert_eq!(
         explain(502, &[], "").message,
-        "the provider has an internal error (502)"
+        "server error at the provider (502)"
     );
 }
 
@@ -205,7 +203,7 @@ fn a_body_that_is_no_utf_8_is_shown_with_marks() {
     let error = http_error(401, |_| None, b"\xff no", &context);
     assert_eq!(
         error.message,
-        "the provider wants an API key (401): \u{fffd} no"
+        "the provider needs an API key (401): \u{fffd} no"
     );
     assert!(
         error

@@ -1,7 +1,7 @@
-//! The arguments of a call, which come in pieces and without a mark at their end.
+//! The arguments of a call, which arrive in pieces, without an end marker.
 //!
-//! A JSON object is over with its last brace: nothing but white space can follow. So the braces are counted while the
-//! pieces come in, each byte is looked at once, and the text is parsed once, when the count is back at zero.
+//! A JSON object ends with its last brace: only white space can follow. So the braces are counted while the pieces come
+//! in, each byte is looked at once, and the text is parsed once, when the count is back at zero.
 
 use memchr::memchr2;
 use serde_json::{Map, Value};
@@ -23,7 +23,7 @@ enum Scan {
         depth: usize,
         quoted: Quoted,
     },
-    /// The last brace has come.
+    /// The last brace has arrived.
     Closed,
     /// Will not be complete before its end: no object, an empty one, or a broken one.
     Open,
@@ -49,8 +49,8 @@ impl Arguments {
 
     /// Appends a piece. Gives the object as soon as it is complete.
     ///
-    /// An empty object is not given: some servers send `{}` first and the arguments after it. Nor is one with something
-    /// behind it: what the model meant is not known, and a tool must not run on a guess.
+    /// An empty object is not given: some servers send `{}` first and the arguments after it. Nor is one followed by
+    /// something else: what the model meant is not known, and a tool must not run on a guess.
     pub(super) fn push(&mut self, piece: &str) -> Option<Map<String, Value>> {
         let Some(end) = self.scan.advance(piece.as_bytes()) else {
             self.raw.push_str(piece);
@@ -73,8 +73,8 @@ impl Arguments {
         }
     }
 
-    /// Takes a piece that comes behind the last brace. False if the object is void with it; white space does no harm, nor
-    /// does a server that sends the whole object once more.
+    /// Takes a piece after the last brace. False if it makes the object invalid; white space is harmless, and so is a
+    /// server that sends the whole object again.
     pub(super) fn bears(&mut self, piece: &str) -> bool {
         let harmless = piece.trim_ascii().is_empty() || piece.trim_ascii() == self.raw.trim_ascii();
         if !harmless {

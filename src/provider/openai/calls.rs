@@ -3,8 +3,8 @@
 //! Servers disagree about `index` and `id`: one may be missing, repeated, empty or shared by several calls. Indexes are
 //! keys and not positions, and the first id and name of a call that are not empty stay.
 //!
-//! No event says that a call is over. One whose object is complete waits for what comes next: another call, the end of the
-//! response, or a silence that means something (see `provider::pace`). More of its own arguments would void it.
+//! No event marks the end of a call. A call with a complete object waits for what comes next: another call, the end of
+//! the response, or a long enough silence (see `provider::pace`). More arguments would make it invalid.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -48,7 +48,7 @@ struct Call {
 
 #[derive(Debug)]
 enum State {
-    /// Not announced yet, because its name has not come.
+    /// Not announced yet, because its name has not arrived.
     Nameless(String),
     Open(WireId, Arguments),
     /// The object is complete; nothing may follow.
@@ -56,7 +56,7 @@ enum State {
     Ended(ToolUse),
 }
 
-/// What the end of a response says about a call that has no arguments yet.
+/// What the end of a response means for a call without arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
     /// It takes none.
@@ -78,7 +78,8 @@ impl Calls {
             Some(Value::String(piece)) => piece,
             Some(object @ Value::Object(_)) => object.to_string(),
             Some(Value::Null) | None => String::new(),
-            // A piece is missing, and the others may make sense without it. No JSON holds a NUL: such a call is never run.
+            // A piece is missing, and the others may make sense without it. JSON never contains a NUL, so such a call
+            // is never run.
             Some(other) => format!("\0{other}"),
         };
         let at = match self.find(delta.index, &id, &name) {
@@ -120,7 +121,7 @@ impl Calls {
         calls.any(|call| matches!(call.state, State::Complete(..)))
     }
 
-    /// Ends the calls that are complete, but for the one that a delta continues.
+    /// Ends the complete calls, except the one that a delta continues.
     pub(super) fn settle(&mut self, but: Option<usize>, events: &mut Vec<StreamEvent>) {
         for (at, call) in self.list.iter_mut().enumerate() {
             if Some(at) != but {
@@ -159,7 +160,7 @@ impl Calls {
     /// The call that a delta continues; `None` if it opens a new one.
     fn find(&self, index: Option<u64>, id: &str, name: &str) -> Option<usize> {
         if index.is_some() {
-            // Older servers give all calls the same index: there the id tells them apart.
+            // Older servers give all calls the same index: then the id distinguishes them.
             return self.list.iter().rposition(|call| {
                 let same_id = id.is_empty() || call.wire_id.is_empty() || call.wire_id == id;
                 call.index == index && same_id

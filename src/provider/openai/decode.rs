@@ -1,7 +1,7 @@
 //! Reads the stream of Chat Completions.
 //!
 //! There is one answer in it, in deltas whose every field may be missing, null or empty. Text and thinking end with the
-//! stream; a call ends once its last brace has come (see [`super::arguments`]) and nothing more of it, or with the
+//! stream; a call ends after its last brace (see [`super::arguments`]), if nothing more of it follows, or with the
 //! `finish_reason`.
 
 use serde::Deserialize;
@@ -171,7 +171,7 @@ impl Decoder {
         }
         let choices = chunk.choices.into_iter().flatten();
         for choice in choices.filter(|choice| choice.index.unwrap_or(0) == 0) {
-            // The last text may ride on the chunk that has the reason. Beside an error nothing counts any more.
+            // The last text may be in the chunk with the reason. After an error nothing else matters.
             if let Some(delta) = choice.delta.filter(|_| !failed) {
                 self.delta(delta, events);
             }
@@ -182,7 +182,7 @@ impl Decoder {
         if failed {
             self.response.error = Some(error(data));
         } else if self.response.stop_reason_raw.as_deref() == Some("error") {
-            let message = "the server broke off the response without saying why";
+            let message = "the server ended the response without a reason";
             self.response.error = Some(wire::api_error("error".into(), message.into()));
         } else if self.response.stop_reason_raw.is_some() {
             self.end_calls(events);
@@ -221,7 +221,7 @@ impl Decoder {
         self.calls.end(ending, events);
     }
 
-    /// Whether there are calls decides, not whether the server says so.
+    /// The calls themselves decide, not what the server says.
     fn stop_reason(&self) -> StopReason {
         match self.response.stop_reason_raw.as_deref() {
             Some("length" | "max_tokens") => StopReason::MaxTokens,

@@ -20,7 +20,7 @@ pub struct Options {
 /// Whose dialect is spoken.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Server {
-    /// Refuses what it does not know, and has new names for old fields.
+    /// Refuses unknown fields, and has new names for old ones.
     OpenAi,
     #[default]
     Compatible,
@@ -31,7 +31,7 @@ pub enum Server {
 pub enum NoText {
     #[default]
     Null,
-    /// A few servers do not take null.
+    /// A few servers do not accept null.
     EmptyString,
 }
 
@@ -63,7 +63,7 @@ pub fn body(request: &Request, options: &Options) -> Value {
     let turns = turns::turns(request, PROVIDER);
     let thought = |block: &Cow<'_, Block>| matches!(**block, Block::Thinking { .. });
     let reasons = match options.server {
-        // Never reasons aloud here, and refuses fields that it does not know.
+        // Never sends its reasoning here, and refuses unknown fields.
         Server::OpenAi => false,
         Server::Compatible => turns.iter().flat_map(|turn| &turn.blocks).any(thought),
     };
@@ -132,7 +132,7 @@ fn push_user(turn: &Turn<'_>, messages: &mut Vec<Value>) {
         return;
     }
     let texts: Option<Vec<&str>> = parts.iter().map(|part| part["text"].as_str()).collect();
-    // Text alone goes as a string: not every server knows parts.
+    // Text alone is sent as a string: not every server supports parts.
     let content = match texts {
         Some(texts) => texts.join("\n\n").into(),
         None => Value::Array(parts),
@@ -186,7 +186,7 @@ fn assistant(turn: &Turn<'_>, reasons: bool, options: &Options) -> Option<Value>
     let mut message = json!({"role": "assistant", "content": content});
     if !calls.is_empty() {
         message["tool_calls"] = calls.into();
-        // Models that reason aloud want it back beside their calls; beside all of them, even where there was none.
+        // Models that send their reasoning expect it back with their calls; with every call, even where there was none.
         if reasons {
             message["reasoning_content"] = thinking.into();
             if !details.is_empty() {

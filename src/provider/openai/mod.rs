@@ -1,4 +1,4 @@
-//! Chat Completions, as spoken by OpenAI and by everyone who imitates it.
+//! Chat Completions, as used by OpenAI and compatible servers.
 
 mod arguments;
 mod calls;

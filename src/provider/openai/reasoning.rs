@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// The fields that grow from delta to delta; all others are whole when they come.
+/// The fields that grow from delta to delta; all others arrive complete.
 const GROWING: [&str; 3] = ["text", "summary", "data"];
 
 /// Joins a delta with the entry that it continues: same kind, same index, and the last of its kind.

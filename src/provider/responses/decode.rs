@@ -1,7 +1,7 @@
 //! Reads the stream of the Responses API.
 //!
-//! Events are tied to their item by `item_id`, items are ordered by `output_index`; servers that send neither mean the
-//! order of arrival. An item ends with its `output_item.done`, or with the list in the terminal event.
+//! Events are tied to their item by `item_id`, items are ordered by `output_index`; with servers that send neither, the
+//! order of arrival decides. An item ends with its `output_item.done`, or with the list in the terminal event.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -196,7 +196,7 @@ impl Decoder {
                 return self.end(&terminal["response.".len()..], &response, events);
             }
             "error" => return Err(error(value)),
-            // Said again in the finished item.
+            // Repeated in the finished item.
             "response.content_part.added"
             | "response.content_part.done"
             | "response.output_text.done"
@@ -241,7 +241,7 @@ impl Decoder {
             return;
         }
         if let State::Open(mut draft) = std::mem::replace(state, State::Done(Vec::new())) {
-            // What the deltas were taken for, while nothing had announced the item.
+            // The kind that the deltas were assumed to have before the item was announced.
             if !draft.fits(&item) {
                 draft = Draft::open(&item, &mut self.ids, events);
             }

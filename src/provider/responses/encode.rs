@@ -49,7 +49,7 @@ pub fn body(request: &Request, options: &Options) -> Value {
     body
 }
 
-/// The models before GPT-5 answer a request for encrypted reasoning with 400; everybody else ignores it at worst.
+/// The models before GPT-5 answer a request for encrypted reasoning with 400; other servers ignore it at worst.
 fn reasons(model: &str) -> bool {
     !["gpt-3", "gpt-4", "chatgpt-4"]
         .iter()
@@ -62,7 +62,7 @@ fn tool(tool: &ToolDefinition) -> Value {
         "name": tool.name,
         "description": tool.description,
         "parameters": tool.input_schema,
-        // Left out it means true here.
+        // If left out, it means true here.
         "strict": tool.strict && turns::is_strict(&tool.input_schema),
     })
 }

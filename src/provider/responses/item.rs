@@ -1,6 +1,6 @@
 //! One output item: a message, a piece of reasoning, a function call, or something we do not know.
 //!
-//! Deltas are for showing. The truth is in the finished item; only if that never comes, what the deltas gave is used.
+//! Deltas are only for display. The finished item is used; if it never arrives, what the deltas gave is used instead.
 
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ pub(super) enum Draft {
         id: WireId,
         name: String,
         raw: String,
-        /// All arguments have come.
+        /// All arguments have arrived.
         closed: bool,
     },
     Other(Value),
@@ -122,14 +122,14 @@ impl Draft {
         }
     }
 
-    /// All arguments, as the server sums them up; what the deltas have not brought is shown now.
+    /// All arguments, as the server sums them up; what the deltas did not contain is shown now.
     pub(super) fn close_arguments(&mut self, whole: &str, events: &mut Vec<StreamEvent>) {
         if let Self::Call { raw, closed, .. } = self {
             *closed = true;
             match whole.strip_prefix(raw.as_str()) {
                 Some("") => {}
                 Some(rest) => self.push_arguments(rest.to_owned(), events),
-                // A summary that says nothing does not void what came.
+                // An empty summary does not discard what arrived.
                 None if whole.is_empty() => {}
                 None => whole.clone_into(raw),
             }
@@ -178,7 +178,8 @@ impl Draft {
         }
     }
 
-    /// The blocks of an item whose end was never seen. Reasoning goes without its item: what came of that is not whole.
+    /// The blocks of an item whose end was never seen. Reasoning is kept without its item, because the item is
+    /// incomplete.
     pub(super) fn cut(self) -> Vec<Block> {
         match self {
             Self::Message { text, refusal } => {

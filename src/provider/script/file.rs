@@ -25,7 +25,7 @@ pub(super) struct Problem {
 
 pub(super) fn parse(text: &str) -> Result<Vec<Turn>, Problem> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    // No TOML begins with a brace, and no line of ours without one.
+    // TOML never begins with a brace, and our JSON lines always do.
     if text.trim_start().starts_with('{') {
         parse_jsonl(text)
     } else {
@@ -129,7 +129,7 @@ impl<'de> Deserialize<'de> for Step {
     }
 }
 
-/// Checks inside the visit: only an error from there gets the place of this table, not of the list that holds it.
+/// Checked inside the visit: only an error from there gets the place of this table, not of the list that holds it.
 struct Checker<R>(PhantomData<R>);
 
 impl<'de, R: Raw> Visitor<'de> for Checker<R> {
@@ -222,7 +222,7 @@ fn call(
     let input = match (input, raw) {
         (Some(_), Some(_)) => return Err("a call has `input` or `raw`, not both"),
         (input, None) => Input::Object(input.unwrap_or_default()),
-        // As on a real wire, an input of which nothing came is the empty object.
+        // As on a real wire, an input without any text is the empty object.
         (None, Some(raw)) if raw.trim().is_empty() => Input::Object(Map::new()),
         (None, Some(raw)) => match serde_json::from_str(&raw) {
             Ok(object) => Input::Object(object),

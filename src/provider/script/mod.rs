@@ -30,9 +30,9 @@
 //!
 //! The same second turn in JSONL begins `{"steps": [{"thinking": "Hm."}, …]}`.
 //!
-//! Which turn plays is told by the conversation alone: the one behind as many assistant messages as it holds. So a
-//! resumed session goes on where it was. Failures are counted per process: once a step has failed `times` times, the
-//! turn plays past it, and a retried request gets through. After the last turn the answer is [`NO_MORE`].
+//! The conversation alone decides which turn plays: the one after as many assistant messages as it contains. So a
+//! resumed session continues where it stopped. Failures are counted per process: once a step has failed `times` times,
+//! the turn continues past it, and a retried request succeeds. After the last turn the answer is [`NO_MORE`].
 
 mod file;
 
@@ -53,7 +53,7 @@ use crate::protocol::{Message, Role, StopReason, ToolUse, WireId};
 const NAME: &str = "script";
 /// A longer script is refused.
 const LONGEST_FILE: u64 = 64 << 20;
-/// What the script says when it has nothing left to say.
+/// The answer after the last turn.
 pub const NO_MORE: &str = "(the script has no more turns)";
 
 #[derive(Debug)]
@@ -65,7 +65,7 @@ pub struct Script {
 
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptError {
-    #[error("cannot read the script `{path}`: {cause}")]
+    #[error("can't read the script `{path}`: {cause}")]
     Unreadable { path: String, cause: std::io::Error },
     #[error("{path}:{line}:{column}: {problem}")]
     Invalid {
@@ -115,7 +115,7 @@ struct ScriptedCall {
 #[derive(Debug, Clone, PartialEq)]
 enum Input {
     Object(serde_json::Map<String, serde_json::Value>),
-    /// What is no object, as it is to arrive.
+    /// An input that is not an object, exactly as it arrives.
     Broken(String),
 }
 

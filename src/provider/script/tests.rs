@@ -368,7 +368,7 @@ fn a_script_without_turns_and_a_missing_one_are_errors() {
     let missing = Script::load(Path::new("/nowhere/demo.toml")).expect_err("there is none");
     let message = missing.to_string();
     assert!(
-        message.starts_with("cannot read the script `/nowhere/demo.toml`: "),
+        message.starts_with("can't read the script `/nowhere/demo.toml`: "),
         "{message}"
     );
 }

@@ -28,8 +28,7 @@ fn command() -> OsString {
 }
 
 fn edit_with(editor: &OsString, draft: &str, folder: &Path) -> Result<String, String> {
-    let unusable =
-        |error: std::io::Error| format!("the draft cannot be written to a file: {error}");
+    let unusable = |error: std::io::Error| format!("can't write the draft to a file: {error}");
     create_private_dir(folder).map_err(unusable)?;
     // Only the person can read it.
     let mut builder = tempfile::Builder::new();
@@ -46,17 +45,17 @@ fn edit_with(editor: &OsString, draft: &str, folder: &Path) -> Result<String, St
         .arg("sh")
         .arg(file.path())
         .status()
-        .map_err(|error| format!("`{name}` cannot be started: {error}"))?;
+        .map_err(|error| format!("can't start `{name}`: {error}"))?;
     if !status.success() {
         return Err(format!(
-            "`{name}` ended with {status}; the draft stays as it was"
+            "`{name}` ended with {status}; your draft is unchanged"
         ));
     }
     // An editor may have put another file in its place.
     let read = read_regular(file.path(), LONGEST_DRAFT).and_then(|bytes| {
         String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     });
-    let text = read.map_err(|error| format!("the draft cannot be read again: {error}"))?;
+    let text = read.map_err(|error| format!("can't read the draft back: {error}"))?;
     Ok(text.strip_suffix('\n').unwrap_or(&text).to_owned())
 }
 

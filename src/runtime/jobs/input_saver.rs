@@ -67,7 +67,7 @@ fn carry_out(mut saved: SavedInput, orders: &Receiver<Order>, done: &UnboundedSe
         if let Err(error) = result
             && !std::mem::replace(&mut told, true)
         {
-            let problem = format!("what you type cannot be kept: {error}");
+            let problem = format!("your input history can't be saved: {error}");
             let _ = done.send(JobResult::Failed(problem));
         }
     }

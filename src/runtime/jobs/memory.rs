@@ -36,7 +36,7 @@ fn inside(file: &Path, workspace: &Path) -> io::Result<PathBuf> {
     }
     Err(io::Error::new(
         io::ErrorKind::PermissionDenied,
-        "it leads out of the workspace",
+        "it points outside the workspace",
     ))
 }
 

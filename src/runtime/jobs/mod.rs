@@ -76,7 +76,7 @@ impl Jobs {
                 let kept = save::set(&file, "theme", &name);
                 let problem = kept.err()?;
                 Some(JobResult::Failed(format!(
-                    "the theme is not kept: {problem}"
+                    "the theme could not be saved: {problem}"
                 )))
             }),
             Job::ListSessions => self.run(move || {

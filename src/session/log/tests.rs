@@ -399,21 +399,24 @@ fn f2_what_is_wrong_with_a_log_is_said() {
         "only the last line end is missing"
     );
     for (text, said) in [
-        (String::new(), "nothing of the session's log could be read"),
+        (String::new(), "the session log is unreadable"),
         (
             line(said("a")),
-            "the beginning of the session's log is missing",
+            "the beginning of the session log is missing",
         ),
-        (line(first(9)), "written by a newer version"),
+        (line(first(9)), "written by a newer agent-tui"),
         (
             format!("{good}{{\"seq\":1,"),
-            "the last line of the session's log was cut off",
+            "the last line of the session log was cut off",
         ),
         (
             format!("{good}\0\0\0\0"),
-            "the last line of the session's log was cut off",
+            "the last line of the session log was cut off",
         ),
-        (format!("{good}\0\0\n"), "passed over: 1"),
+        (
+            format!("{good}\0\0\n"),
+            "skipped unreadable lines in the session log: 1",
+        ),
     ] {
         assert!(
             remarks(&text).contains(said),

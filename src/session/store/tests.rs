@@ -86,13 +86,13 @@ fn a_session_is_found_by_its_id_or_the_beginning_of_it() {
     shelf.named("20260101-zz");
     assert_eq!(
         find("2025"),
-        Err("`2025` is the beginning of several session ids".into())
+        Err("several session IDs start with `2025`".into())
     );
-    assert_eq!(find("1999"), Err("there is no session `1999`".into()));
-    assert_eq!(find(""), Err("there is no session ``".into()));
+    assert_eq!(find("1999"), Err("no session with the ID `1999`".into()));
+    assert_eq!(find(""), Err("no session with the ID ``".into()));
     assert_eq!(
         find("20250101-a"),
-        Err("`20250101-a` is the beginning of several session ids".into())
+        Err("several session IDs start with `20250101-a`".into())
     );
 }
 
@@ -148,7 +148,7 @@ fn a_session_in_use_can_be_copied_but_not_opened() {
     let (_log, _) = shelf.store.open(&found).expect("opened");
     let problem = shelf.store.open(&found).map(|_| ()).expect_err("in use");
     let expected = format!(
-        "`{}`: the session is in use by another agent-tui",
+        "`{}`: another agent-tui is using this session",
         found.path.display()
     );
     assert_eq!(problem.to_string(), expected);

@@ -269,7 +269,7 @@ impl Reader<'_> {
                 Some(bytes)
             }
             Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
-                let what = "is too long to be looked at".to_owned();
+                let what = "is too long to check".to_owned();
                 items.push(item(kind, file, &what, &[]));
                 None
             }
@@ -351,7 +351,7 @@ fn files_in(
 /// There is something that cannot be looked at now, and could be obeyed later.
 fn unreadable(kind: Kind, file: &str, error: &io::Error, items: &mut Vec<Item>) {
     if !is_missing(error) {
-        items.push(item(kind, file, &format!("cannot be read: {error}"), &[]));
+        items.push(item(kind, file, &format!("can't be read: {error}"), &[]));
     }
 }
 

@@ -296,7 +296,7 @@ fn a_project_with_more_than_can_be_looked_at_is_not_trusted_for_it() {
     assert!(
         wants
             .iter()
-            .all(|(_, _, what)| what == "is too long to be looked at"),
+            .all(|(_, _, what)| what == "is too long to check"),
         "{wants:?}"
     );
     let desk = Desk::new();

@@ -183,7 +183,7 @@ fn blocked(
     let said = format!("blocked: {tried}");
     match concluded {
         Ok(mut output) => {
-            let said = format!("({said}, which a command that nobody was asked about cannot do)");
+            let said = format!("({said}, which a command that runs without asking can't do)");
             output.for_model.push(ResultBlock::text(said));
             Ok(output)
         }

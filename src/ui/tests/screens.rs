@@ -398,7 +398,7 @@ fn failed() {
     app.ends(Ending::Failed {
         problem: "the provider rejected the API key".to_owned(),
         hint: Some(
-            "set ANTHROPIC_API_KEY, or look around without one: `agent-tui --provider builtin`"
+            "set ANTHROPIC_API_KEY, or try it without a key: `agent-tui --provider builtin`"
                 .to_owned(),
         ),
     });

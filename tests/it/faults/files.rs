@@ -187,19 +187,22 @@ fn f2_what_is_missing_of_a_resumed_session_is_said() {
     let harms: [(Harm, &str); 5] = [
         (
             |log| [&log[..], b"{\"seq\":99,\"at"].concat(),
-            "last line of the session's log was cut off",
+            "last line of the session log was cut off",
         ),
         (
             |log| [&log[..], &[0; 64]].concat(),
-            "last line of the session's log was cut off",
+            "last line of the session log was cut off",
         ),
-        (|log| [&log[..], &[0; 64], b"\n"].concat(), "passed over: 1"),
+        (
+            |log| [&log[..], &[0; 64], b"\n"].concat(),
+            "skipped unreadable lines in the session log: 1",
+        ),
         (
             |log| {
                 let first = log.iter().position(|byte| *byte == b'\n').unwrap_or(0);
                 log[first + 1..].to_vec()
             },
-            "the beginning of the session's log is missing",
+            "the beginning of the session log is missing",
         ),
         (
             |log| {
@@ -207,7 +210,7 @@ fn f2_what_is_missing_of_a_resumed_session_is_said() {
                 text.replacen("\"version\":2", "\"version\":7", 1)
                     .into_bytes()
             },
-            "written by a newer version",
+            "written by a newer agent-tui",
         ),
     ];
     for (harm, said) in harms {
@@ -238,9 +241,7 @@ fn f2_what_is_missing_of_a_resumed_session_is_said() {
     let output = program.run(&["--resume", &id, "-p", "find *.rs", "--provider", "builtin"]);
     assert_calm(&program, &output);
     assert!(
-        output
-            .stderr
-            .contains("nothing of the session's log could be read"),
+        output.stderr.contains("the session log is unreadable"),
         "{output:?}"
     );
 }
@@ -295,11 +296,13 @@ fn c1_a_memory_file_that_is_too_long_is_named() {
     let output = program.run(&FIND);
     assert_calm(&program, &output);
     assert!(
-        output.stderr.contains("AGENTS.md`: it is longer than"),
+        output
+            .stderr
+            .contains("AGENTS.md` is not sent to the model: it is longer than"),
         "{output:?}"
     );
     let mut tui = Pty::spawn_in(program, &["--provider", "builtin"], 160, 30);
-    tui.wait_for("the model is not told what is in");
+    tui.wait_for("is not sent to the model");
 }
 
 #[test]

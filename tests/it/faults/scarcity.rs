@@ -66,7 +66,7 @@ fn b7_without_threads_it_says_what_could_not_be_started_and_how_to_go_on() {
         let end = tui.exit();
         let said = end.screen.contents().replace('\n', "");
         assert_eq!(end.code, 2, "{said}");
-        assert!(said.contains("cannot start its threads"), "{said}");
+        assert!(said.contains("can't start threads"), "{said}");
         assert!(said.contains("`ulimit -u`"), "{said}");
         assert!(!said.contains("internal error"), "{said}");
         assert_screen_held(&tui, &end);

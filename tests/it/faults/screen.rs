@@ -174,7 +174,7 @@ fn d9_where_there_is_no_screen_to_be_had_it_says_how_to_go_without() {
     let output = program.run(BUILTIN);
     assert_held(&program, &output);
     assert!(
-        output.stderr.contains("hint: give it a request with -p"),
+        output.stderr.contains("hint: without a terminal, use -p"),
         "{output:?}"
     );
 }

@@ -186,7 +186,7 @@ fn a14_a_run_without_an_answer_says_so_in_every_format_and_fails() {
                 assert_held(&program, &output);
                 assert_eq!(output.code, Some(1), "{wire:?} {format}: {output:?}");
                 if format == "text" {
-                    let said = "error: the model answered nothing\nhint: ";
+                    let said = "error: the model returned an empty answer\nhint: ";
                     assert!(output.stderr.contains(said), "{wire:?}: {output:?}");
                     assert_eq!(output.stdout, "");
                 } else {
@@ -208,7 +208,7 @@ fn a14_work_that_ends_without_a_word_is_done_and_that_is_told() {
     let output = program.ask(&server, wire, &["-p", "go", "--allow", "Bash"]);
     assert_held(&program, &output);
     assert_eq!((output.code, output.stdout.as_str()), (Some(0), ""));
-    assert_eq!(output.stderr, "note: the model answered nothing\n");
+    assert_eq!(output.stderr, "note: the model returned an empty answer\n");
     assert!(program.path("made").exists());
 }
 
@@ -232,10 +232,17 @@ fn a14_the_screen_says_that_an_answer_was_empty_and_goes_on() {
     let key = [("ANTHROPIC_API_KEY", "k")];
     let mut tui = Pty::spawn_with(Program::new(), &arguments, &key, 80, 24);
     tui.wait_for("Ctrl+P commands").send("one\r");
-    tui.wait_for("the model answered nothing").send("two\r");
-    tui.wait_until(|screen| screen.contents().matches("answered nothing").count() == 2)
-        .send("three\r")
-        .wait_for("Here I am.");
+    tui.wait_for("the model returned an empty answer")
+        .send("two\r");
+    tui.wait_until(|screen| {
+        screen
+            .contents()
+            .matches("returned an empty answer")
+            .count()
+            == 2
+    })
+    .send("three\r")
+    .wait_for("Here I am.");
     assert!(!tui.screen().contains("repaired"), "{}", tui.screen());
     let last = &server.bodies()[2]["messages"];
     assert!(!last.to_string().contains("assistant"), "{last}");

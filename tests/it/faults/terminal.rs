@@ -123,7 +123,10 @@ fn is_dead(pid: Pid) -> bool {
 fn assert_repaired(tui: &Pty, end: &End) {
     assert_screen_held(tui, end);
     let said = end.screen.contents().replace('\n', "");
-    assert!(said.contains("error: agent-tui was ended"), "{said}");
+    assert!(
+        said.contains("error: agent-tui crashed or was killed"),
+        "{said}"
+    );
     assert!(said.contains("resume with `agent-tui --resume 2"), "{said}");
 }
 

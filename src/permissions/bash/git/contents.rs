@@ -1,20 +1,20 @@
-//! Whether git prints what is in files, now or in the past: rules that keep files from being read reach that, too.
+//! Whether git prints the contents of files, current or old: deny rules for reading apply to that as well.
 
 use super::{Flags, Named, Word, skip};
 
 /// What a git command prints of the contents of files.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Shown<'w> {
-    /// Nothing, or only of files that it names and that are looked at for that.
+    /// Nothing, or only files that it names, which are checked by their names.
     Named,
-    /// That of files that it names by their path in a commit.
+    /// Files that it names by their path in a commit.
     InCommit,
-    /// That of files below these paths.
+    /// Files below these paths.
     Below(Vec<Named<'w>>),
     Anything,
 }
 
-/// Flags that say how much of a difference is printed, none of it contents.
+/// Flags that summarise a difference without printing contents.
 const SUMMARIES: [&str; 12] = [
     "s",
     "no-patch",
@@ -29,7 +29,7 @@ const SUMMARIES: [&str; 12] = [
     "name-status",
     "quiet",
 ];
-/// Flags with which nothing of the contents is printed, as long as a command does not do that by itself.
+/// Flags that print no contents, unless the command does so by default.
 const WITHOUT_CONTENTS: Flags = Flags::with_numbers(
     "n:giEFPszqM?",
     concat!(
@@ -39,10 +39,10 @@ const WITHOUT_CONTENTS: Flags = Flags::with_numbers(
          no-commit-id"
     ),
 );
-/// Of these, those that bring a patch with them.
+/// Those of them that imply a patch.
 const PATCHES: [&str; 3] = ["cc", "diff-merges", "combined-all-paths"];
 
-/// What the git command with these arguments prints. Flags are taken to be permitted.
+/// What the git command with these arguments prints. Flags are assumed to be permitted.
 pub fn shown(words: &[Word]) -> Shown<'_> {
     let rest = skip(words, &["--no-pager", "--no-optional-locks"]);
     let Some((subcommand, rest)) = rest.split_first() else {
@@ -62,7 +62,7 @@ pub fn shown(words: &[Word]) -> Shown<'_> {
                     && word.text.contains('v'))
         }),
         ("grep", _) => true,
-        // What blame prints stands in the file that it names.
+        // What blame prints is in the file that it names.
         _ => false,
     };
     if !prints {
@@ -89,7 +89,7 @@ pub fn shown(words: &[Word]) -> Shown<'_> {
     }
 }
 
-/// Whether flags are only such that print no contents, and one of them asks for that, where it is `needed`.
+/// Whether all flags print no contents, and, where it is `needed`, one of them says so explicitly.
 fn is_summary(words: &[Word], needed: bool) -> bool {
     WITHOUT_CONTENTS
         .read(words)
@@ -100,7 +100,7 @@ fn operands(words: &[Word]) -> impl Iterator<Item = &Word> {
     words.iter().filter(|word| !word.text.starts_with('-'))
 }
 
-/// `HEAD`, `HEAD~2`: surely a commit, where a name or a hash may be that of a file.
+/// `HEAD`, `HEAD~2`: certainly a commit. A name or a hash may be that of a file.
 fn is_head(word: &Word) -> bool {
     word.text.strip_prefix("HEAD").is_some_and(|rest| {
         rest.bytes()
@@ -118,8 +118,8 @@ fn at_paths(words: &[Word]) -> bool {
     operands(words).next().is_some() && operands(words).all(at_path)
 }
 
-/// Whether a revision looks like the name of a branch or of a commit before it. A hash, also the one at the end of what
-/// `describe` prints, may be that of a directory: then paths begin there.
+/// Whether a revision looks like the name of a branch or of a commit before it. A hash, including the one at the end of
+/// `describe`'s output, may be that of a directory; paths then start there.
 fn is_commit(revision: &str) -> bool {
     let name = revision.split(['~', '^']).next().unwrap_or(revision);
     let end = name.rsplit_once("-g").map_or(name, |(_, end)| end);

@@ -1,4 +1,4 @@
-//! More subcommands that only look, which are not on the agreed list of what is read-only.
+//! More read-only subcommands, which are not on the agreed list.
 
 use super::{Arguments, DIFF_SHORT, Flags, LOG, Word};
 
@@ -40,13 +40,13 @@ pub fn read<'w>(subcommand: &Word, rest: &'w [Word]) -> Result<Option<Arguments<
     let read = |flags: &Flags| super::read(flags, name, rest);
     let with = |arguments: Arguments<'w>, fits: bool| {
         if fits {
-            // They are no paths.
+            // They are not paths.
             Ok(Some(Arguments {
                 operands: Vec::new(),
                 ..arguments
             }))
         } else {
-            Err(format!("`git {name}` may write with these operands"))
+            Err(format!("`git {name}` may write with these arguments"))
         }
     };
     match name {
@@ -80,7 +80,7 @@ pub fn read<'w>(subcommand: &Word, rest: &'w [Word]) -> Result<Option<Arguments<
             let fits = arguments.operands.is_empty();
             with(arguments, fits)
         }
-        // A second operand is what it is set to.
+        // A second operand would be the new value.
         "symbolic-ref" => {
             let arguments = read(&Flags::new("q", "quiet short no-recurse"))?;
             let fits = arguments.operands.len() == 1;
@@ -105,7 +105,7 @@ pub fn read<'w>(subcommand: &Word, rest: &'w [Word]) -> Result<Option<Arguments<
     }
 }
 
-/// The name of a variable, and no subcommand: those have no dot.
+/// The name of a variable. Subcommands have no dot.
 fn is_key(word: &Word) -> bool {
     word.is_literal()
         && !word.text.starts_with('-')

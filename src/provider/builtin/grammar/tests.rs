@@ -44,6 +44,7 @@ fn edit(file: &str, old: &str, new: &str) -> Action {
         file: file.into(),
         old: old.into(),
         new: new.into(),
+        all: false,
     }
 }
 
@@ -284,16 +285,35 @@ fn a_joining_word_without_a_verb_behind_it_is_a_word() {
 #[test]
 fn what_begins_with_no_verb_is_no_request() {
     for text in [
-        "",
-        "   ",
         "please",
         "hello",
         "reads a.txt",
         "what is this? read a",
         "'read' a",
+        "help me",
     ] {
-        assert_eq!(parse(text), Err(Misread::NoVerb), "{text}");
+        assert_eq!(parse(text), Err(Misread::NoVerb(text.into())), "{text}");
     }
+}
+
+#[test]
+fn who_says_nothing_or_help_wants_to_know_what_there_is() {
+    for text in ["", "   ", "help", "Help!", "?", "/help"] {
+        assert_eq!(parse(text), Err(Misread::Help), "{text}");
+    }
+}
+
+#[test]
+fn an_edit_of_all_places_says_so_behind_the_file() {
+    let everywhere = |file: &str| Action::Edit {
+        file: file.into(),
+        old: "a".into(),
+        new: "b".into(),
+        all: true,
+    };
+    assert_eq!(one("edit x.txt all: a => b"), everywhere("x.txt"));
+    assert_eq!(one("edit \"my file\" all: a => b"), everywhere("my file"));
+    assert_eq!(one("edit all: a => b"), edit("all", "a", "b"));
 }
 
 #[test]
@@ -351,7 +371,10 @@ proptest! {
                 prop_assert!(!steps.is_empty());
                 prop_assert!(steps.iter().all(|step| request.contains(&step.source)));
             }
-            Err(misread) => prop_assert!(misread != Misread::NoVerb),
+            Err(misread) => {
+                let is_unclear = matches!(misread, Misread::Unclear { .. });
+                prop_assert!(is_unclear);
+            }
         }
     }
 

@@ -219,7 +219,7 @@ fn run_shows_the_output() {
 fn a_command_without_output_is_said_to_have_none() {
     let mut talk = Talk::asked("run true");
     talk.hear();
-    assert_eq!(talk.then(&[Ok("")]), says("`run true` gave no output."));
+    assert_eq!(talk.then(&[Ok("")]), says("`run true` printed nothing."));
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn an_image_is_not_described() {
             content: vec![ResultBlock::Image(Image::base64("image/png", "AAAA"))].into(),
             is_error: false,
         })]));
-    let closing = "`read a.png` gave an image, which only a real model can look at.";
+    let closing = "`read a.png` returned an image, which only a real model can see.";
     assert_eq!(talk.hear(), says(closing));
 }
 
@@ -252,7 +252,7 @@ fn undo_uses_the_tool_where_there_is_one() {
     let mut talk = Talk::asked("undo");
     assert_eq!(
         talk.hear(),
-        wants("Taking back the last changes.", &[("Undo", json!({}))])
+        wants("Undoing the last changes.", &[("Undo", json!({}))])
     );
     assert_eq!(talk.then(&[Ok("1 file restored")]), says("1 file restored"));
 }
@@ -300,7 +300,7 @@ fn edit_reads_first() {
 fn edit_stops_where_reading_fails() {
     let mut talk = Talk::asked("edit a.txt: x => y");
     talk.hear();
-    let closing = "`edit a.txt: x => y` did not succeed: File does not exist";
+    let closing = "`edit a.txt: x => y` failed: File does not exist";
     assert_eq!(talk.then(&[Err("File does not exist")]), says(closing));
 }
 
@@ -363,7 +363,7 @@ fn replace_does_a_hundred_files_and_says_that_there_are_more() {
     assert_eq!(talk.then(&[Ok("a"); 100]).calls.len(), 100);
     let closing = format!(
         "Replaced `a` with `b` in 100 files:\n{}\n\
-         There are more files than the 100 that are done at once: ask again for the rest.",
+         More than 100 files match; ask again for the rest.",
         files[..100].join("\n")
     );
     assert_eq!(talk.then(&[Ok("done"); 100]), says(&closing));
@@ -414,7 +414,7 @@ fn and_makes_all_calls_in_one_answer_and_keeps_rounds_together() {
 fn a_failure_ends_the_chain_and_what_was_not_done_is_named() {
     let mut talk = Talk::asked("run a and run b then run c then read d");
     talk.hear();
-    let closing = "`run a`:\n1\n\n`run b` did not succeed:\nexit code 2\nboom\n\n\
+    let closing = "`run a`:\n1\n\n`run b` failed:\nexit code 2\nboom\n\n\
                    Not done: `run c`, `read d`.";
     assert_eq!(
         talk.then(&[Ok("1"), Err("exit code 2\nboom")]),
@@ -496,13 +496,12 @@ fn a_message_typed_meanwhile_takes_over_and_says_what_is_left_behind() {
 }
 
 #[test]
-fn anything_else_gets_the_verbs_and_the_way_to_a_model() {
-    for prompt in ["hello", "", "<b>hi</b>"] {
+fn help_lists_what_this_run_can_do_and_the_way_to_a_model() {
+    for prompt in ["help", ""] {
         let said = Talk::asked(prompt).with_tools(&["Bash"]).hear();
         assert_eq!(said.calls, []);
         for part in [
             "built-in interpreter, not a language model",
-            "- `search REGEX [in GLOB]`, e.g. `search TODO in *.rs` (needs a tool",
             "- `run COMMAND`, e.g. `run git status`\n",
             "ANTHROPIC_API_KEY",
             "OPENAI_API_KEY",
@@ -515,7 +514,63 @@ fn anything_else_gets_the_verbs_and_the_way_to_a_model() {
                 said.text
             );
         }
+        assert!(!said.text.contains("search REGEX"), "{}", said.text);
     }
+}
+
+#[test]
+fn anything_else_gets_one_line_with_the_nearest_thing_and_the_way_to_a_model() {
+    for (prompt, nearest) in [
+        ("hello", "read README.md"),
+        ("raed src/main.rs", "read README.md"),
+        ("serach for it", "search TODO in *.rs"),
+        ("Where is the parser?", "search TODO in *.rs"),
+        ("<b>list</b> all of them", "find **/*.rs"),
+        (
+            "please fix the failing test",
+            "edit notes.txt: old words => new words",
+        ),
+    ] {
+        let said = Talk::asked(prompt).hear();
+        assert_eq!(said.calls, []);
+        let expected = format!(
+            "I'm agent-tui's built-in interpreter, not a language model, and I didn't understand `{prompt}`. \
+             Try: `{nearest}`, or `help` for more. To connect a real model, set `ANTHROPIC_API_KEY` or \
+             `OPENAI_API_KEY`, start Ollama, or use `--provider openai --base-url URL`, and restart."
+        );
+        assert_eq!(said.text, expected);
+    }
+}
+
+#[test]
+fn only_what_this_run_offers_is_proposed() {
+    let said = Talk::asked("Where is the parser?")
+        .with_tools(&["Bash"])
+        .hear();
+    assert!(said.text.contains("Try: `run git status`"), "{}", said.text);
+}
+
+#[test]
+fn an_edit_whose_text_occurs_twice_offers_both_ways() {
+    let mut talk = Talk::asked("edit a.txt: x => y");
+    talk.hear();
+    talk.then(&[Ok("     1\tx\n     2\tx")]);
+    let refused = "Found 2 matches of the string to replace, at lines 1 and 2, but `replace_all` is false. Add lines";
+    let offered = "`x` occurs more than once in `a.txt`. To change all of them: `edit a.txt all: x => y`. \
+                   To change one, add the text next to it: `edit FILE: more of the line => its new text`.";
+    assert_eq!(talk.then(&[Err(refused)]), says(offered));
+}
+
+#[test]
+fn an_edit_of_all_places_replaces_them_all() {
+    let mut talk = Talk::asked("edit a.txt all: x => y");
+    talk.hear();
+    let edit =
+        json!({"file_path": "a.txt", "old_string": "x", "new_string": "y", "replace_all": true});
+    assert_eq!(
+        talk.then(&[Ok("     1\tx")]),
+        wants("Editing `a.txt`.", &[("Edit", edit)])
+    );
 }
 
 #[test]
@@ -526,8 +581,7 @@ fn an_unclear_step_says_how_it_is_written_and_does_nothing() {
         [("Bash".into(), bash("make then undo everything").1)]
     );
     let said = Talk::asked("run make then edit a.txt").hear();
-    let expected = "I am agent-tui's built-in interpreter, not a language model, and cannot make out `edit a.txt`: \
-                    it has to be `edit FILE: A => B`. Put quotes around a text with spaces at its ends or an arrow \
-                    in it; \"\" deletes. Nothing was done.";
+    let expected = "I didn't understand `edit a.txt`. Try: `edit FILE [all]: A => B`. Put quotes around text with an \
+                    arrow or with spaces at its ends; \"\" deletes. Nothing was done.";
     assert_eq!(said, says(expected));
 }

@@ -171,8 +171,8 @@ fn a_command_is_shown_whole_with_what_is_known_about_it() {
     │                                                                              │
     │ rule         Bash(cargo test:*)                                              │
     │                                                                              │
-    │ y yes   s for this session   a always   n no   e no, because                 │
-    │ Esc no, and stop                                                             │
+    │ y yes   s yes, for this session   a always   n no   e no, tell the model why │
+    │ Esc no, stop the turn                                                        │
     ╰──────────────────────────────────────────────────────────────────────────────╯
     ");
 }
@@ -195,8 +195,8 @@ fn a_change_is_shown_as_a_diff_and_what_is_out_of_view_is_announced() {
     │  5  5   line 5                                                               │
     │ @@ -10,7 +10,7 @@                                                            │
     │ 10 more lines below · scroll to the end to allow                             │
-    │ y yes   s for this session   a always   n no   e no, because                 │
-    │ Tab pick changes   Esc no, and stop                                          │
+    │ y yes   s yes, for this session   a always   n no   e no, tell the model why │
+    │ Tab pick changes   Esc no, stop the turn                                     │
     ╰──────────────────────────────────────────────────────────────────────────────╯
     ");
 }
@@ -214,7 +214,8 @@ fn a_new_file_outside_is_said_to_be_one_and_no_rule_covers_it() {
     │                                                                              │
     │ rule         none may cover such a call: it is asked about each time         │
     │                                                                              │
-    │ y yes   n no   e no, because   Tab pick changes   Esc no, and stop           │
+    │ y yes   n no   e no, tell the model why   Tab pick changes                   │
+    │ Esc no, stop the turn                                                        │
     ╰──────────────────────────────────────────────────────────────────────────────╯
     ");
 }
@@ -249,7 +250,8 @@ fn an_input_that_nothing_else_knows_is_shown_field_by_field() {
     │ rule         none may cover such a call: it is asked     │
     │              about each time                             │
     │                                                          │
-    │ y yes   n no   e no, because   Esc no, and stop          │
+    │ y yes   n no   e no, tell the model why                  │
+    │ Esc no, stop the turn                                    │
     ╰──────────────────────────────────────────────────────────╯
     "#);
 }
@@ -295,8 +297,7 @@ fn changes_are_picked_one_at_a_time() {
     │ 15 15   line 15                                                              │
     │ 16 16   line 16                                                              │
     │ undecided · 1 taken, 0 left out, 1 undecided in all                          │
-    │ y take   n leave out   a take the rest   d leave out the rest   Enter apply  │
-    │ Esc back                                                                     │
+    │ y accept   n skip   a accept all   d skip all   Enter apply   Esc back       │
     ╰──────────────────────────────────────────────────────────────────────────────╯
     ");
 }
@@ -313,8 +314,8 @@ fn forty_columns_hold_a_command() {
     │                                      │
     │ description  Run the tests of the    │
     │ 5 more below · scroll to allow       │
-    │ y yes  s for this session  a always  │
-    │ n no  Esc no, and stop               │
+    │ y yes  s yes, for this session  n no │
+    │ Esc no, stop the turn                │
     ╰──────────────────────────────────────╯
     ");
 }
@@ -332,8 +333,8 @@ fn forty_columns_hold_a_refusal() {
     │  2 - line 2                          │
     │ 15 more below · scroll to allow      │
     │ not read to its end yet: scroll down │
-    │ y yes  s for this session  a always  │
-    │ n no  Esc no, and stop               │
+    │ y yes  s yes, for this session  n no │
+    │ Esc no, stop the turn                │
     ╰──────────────────────────────────────╯
     ");
 }
@@ -375,8 +376,8 @@ fn what_hides_is_shown_and_a_wrapped_line_does_not_look_like_two() {
     │                                                          │
     │ rule         Bash(cargo test:*)                          │
     │                                                          │
-    │ y yes   s for this session   a always   n no             │
-    │ e no, because   Esc no, and stop                         │
+    │ y yes   s yes, for this session   a always   n no        │
+    │ e no, tell the model why   Esc no, stop the turn         │
     ╰──────────────────────────────────────────────────────────╯
     ");
 }
