@@ -364,7 +364,7 @@ async fn what_it_uses_counts_for_the_session_and_for_its_limits() {
     assert_eq!(spent, [100, 200, 300]);
     assert_eq!(summary.usage.worked_on(), 300);
     assert!(
-        matches!(&summary.ending, Ending::Failed { problem, .. } if problem.contains("300 tokens")),
+        matches!(&summary.ending, Ending::Failed { problem, .. } if problem.contains("300 of 250")),
         "{summary:?}"
     );
 }
