@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use agent_tui::app::{AppState, DiffStyle, Msg, Settings, update};
 use agent_tui::keymap::Keymap;
 use agent_tui::protocol::{
-    AgentEvent, AgentId, CallEvent, CallOutcome, CallRef, Ending, Message, Mode, SessionEvent,
-    SessionId, SessionOpened, Shown, Spending, Told, ToolResult, TurnEvent, TurnId, TurnSummary,
-    Usage,
+    AgentEvent, AgentId, CallEvent, CallOutcome, CallRef, Ending, ForPerson, Message, Mode,
+    SessionEvent, SessionId, SessionOpened, Shown, Spending, Told, ToolResult, TurnEvent, TurnId,
+    TurnSummary, Usage,
 };
 use agent_tui::theme::{Depth, Theme};
 use agent_tui::ui::{self, Caches};
@@ -270,7 +270,9 @@ fn large_frame() -> Duration {
         result: ToolResult::text("big".into(), "line\n".repeat(5_000)),
         ran: Duration::from_secs(1),
         outcome: CallOutcome::Succeeded,
+        for_person: ForPerson::default(),
         shown: Shown::Nothing,
+        changed: Vec::new(),
     };
     for event in [arriving, completed] {
         let (call, at) = (CallRef::main(1), Duration::ZERO);

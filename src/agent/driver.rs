@@ -16,10 +16,10 @@ use crate::executor::{Context, Shared};
 use crate::hooks;
 use crate::protocol::event::SessionOpened;
 use crate::protocol::{
-    AgentId, Block, CallRef, Command, Ending, HookInfo, Leaving, SessionEvent, Told,
+    AgentId, Block, CallEvent, CallRef, Command, Ending, HookInfo, Leaving, SessionEvent, Told,
 };
 use crate::session::Record;
-use crate::tools::bash::jobs::Status;
+use crate::tools::bash::jobs::Change;
 use crate::tools::offered::Changes;
 
 pub struct Agent {
@@ -148,8 +148,8 @@ impl Agent {
                 }
                 report = self.asides.next() => self.hear_aside(report),
                 news = self.subagents.next() => self.hear_subagent(news),
-                (call, status) = shared.env.groups.jobs.next_end() => {
-                    self.background_ended(call, status);
+                (call, change) = shared.env.groups.jobs.next_change() => {
+                    self.background_changed(call, change);
                 }
                 () = self.tools.wait() => self.tell_tools(),
                 () = &mut idle, if !is_told => {
@@ -177,8 +177,8 @@ impl Agent {
                 }
                 report = self.asides.next() => self.hear_aside(report),
                 news = self.subagents.next() => self.hear_subagent(news),
-                (call, status) = shared.env.groups.jobs.next_end() => {
-                    self.background_ended(call, status);
+                (call, change) = shared.env.groups.jobs.next_change() => {
+                    self.background_changed(call, change);
                 }
                 () = self.tools.wait() => {}
                 command = self.inbox.recv(), if !self.deserted => {
@@ -204,9 +204,16 @@ impl Agent {
         }
     }
 
-    fn background_ended(&mut self, call: CallRef, status: Status) {
-        let how = status.in_words();
-        self.journal().append(Record::BackgroundEnded { call, how });
+    fn background_changed(&mut self, call: CallRef, change: Change) {
+        match change {
+            Change::Printed(printed) => {
+                self.journal().tell_call(call, CallEvent::Progress(printed));
+            }
+            Change::Ended(status) => {
+                let how = status.in_words();
+                self.journal().append(Record::BackgroundEnded { call, how });
+            }
+        }
     }
 
     fn hear_aside(&mut self, report: Report) {

@@ -8,8 +8,8 @@ use super::rig::{Rig, call};
 use crate::app::rig::{App, seen};
 use crate::app::{Msg, update};
 use crate::protocol::{
-    AgentEvent, AgentId, Answer, Block, CallEvent, CallOutcome, Command, Ending, SessionCommand,
-    SessionEvent, Shown, Told, TurnCommand, TurnEvent,
+    AgentEvent, AgentId, Answer, Block, CallEvent, CallOutcome, ChangeSize, Command, Ending,
+    SessionCommand, SessionEvent, Shown, Told, TurnCommand, TurnEvent,
 };
 
 /// A screen that hears all that the agent tells.
@@ -172,9 +172,16 @@ async fn a_change_is_known_by_its_checkpoints_and_told_by_its_size_without_them(
     let opened = rig.next().await;
     update(&mut again.state, Msg::Agent(opened));
     let mut calls = again.state.calls.iter();
-    let words = calls.find_map(|(_, call)| call.completed()?.told.first().cloned());
-    let expected = "poem +1 −1, too long ago to be shown";
-    assert_eq!(words.as_deref(), Some(expected));
+    let forgotten = calls.find_map(|(_, call)| {
+        let completed = call.completed()?;
+        completed.is_forgotten().then(|| completed.changed.clone())
+    });
+    let poem = ChangeSize {
+        path: "poem".to_owned(),
+        added: 1,
+        removed: 1,
+    };
+    assert_eq!(forgotten, Some(vec![poem]));
 }
 
 #[tokio::test]

@@ -3,10 +3,10 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use super::diff::Diff;
 use super::preview::Partial;
 use crate::protocol::{
-    CallInput, CallOutcome, CallRef, ChangeSize, Phase, ResultBlock, Shown, ToolInfo, ToolResult,
+    CallInput, CallOutcome, CallRef, ChangeSize, ForPerson, Phase, Printed, ResultBlock, Shown,
+    ToolInfo, ToolResult,
 };
 
 /// More of a running call's output than this is not kept: the whole of it is on disk.
@@ -16,10 +16,10 @@ const KEPT_OUTPUT: usize = 64 * 1024;
 /// told of.
 const KEPT_SHOWN: usize = 16 * 1024 * 1024;
 
-/// A call's place in [`Calls`].
 /// How many lines of output an opened call shows in place; the detail view has all.
 pub const OPENED_LINES: usize = 200;
 
+/// A call's place in [`Calls`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CallKey(pub usize);
 
@@ -31,8 +31,10 @@ pub struct Call {
     pub input: CallInput,
     pub state: State,
     pub times: Times,
-    /// What it has printed so far: the end of it.
+    /// What it has printed so far: the end of it. Kept while it runs, also in the background.
     pub output: String,
+    /// How many lines of all that it printed have ended.
+    pub ended_lines: usize,
     /// What was decided about it, and by whom, a line each: the last one counts.
     pub decisions: Vec<String>,
     /// How the command ended that it had left in the background.
@@ -63,13 +65,15 @@ pub enum State {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Completed {
     pub outcome: CallOutcome,
+    /// What the model is told.
     pub text: String,
-    /// How many lines the text has; counted once, because it may be long and stands in every frame.
+    pub for_person: ForPerson,
+    /// How many lines its own output has; counted once, because it may be long and stands in every frame.
     pub lines: usize,
     pub images: usize,
+    /// Nothing, where its changes are too long ago to be shown.
     pub shown: Shown,
-    /// What is left of it, a line for each file, when it is no longer shown.
-    pub told: Vec<String>,
+    pub changed: Vec<ChangeSize>,
     pub ran: Duration,
 }
 
@@ -131,6 +135,7 @@ impl Calls {
                 ended: None,
             },
             output: String::new(),
+            ended_lines: 0,
             decisions: Vec::new(),
             ended_in_background: None,
             revision: 0,
@@ -172,7 +177,7 @@ impl Calls {
             && let Some((oldest, size)) = self.shown.pop_front()
         {
             kept -= size;
-            self.change(oldest, Call::tell_shown);
+            self.change(oldest, Call::forget_shown);
         }
     }
 
@@ -224,40 +229,31 @@ impl Call {
     }
 
     /// Keeps of its changes only how large they were.
-    fn tell_shown(&mut self) {
-        let (State::Completed(completed) | State::Yielded(completed)) = &mut self.state else {
-            return;
-        };
-        let shown = std::mem::take(&mut completed.shown);
-        let sizes = shown.changes().iter().map(|change| {
-            let counts = Diff::new(change).counts();
-            ChangeSize {
-                path: change.path.clone(),
-                added: counts.added,
-                removed: counts.removed,
-            }
-        });
-        let sizes: Vec<ChangeSize> = sizes.collect();
-        self.tell_changes(&sizes);
+    fn forget_shown(&mut self) {
+        if let State::Completed(completed) | State::Yielded(completed) = &mut self.state {
+            completed.shown = Shown::Nothing;
+        }
     }
 
-    /// What is left of changes that cannot be shown.
-    pub fn tell_changes(&mut self, changes: &[ChangeSize]) {
-        let (State::Completed(completed) | State::Yielded(completed)) = &mut self.state else {
-            return;
+    /// It has come to its result.
+    pub fn complete(&mut self, mut completed: Completed, now: Instant) {
+        self.times.ended = Some(now);
+        // What the person took to decide is not the call's own time.
+        completed.ran = match (self.times.asked, self.times.running) {
+            (Some(_), Some(running)) => now.saturating_duration_since(running),
+            (Some(_), None) => Duration::ZERO,
+            (None, _) => completed.ran,
         };
-        let told = changes.iter().map(|change| {
-            format!(
-                "{} +{} −{}, too long ago to be shown",
-                change.path, change.added, change.removed
-            )
-        });
-        completed.told = told.collect();
+        if completed.outcome != CallOutcome::Backgrounded {
+            self.output = String::new();
+        }
+        self.state = State::Completed(completed);
     }
 
     /// It runs again: what its first run printed, and when, is void.
     pub fn begin_anew(&mut self) {
         self.output.clear();
+        self.ended_lines = 0;
         self.decisions.clear();
         self.ended_in_background = None;
         self.times.begun = None;
@@ -266,8 +262,9 @@ impl Call {
     }
 
     /// Appends what the call printed. What is kept is bounded, and starts at the beginning of a line where it can.
-    pub fn print(&mut self, text: &str) {
-        self.output.push_str(text);
+    pub fn print(&mut self, printed: &Printed) {
+        self.ended_lines += printed.lines;
+        self.output.push_str(&printed.text);
         if self.output.len() > 2 * KEPT_OUTPUT {
             let mut cut = self.output.len() - KEPT_OUTPUT;
             while !self.output.is_char_boundary(cut) {
@@ -276,6 +273,12 @@ impl Call {
             let line = self.output[cut..].find('\n').map_or(cut, |at| cut + at + 1);
             self.output.drain(..line);
         }
+    }
+
+    /// How many lines it has printed so far, also those that are not kept.
+    pub fn printed_lines(&self) -> usize {
+        let open = !(self.output.is_empty() || self.output.ends_with('\n'));
+        self.ended_lines + usize::from(open)
     }
 
     /// The last line that it printed, while it runs.
@@ -316,13 +319,20 @@ impl Call {
 impl Completed {
     /// It came to no result of its own.
     pub fn skipped(why: &str) -> Self {
-        let nothing = ToolResult::text("".into(), "");
         let why = why.to_owned();
-        let outcome = CallOutcome::Skipped { why };
-        Self::new(&nothing, outcome, Shown::Nothing, Duration::ZERO)
+        Self {
+            outcome: CallOutcome::Skipped { why },
+            text: String::new(),
+            for_person: ForPerson::default(),
+            lines: 0,
+            images: 0,
+            shown: Shown::Nothing,
+            changed: Vec::new(),
+            ran: Duration::ZERO,
+        }
     }
 
-    pub fn new(result: &ToolResult, outcome: CallOutcome, shown: Shown, ran: Duration) -> Self {
+    pub fn new(result: &ToolResult, outcome: CallOutcome, for_person: ForPerson) -> Self {
         let images = result
             .content
             .iter()
@@ -331,12 +341,29 @@ impl Completed {
         let text = result.as_text();
         Self {
             outcome,
-            lines: text.lines().count(),
+            lines: for_person.output_in(&text).lines().count(),
             text,
+            for_person,
             images,
-            shown,
-            told: Vec::new(),
-            ran,
+            shown: Shown::Nothing,
+            changed: Vec::new(),
+            ran: Duration::ZERO,
         }
+    }
+
+    /// What the call itself printed or found.
+    pub fn output(&self) -> &str {
+        self.for_person.output_in(&self.text)
+    }
+
+    /// Whether it is a command, of which what it printed is kept.
+    pub fn prints(&self) -> bool {
+        let printed = self.for_person.output.as_ref();
+        self.for_person.exit.is_some() || printed.is_some_and(|printed| !printed.is_empty())
+    }
+
+    /// Whether it changed something that cannot be shown any more.
+    pub fn is_forgotten(&self) -> bool {
+        self.shown == Shown::Nothing && !self.changed.is_empty()
     }
 }

@@ -13,13 +13,15 @@ use crate::app::{AppState, DiffStyle, Effect, Msg, Settings, update};
 use crate::keymap::{Chord, Key, Keymap};
 use crate::protocol::{
     AgentEvent, AgentId, Block, CallCommand, CallEvent, CallInput, CallOutcome, CallRef,
-    ChoiceOption, ChoiceRequest, Command, Ending, FileDiff, Message, Mode, PermissionRequest,
-    Phase, Question, QuestionKind, Reply, RuleOffer, Seq, SessionCommand, SessionEvent, SessionId,
-    SessionOpened, Shown, Spending, Told, ToolResult, TurnEvent, TurnId, TurnSummary, Usage,
+    ChangeSize, ChoiceOption, ChoiceRequest, Command, Ending, FileDiff, ForPerson, Message, Mode,
+    PermissionRequest, Phase, Question, QuestionKind, Reply, RuleOffer, Seq, SessionCommand,
+    SessionEvent, SessionId, SessionOpened, Shown, Spending, Told, ToolResult, TurnEvent, TurnId,
+    TurnSummary, Usage,
 };
 use crate::session::Record;
 use crate::session::record::Line;
 use crate::session::telling::recall;
+use crate::text::compare;
 use crate::theme::{Depth, Theme};
 use crate::tools::registry::Registry;
 
@@ -267,7 +269,7 @@ impl Life<'_> {
     }
 
     pub fn prints(&mut self, text: &str) -> &mut Self {
-        self.is(CallEvent::Progress(text.to_owned()))
+        self.is(CallEvent::Progress(text.into()))
     }
 
     pub fn completes(&mut self, text: &str) -> &mut Self {
@@ -281,6 +283,40 @@ impl Life<'_> {
     pub fn comes_to(&mut self, outcome: CallOutcome, text: &str) -> &mut Self {
         let result = ToolResult::text("wire".into(), text);
         self.is(completed(result, outcome, Shown::Nothing))
+    }
+
+    /// A command that has printed this ends with a code.
+    pub fn exits(&mut self, code: i32, output: &str) -> &mut Self {
+        let (head, outcome) = match code {
+            0 => (String::new(), CallOutcome::Succeeded),
+            code => (format!("Exit code {code}\n"), CallOutcome::Failed),
+        };
+        let result = ToolResult::text("wire".into(), format!("{head}{output}"));
+        let for_person = ForPerson {
+            exit: Some(code),
+            output: Some(head.len()..head.len() + output.len()),
+            ..ForPerson::default()
+        };
+        self.ends_for_person(result, outcome, for_person)
+    }
+
+    /// Something else than success, with a sentence for the person; the model is told `text`.
+    pub fn is_told(&mut self, outcome: CallOutcome, sentence: &str, text: &str) -> &mut Self {
+        let result = ToolResult::error("wire".into(), text);
+        self.ends_for_person(result, outcome, ForPerson::saying(sentence))
+    }
+
+    pub fn ends_for_person(
+        &mut self,
+        result: ToolResult,
+        outcome: CallOutcome,
+        side: ForPerson,
+    ) -> &mut Self {
+        let mut event = completed(result, outcome, Shown::Nothing);
+        if let CallEvent::Completed { for_person, .. } = &mut event {
+            *for_person = side;
+        }
+        self.is(event)
     }
 
     /// Succeeds with a change to show.
@@ -347,10 +383,20 @@ pub fn turn(number: u64) -> TurnId {
 }
 
 pub fn completed(result: ToolResult, outcome: CallOutcome, shown: Shown) -> CallEvent {
+    let changed = shown.changes().iter().map(|change| {
+        let counts = compare::counts(change.before.as_ref(), &change.after);
+        ChangeSize {
+            path: change.path.clone(),
+            added: counts.added,
+            removed: counts.removed,
+        }
+    });
     CallEvent::Completed {
         result,
         ran: Duration::from_millis(120),
         outcome,
+        for_person: ForPerson::default(),
+        changed: changed.collect(),
         shown,
     }
 }

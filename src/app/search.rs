@@ -267,12 +267,12 @@ fn add_result(text: &mut String, completed: &Completed, query: &str) {
         text.push_str(line);
     };
     let changes = completed.shown.changes();
-    if !completed.told.is_empty() {
-        for line in &completed.told {
-            add(line);
+    if completed.is_forgotten() {
+        for change in &completed.changed {
+            add(&change.path);
         }
     } else if changes.is_empty() {
-        for line in completed.text.lines().take(OPENED_LINES) {
+        for line in completed.output().lines().take(OPENED_LINES) {
             add(line);
         }
     }

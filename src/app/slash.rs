@@ -162,7 +162,7 @@ impl AppState {
             .iter()
             .filter(|(_, call)| {
                 let completed = call.completed();
-                completed.is_some_and(|it| !it.shown.changes().is_empty() || !it.told.is_empty())
+                completed.is_some_and(|it| !it.changed.is_empty())
             })
             .map(|(key, _)| key)
             .collect();
@@ -172,7 +172,7 @@ impl AppState {
         }
         let count = |key: &CallKey| {
             let completed = self.calls.get(*key).completed();
-            completed.map_or(0, |it| it.shown.changes().len() + it.told.len())
+            completed.map_or(0, |it| it.changed.len())
         };
         let text = match changed.iter().map(count).sum() {
             1 => "1 change".to_owned(),

@@ -14,8 +14,8 @@ use crate::executor::{Observed, Observer};
 use crate::hooks;
 use crate::permissions::{Decision, Verdict};
 use crate::protocol::{
-    AgentEvent, AgentId, CallEvent, CallOutcome, CallRef, FileDiff, Phase, Seq, SessionEvent,
-    Shown, Told, ToolCall, ToolResult, TurnEvent, TurnId,
+    AgentEvent, AgentId, CallEvent, CallOutcome, CallRef, FileDiff, ForPerson, Phase, Seq,
+    SessionEvent, Shown, Told, ToolCall, ToolResult, TurnEvent, TurnId,
 };
 use crate::session::history::Checkpoint;
 use crate::session::log::Loss;
@@ -150,6 +150,7 @@ impl Journal {
             result,
             ran: Duration::ZERO,
             outcome: CallOutcome::Failed,
+            for_person: ForPerson::saying("the model didn't write it to its end"),
             shown: Shown::Nothing,
         });
     }
@@ -356,6 +357,7 @@ impl Observer for Journal {
                 result,
                 ran,
                 outcome,
+                for_person,
                 shown,
             } => {
                 let record = Record::Result {
@@ -363,6 +365,7 @@ impl Observer for Journal {
                     result,
                     ran_ms: telling::millis(ran),
                     outcome,
+                    for_person,
                     changed: self.changed(call, &shown),
                 };
                 self.append_showing(record, shown);

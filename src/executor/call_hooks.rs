@@ -108,8 +108,9 @@ impl CallRun {
             let text = halt.to_string();
             self.report(Report::Halted(text.clone())).await;
             let verdict = Verdict::deny(Cause::Hook(halt.by), text.clone());
+            let sentence = verdict.in_short();
             self.decided(call, verdict).await;
-            return Err(denied(call, denied_text(call, &text)));
+            return Err(denied(call, denied_text(call, &text), sentence));
         }
         let rewritten = answer
             .updated_input
@@ -198,8 +199,9 @@ impl CallRun {
             let reason = format!("{} (the hook {} denies it)", word.reason, word.by);
             let verdict = Verdict::deny(Cause::Hook(word.by), reason);
             let text = denied_text(case.call, verdict.reason());
+            let sentence = verdict.in_short();
             self.decided(case.call, verdict).await;
-            return Err(denied(case.call, text));
+            return Err(denied(case.call, text, sentence));
         }
         if word.decision == Decision::Ask {
             return Ok(None);

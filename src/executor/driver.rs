@@ -17,11 +17,12 @@ use super::machine::{Input, Machine, Policy, Step, Traits};
 use super::permission::{Authority, Permit};
 use super::pipeline::{CallRun, Report};
 use super::questions::ReplyTo;
+use super::stopped;
 use crate::config::logged;
 use crate::permissions::{Remembered, Verdict};
 use crate::protocol::{
-    CallInput, CallOutcome, CallRef, Phase, Question, QuestionKind, Reply, Shown, ToolCall,
-    ToolResult,
+    CallInput, CallOutcome, CallRef, ForPerson, Phase, Printed, Question, QuestionKind, Reply,
+    Shown, ToolCall, ToolResult,
 };
 use crate::text::first_line;
 use crate::tools::ContextChange;
@@ -41,7 +42,7 @@ pub enum Observed {
     /// The call starts, by being validated.
     Begun(CallRef),
     Reached(CallRef, Phase),
-    Progress(CallRef, String),
+    Progress(CallRef, Printed),
     /// A hook has made another input of the call: this one, by that hook.
     Rewritten(CallRef, CallInput, String),
     Asked(Question),
@@ -60,6 +61,7 @@ pub enum Observed {
         result: ToolResult,
         ran: Duration,
         outcome: CallOutcome,
+        for_person: ForPerson,
         shown: Shown,
     },
     Yielded(CallRef),
@@ -97,6 +99,8 @@ struct Tracked {
     reply_to: Option<ReplyTo>,
     /// It waits to be alone.
     go_on: Option<oneshot::Sender<()>>,
+    /// What its last run had for the person.
+    for_person: ForPerson,
     shown: Shown,
     permit: Option<Permit>,
 }
@@ -158,6 +162,7 @@ impl Executor {
                 works: false,
                 reply_to: None,
                 go_on: None,
+                for_person: ForPerson::default(),
                 shown: Shown::Nothing,
                 permit: None,
             },
@@ -281,9 +286,9 @@ impl Executor {
                     observer.observe(Observed::Reached(id, phase));
                 }
             }
-            Report::Progress(id, text) => {
+            Report::Progress(id, printed) => {
                 if self.machine.is_executing(id) {
-                    observer.observe(Observed::Progress(id, text));
+                    observer.observe(Observed::Progress(id, printed));
                 }
             }
             Report::Asked(question, reply_to) => self.ask(question, reply_to, observer),
@@ -325,6 +330,7 @@ impl Executor {
                 self.apply(id, done.changes, observer);
                 if let Some(call) = self.calls.get_mut(&id) {
                     call.shown = done.shown;
+                    call.for_person = done.for_person;
                 }
                 self.feed(Input::Finished(id, done.outcome), observer);
             }
@@ -403,15 +409,19 @@ impl Executor {
             }
             Step::Complete(id, result, outcome) => {
                 let call = self.calls.get_mut(&id);
-                let (begun, works, shown) = call.map_or_else(Default::default, |call| {
-                    (call.begun, call.works, std::mem::take(&mut call.shown))
-                });
+                let (begun, works, for_person, shown) =
+                    call.map_or_else(Default::default, |call| {
+                        let for_person = std::mem::take(&mut call.for_person);
+                        let shown = std::mem::take(&mut call.shown);
+                        (call.begun, call.works, for_person, shown)
+                    });
                 if works {
                     self.overlap.ended();
                 }
                 let ran = begun.map_or(Duration::ZERO, |begun| begun.elapsed());
                 observer.observe(Observed::Completed {
                     call: id,
+                    for_person: stopped::for_person(&outcome, for_person, &result),
                     result,
                     ran,
                     outcome,

@@ -35,13 +35,14 @@ impl CallRun {
         match (verdict.decision(), self.context.shared.asking) {
             (Decision::Deny | Decision::Allow, _) => {
                 let why = format!("the permission mode {} does not ask for more", mode.name());
-                Err(denied(call, told(&why)))
+                Err(denied(call, told(&why), what))
             }
             (Decision::Ask, Asking::Nobody) => Err(denied(
                 call,
                 told(
                     "to do more it needs approval, and nobody is there to ask: allow it beforehand with --allow",
                 ),
+                what,
             )),
             (Decision::Ask, Asking::Person) => {
                 self.reach(call, Phase::WaitingForApproval).await;

@@ -76,7 +76,8 @@ impl CallRun {
         };
         // They asked for it themselves: that is their answer.
         let Ok(grant) = verdict.answered(&Answer::Allow) else {
-            return Err(denied(call, denied_text(call, verdict.reason())));
+            let text = denied_text(call, verdict.reason());
+            return Err(denied(call, text, verdict.in_short()));
         };
         Ok(heard.with_input(grant.into()))
     }
@@ -120,14 +121,21 @@ impl CallRun {
         self.decided(call, verdict.clone()).await;
         match (verdict.decision(), self.context.shared.asking) {
             (Decision::Allow, _) => Ok(granted(&verdict)),
-            (Decision::Deny, _) => Err(denied(call, denied_text(call, verdict.reason()))),
+            (Decision::Deny, _) => {
+                let text = denied_text(call, verdict.reason());
+                Err(denied(call, text, verdict.in_short()))
+            }
             (Decision::Ask, Asking::Nobody) => {
                 let text = format!(
                     "{}. It needs a person's approval, and nobody is there to ask: allow it beforehand with \
                      --allow or a permission mode",
                     denied_text(call, verdict.reason())
                 );
-                Err(denied(call, text))
+                Err(denied(
+                    call,
+                    text,
+                    "needs approval, and nobody is there to ask",
+                ))
             }
             (Decision::Ask, Asking::Person) => {
                 self.reach(call, Phase::WaitingForApproval).await;
@@ -353,8 +361,9 @@ impl CallRun {
             ),
             Denied::Before(reason) => (reason.clone(), denied_text(call, &reason)),
         };
-        self.decided(call, Verdict::deny(Cause::Person, by)).await;
-        denied(call, text)
+        self.decided(call, Verdict::deny(Cause::Person, by.clone()))
+            .await;
+        denied(call, text, by)
     }
 
     /// Adds the rule for the rest of the session; returns who decided, in words.

@@ -21,7 +21,8 @@ use super::shared::Stance;
 use crate::config::logged;
 use crate::permissions::{Cause, Decision, Remembered, Verdict, decide_reading, judge_writing};
 use crate::protocol::{
-    CallInput, CallRef, Phase, Question, Shown, ToolCall, ToolResult, WireId, said_by_hooks,
+    CallInput, CallRef, ForPerson, Phase, Printed, Question, Shown, ToolCall, ToolResult, WireId,
+    said_by_hooks,
 };
 use crate::tools::any::AnyTool;
 use crate::tools::files::FileChange;
@@ -42,7 +43,7 @@ const LONGEST_REFUSAL: usize = 10_000;
 #[derive(Debug)]
 pub enum Report {
     Reached(CallRef, Phase),
-    Progress(CallRef, String),
+    Progress(CallRef, Printed),
     Asked(Question, ReplyTo),
     Decided(CallRef, Verdict),
     /// The call may run, and does from now on.
@@ -65,6 +66,7 @@ pub enum Report {
 pub struct Done {
     pub outcome: Outcome,
     pub changes: Vec<ContextChange>,
+    pub for_person: ForPerson,
     /// What a person is shown of it.
     pub shown: Shown,
 }
@@ -73,6 +75,7 @@ pub struct Done {
 pub(super) struct Failure {
     pub(super) result: ToolResult,
     pub(super) end: End,
+    pub(super) for_person: Box<ForPerson>,
     pub(super) changes: Vec<ContextChange>,
 }
 
@@ -112,10 +115,12 @@ impl CallRun {
             Err(Failure {
                 result,
                 end,
+                for_person,
                 changes,
             }) => Done {
                 outcome: Outcome { result, end },
                 changes,
+                for_person: *for_person,
                 shown: Shown::Nothing,
             },
         };
@@ -177,12 +182,14 @@ impl CallRun {
             .await;
         match output {
             Ok(output) => {
+                let whole = crate::protocol::ResultBlock::texts(&output.for_model).len();
                 let content = guard::fit(output.for_model, limit, results_dir, call.call);
                 let result = ToolResult {
                     tool_use_id: call.id.clone(),
                     content: Arc::new(content),
                     is_error: false,
                 };
+                let for_person = fitted(output.for_person, whole, &result);
                 let end = if output.backgrounded {
                     End::Backgrounded
                 } else {
@@ -191,6 +198,7 @@ impl CallRun {
                 Ok(Done {
                     outcome: Outcome { result, end },
                     changes: output.changes,
+                    for_person,
                     shown: output.shown,
                 })
             }
@@ -223,7 +231,12 @@ impl CallRun {
     ) -> Result<Validated, Failure> {
         let violations = tool.violations(&call.input);
         if !violations.is_empty() {
-            return Err(refused(call, violation_text(call, &violations)));
+            let text = violation_text(call, &violations);
+            return Err(refused(
+                call,
+                text,
+                "the model called it with a wrong input",
+            ));
         }
         let validated = self
             .unless_cancelled(call, tool.validate(&call.input, cx))
@@ -262,16 +275,16 @@ impl CallRun {
                 call.name,
                 near.unwrap_or_default()
             );
-            refused(call, text)
+            refused(call, text, "there is no such tool")
         })
     }
 
     fn tool_cx(&self, call: &ToolCall) -> ToolCx {
         let progress = {
             let (reports, id) = (self.reports.clone(), call.call);
-            Progress::new(move |text| {
+            Progress::new(move |printed| {
                 // A reader that is behind misses a report, not the end: the result has it all.
-                let _ = reports.try_send(Report::Progress(id, text));
+                let _ = reports.try_send(Report::Progress(id, printed));
             })
         };
         let journal = {
@@ -304,23 +317,34 @@ impl CallRun {
             ToolErrorKind::CommandFailed | ToolErrorKind::HeldBack => End::CommandFailed,
             ToolErrorKind::Cancelled => End::Stopped,
         };
+        let whole = error.message.len();
         let text = vec![crate::protocol::ResultBlock::text(error.message)];
-        let fitted = guard::fit(text, limit, &self.context.shared.env.results_dir, call.call);
-        let fitted = ToolResult {
+        let text = guard::fit(text, limit, &self.context.shared.env.results_dir, call.call);
+        let content = ToolResult {
             tool_use_id: call.id.clone(),
-            content: Arc::new(fitted),
+            content: Arc::new(text),
             is_error: true,
+        };
+        let for_person = match error.kind {
+            ToolErrorKind::Cancelled => ForPerson {
+                output: Some(0..content.as_text().len()),
+                ..ForPerson::default()
+            },
+            ToolErrorKind::Refused | ToolErrorKind::CommandFailed | ToolErrorKind::HeldBack => {
+                fitted(error.for_person, whole, &content)
+            }
         };
         let result = match end {
             // The machine says what stopped the call and wraps it; here it is only what the call had to say.
-            End::Stopped => fitted,
+            End::Stopped => content,
             End::Normal | End::Denied | End::CommandFailed | End::Backgrounded => {
-                ToolResult::error(call.id.clone(), fitted.as_text())
+                ToolResult::error(call.id.clone(), content.as_text())
             }
         };
         Failure {
             result,
             end,
+            for_person: Box::new(for_person),
             changes: error.changes,
         }
     }
@@ -388,11 +412,22 @@ fn panicked(wire: WireId) -> Done {
             end: End::Normal,
         },
         changes: Vec::new(),
+        for_person: ForPerson::saying("internal error in agent-tui"),
         shown: Shown::Nothing,
     }
 }
 
-pub(super) fn refused(call: &ToolCall, mut text: String) -> Failure {
+/// A text that was cut has its parts elsewhere: all of it is shown.
+fn fitted(mut for_person: ForPerson, whole: usize, result: &ToolResult) -> ForPerson {
+    let has_part = for_person.output.as_ref().is_some_and(|it| it.end > 0);
+    if has_part && result.as_text().len() != whole {
+        for_person.output = None;
+    }
+    for_person
+}
+
+/// The call was not made: why, for the model and for the person.
+pub(super) fn refused(call: &ToolCall, mut text: String, sentence: impl Into<String>) -> Failure {
     // Names and inputs come from the model, and may be of any length.
     if text.chars().count() > LONGEST_REFUSAL {
         text = text.chars().take(LONGEST_REFUSAL).chain(['…']).collect();
@@ -400,14 +435,16 @@ pub(super) fn refused(call: &ToolCall, mut text: String) -> Failure {
     Failure {
         result: ToolResult::error(call.id.clone(), text),
         end: End::Normal,
+        for_person: Box::new(ForPerson::saying(sentence)),
         changes: Vec::new(),
     }
 }
 
-pub(super) fn denied(call: &ToolCall, text: String) -> Failure {
+/// The same for a call that nobody allowed.
+pub(super) fn denied(call: &ToolCall, text: String, sentence: impl Into<String>) -> Failure {
     Failure {
         end: End::Denied,
-        ..refused(call, text)
+        ..refused(call, text, sentence)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Calls that do not run to their end: why, how that counts, and what the model is told. Pure.
 
 use super::machine::Traits;
-use crate::protocol::{CallOutcome, ToolResult};
+use crate::protocol::{CallOutcome, ForPerson, ToolResult};
 
 /// Why a call does not run to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +51,27 @@ impl Why {
             Why::Discarded => skipped("the response was discarded"),
             Why::Interrupted if !running => skipped("interrupted"),
             Why::Interrupted | Why::CancelledByPerson => CallOutcome::Cancelled,
+        }
+    }
+}
+
+/// What a person is told of a call's end: `own` is what the call itself has to say. Of one that was stopped, only what it had
+/// printed is for the person, and the outcome says the rest.
+pub(super) fn for_person(outcome: &CallOutcome, own: ForPerson, result: &ToolResult) -> ForPerson {
+    match outcome {
+        CallOutcome::Succeeded
+        | CallOutcome::Failed
+        | CallOutcome::Denied
+        | CallOutcome::Backgrounded => own,
+        CallOutcome::ByHand => ForPerson::default(),
+        CallOutcome::Skipped { .. } | CallOutcome::Cancelled => {
+            // It stands at the end of what the model is told.
+            let end = result.as_text().len();
+            let printed = own.output.map_or(0, |printed| printed.len());
+            ForPerson {
+                output: Some(end.saturating_sub(printed)..end),
+                ..ForPerson::default()
+            }
         }
     }
 }

@@ -160,12 +160,12 @@ pub fn call(call: &Named, at: Duration, event: &CallEvent, session: &str) -> Opt
         // A call is `executing` once; how far it has come after that is progress.
         CallEvent::Reached(Phase::Validating) => line["state"] = json!("executing"),
         CallEvent::Reached(phase) => line["phase"] = json!(phase),
-        CallEvent::Progress(text) => line["text"] = json!(text),
+        CallEvent::Progress(printed) => line["text"] = json!(printed.text),
         CallEvent::Completed {
             result,
             ran,
             outcome,
-            shown: _,
+            ..
         } => {
             line["state"] = json!("completed");
             line["is_error"] = json!(result.is_error);
@@ -181,7 +181,6 @@ pub fn call(call: &Named, at: Duration, event: &CallEvent, session: &str) -> Opt
         | CallEvent::Asked(_)
         | CallEvent::Decided { .. }
         | CallEvent::Rewritten { .. }
-        | CallEvent::ChangesForgotten(_)
         | CallEvent::Started(_)
         | CallEvent::BackgroundEnded(_) => return None,
     }
@@ -209,7 +208,7 @@ fn millis(value: u128) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::{Shown, ToolResult};
+    use crate::protocol::{ForPerson, Shown, ToolResult};
 
     #[test]
     fn a_note_is_written_like_any_text() {
@@ -242,7 +241,9 @@ mod tests {
             outcome: CallOutcome::Skipped {
                 why: "`make` failed".into(),
             },
+            for_person: ForPerson::default(),
             shown: Shown::Nothing,
+            changed: Vec::new(),
         };
         let named = Named {
             wire: "a".into(),

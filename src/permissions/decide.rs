@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::address::Inner;
 use super::bash::classify::classify_reading;
 use super::bash::{self, Reading};
 use super::call::{Files, Subject};
@@ -366,10 +367,19 @@ impl<'c> Case<'c> {
                     Cause::Default,
                     format!("the tool {} changes nothing", self.asked.tool),
                 ),
-                Level::Confirm | Level::Dangerous | Level::Forbidden => {
-                    ask(format!("{} is not covered by any rule", self.asked.tool))
-                }
+                Level::Confirm | Level::Dangerous | Level::Forbidden => ask(match self.inner() {
+                    Some((host, inner)) => format!("`{host}` is {}", inner.words()),
+                    None => format!("{} is not covered by any rule", self.asked.tool),
+                }),
             },
+        }
+    }
+
+    /// The host that a call fetches from, if it is not on the open net.
+    fn inner(&self) -> Option<(&str, Inner)> {
+        match &self.subject {
+            Subject::Web(Some(host)) => Some((host, Inner::of_host(host)?)),
+            _ => None,
         }
     }
 
@@ -438,6 +448,11 @@ impl<'c> Case<'c> {
     fn permits(&self, rule: &Rule) -> bool {
         match (&rule.matcher, &self.subject) {
             (_, Subject::Bash(_) | Subject::Unclear(_)) => false,
+            (Matcher::Domain(domain), Subject::Web(Some(host))) => {
+                domain.matches(Some(host)) && (domain.is_exact() || Inner::of_host(host).is_none())
+            }
+            // What is not on the open net is allowed by its name only.
+            (Matcher::Name(_), Subject::Web(Some(host))) if Inner::of_host(host).is_some() => false,
             (Matcher::Name(name), _) => name.matches(self.asked.tool),
             (Matcher::Path(pattern), Subject::Read(files)) => {
                 // What lies inside may be read anyway.
@@ -456,7 +471,6 @@ impl<'c> Case<'c> {
             (Matcher::Path(pattern), Subject::Edit(files)) => {
                 rule.tool == EDIT && self.covers(pattern, files)
             }
-            (Matcher::Domain(domain), Subject::Web(Some(host))) => domain.matches(Some(host)),
             (
                 Matcher::Command(_) | Matcher::Path(_) | Matcher::Domain(_) | Matcher::Field(_),
                 _,

@@ -3,6 +3,7 @@
 //! [`decide`](decide::decide) is pure: a call, rules, a mode and a [`World`] go in, a [`Verdict`] comes out. Asking the
 //! person and running hooks are done elsewhere; [`store`] saves rules. A [`Grant`] is the proof that a call may run.
 
+mod address;
 pub mod bash;
 mod call;
 pub mod check;
@@ -27,6 +28,7 @@ mod web;
 mod wildcard;
 pub mod world;
 
+pub use address::Inner;
 pub use call::places;
 pub use decide::{
     Asked, HookWord, Reach, conclude, decide, decide_reading, judge, judge_writing, may_tell,

@@ -64,6 +64,16 @@ impl DomainPattern {
     }
 }
 
+impl DomainPattern {
+    /// Whether it names one host, and stands for no other.
+    pub fn is_exact(&self) -> bool {
+        match self {
+            Self::All | Self::Below(_) => false,
+            Self::Labels(labels) => labels.iter().all(Wildcard::is_exact),
+        }
+    }
+}
+
 /// The host of a URL as a browser reads it: lower case, without a final dot.
 pub fn host(url: &str) -> Option<String> {
     let url = Url::parse(url).ok()?;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::about::{CustomCommand, ToolInfo};
+use super::for_person::{ForPerson, Printed};
 use super::id::{CallRef, Seq, SessionId, TurnId, WireId};
 use super::input::CallInput;
 use super::message::{Block, Message, StopReason, ToolResult, Usage};
@@ -163,7 +164,8 @@ pub enum CallEvent {
         input: CallInput,
     },
     Reached(Phase),
-    Progress(String),
+    /// It has printed something.
+    Progress(Printed),
     /// A hook has made another input of it: it is this one now.
     Rewritten {
         input: CallInput,
@@ -181,11 +183,13 @@ pub enum CallEvent {
         result: ToolResult,
         ran: Duration,
         outcome: CallOutcome,
-        /// What the tool can show better than its result says it.
+        /// What a person is told of it.
+        for_person: ForPerson,
+        /// What the tool can show better than its result says it. Nothing, where the files' contents are not kept any more.
         shown: Shown,
+        /// How much it changed of which files.
+        changed: Vec<ChangeSize>,
     },
-    /// It changed files, and what they held is not there any more: only how much changed. Told of calls that are past.
-    ChangesForgotten(Vec<ChangeSize>),
     /// The model has its result.
     Yielded,
     /// What it left in the background is over; how it ended, in a few words.

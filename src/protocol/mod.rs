@@ -6,6 +6,7 @@
 pub mod about;
 pub mod command;
 pub mod event;
+pub mod for_person;
 pub mod id;
 pub mod input;
 pub mod message;
@@ -23,6 +24,7 @@ pub use event::{
     AgentEvent, CallEvent, CallOutcome, ChangeSize, Ending, HookInfo, KnownRule, Recorded,
     SessionEvent, SessionOpened, Told, TurnEvent, TurnSummary,
 };
+pub use for_person::{ForPerson, Printed};
 pub use id::{AgentId, CallNumbers, CallRef, Seq, SessionId, TurnId, WireId};
 pub use input::CallInput;
 pub use message::{

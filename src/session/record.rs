@@ -11,8 +11,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::protocol::{
-    AgentId, Block, CallInput, CallOutcome, CallRef, Message, Mode, Phase, Seq, SessionId,
-    Spending, StopReason, ToolCall, ToolResult, Usage,
+    AgentId, Block, CallInput, CallOutcome, CallRef, ForPerson, Message, Mode, Phase, Seq,
+    SessionId, Spending, StopReason, ToolCall, ToolResult, Usage,
 };
 
 /// The version of the format that this program writes.
@@ -174,6 +174,9 @@ pub enum Record {
         result: ToolResult,
         ran_ms: u64,
         outcome: CallOutcome,
+        /// What the person was told.
+        #[serde(default, skip_serializing_if = "ForPerson::is_empty")]
+        for_person: ForPerson,
         /// The files that it changed, as the person was shown them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         changed: Vec<Changed>,

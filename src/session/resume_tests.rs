@@ -5,8 +5,8 @@ use serde_json::json;
 use super::record::Line;
 use super::{History, Record, repair};
 use crate::protocol::{
-    AgentId, Block, CallOutcome, CallRef, Message, Origin, Seq, SessionId, StopReason, ToolCall,
-    ToolResult, ToolUse, Usage,
+    AgentId, Block, CallOutcome, CallRef, ForPerson, Message, Origin, Seq, SessionId, StopReason,
+    ToolCall, ToolResult, ToolUse, Usage,
 };
 
 fn origin() -> Origin {
@@ -77,6 +77,7 @@ fn finished(id: &str) -> Record {
         result: result(id),
         ran_ms: 1,
         outcome: CallOutcome::Succeeded,
+        for_person: ForPerson::default(),
         changed: Vec::new(),
     }
 }

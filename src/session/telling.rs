@@ -10,8 +10,8 @@ use std::time::Duration;
 use super::history::History;
 use super::record::{Changed, Line, Record};
 use crate::protocol::{
-    AgentEvent, AgentId, CallEvent, CallOutcome, ChangeSize, Ending, FileDiff, Phase, Recorded,
-    Seq, SessionEvent, Shown, Subagent, Told, ToolCall, ToolResult, TurnEvent, TurnId, TurnSummary,
+    AgentEvent, AgentId, CallEvent, CallOutcome, ChangeSize, Ending, FileDiff, ForPerson, Phase,
+    Recorded, Seq, SessionEvent, Shown, Subagent, Told, ToolCall, TurnEvent, TurnId, TurnSummary,
 };
 
 /// What changed files held that can be shown again, before and after, is this much at most; of older changes only the size
@@ -40,12 +40,14 @@ fn cut_off(history: &History, known: usize) -> Vec<AgentEvent> {
     let events = cut_off.map(|(call, result)| AgentEvent::Call {
         call,
         at: Duration::ZERO,
-        event: completed(
+        event: CallEvent::Completed {
             result,
-            Duration::ZERO,
-            CallOutcome::Cancelled,
-            Shown::Nothing,
-        ),
+            ran: Duration::ZERO,
+            outcome: CallOutcome::Cancelled,
+            for_person: ForPerson::saying("agent-tui ended while it ran"),
+            shown: Shown::Nothing,
+            changed: Vec::new(),
+        },
     });
     events.collect()
 }
@@ -149,17 +151,19 @@ fn told_of_call(record: Record, at: Duration, shown: Shown) -> Vec<AgentEvent> {
             result,
             ran_ms,
             outcome,
+            for_person,
             changed,
-        } => {
-            let forgotten = forgotten(&shown, changed);
-            let ran = Duration::from_millis(ran_ms);
-            let completed = call(name, completed(result, ran, outcome, shown));
-            let forgotten = forgotten.map(|event| call(name, event));
-            completed
-                .into_iter()
-                .chain(forgotten.into_iter().flatten())
-                .collect()
-        }
+        } => call(
+            name,
+            CallEvent::Completed {
+                result,
+                ran: Duration::from_millis(ran_ms),
+                outcome,
+                for_person,
+                shown,
+                changed: changed.into_iter().map(size).collect(),
+            },
+        ),
         Record::BackgroundEnded { call: name, how } => call(name, CallEvent::BackgroundEnded(how)),
         _ => Vec::new(),
     }
@@ -186,12 +190,6 @@ fn started(record: Record, agent: AgentId, at: Duration) -> Option<AgentEvent> {
         background,
     });
     Some(AgentEvent::Call { call, at, event })
-}
-
-/// What is left to tell of changes that cannot be shown any more.
-fn forgotten(shown: &Shown, changed: Vec<Changed>) -> Option<CallEvent> {
-    let is_forgotten = *shown == Shown::Nothing && !changed.is_empty();
-    is_forgotten.then(|| CallEvent::ChangesForgotten(changed.into_iter().map(size).collect()))
 }
 
 /// The record of how a turn ended.
@@ -246,15 +244,6 @@ fn queued(call: ToolCall) -> CallEvent {
         tool: call.name,
         wire: (call.call.agent != AgentId::PERSON).then_some(call.id),
         input: call.input,
-    }
-}
-
-fn completed(result: ToolResult, ran: Duration, outcome: CallOutcome, shown: Shown) -> CallEvent {
-    CallEvent::Completed {
-        result,
-        ran,
-        outcome,
-        shown,
     }
 }
 

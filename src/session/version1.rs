@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::record::{Line, Record, VERSION};
 use crate::protocol::{
-    AgentId, Block, CallNumbers, CallOutcome, CallRef, Note, ResultBlock, Seq, ToolCall,
+    AgentId, Block, CallNumbers, CallOutcome, CallRef, ForPerson, Note, ResultBlock, Seq, ToolCall,
     ToolResult, WireId,
 };
 
@@ -271,6 +271,7 @@ fn result_of(call: CallRef, mut result: ToolResult) -> Record {
         result,
         ran_ms: 0,
         outcome,
+        for_person: ForPerson::default(),
         changed: Vec::new(),
     }
 }

@@ -81,6 +81,7 @@ impl<T: Tool> Erased<T> {
         T::Input::deserialize(input).map_err(|error| {
             let name = &self.spec.name;
             ToolError::new(format!("The input of {name} does not fit: {error}"))
+                .saying("the model called it with a wrong input")
         })
     }
 }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::bash::jobs::News;
+use super::bash::jobs::{News, unknown};
 use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::Grant;
 use crate::process::output::plain;
@@ -64,7 +64,7 @@ impl Tool for BashOutput {
         let looked = tokio::task::spawn_blocking(move || cx.env.groups.jobs.look(&input.bash_id));
         match looked.await {
             Ok(Ok(news)) => Ok(ToolOutput::text(report(&news, filter.as_ref()))),
-            Ok(Err(error)) => Err(ToolError::new(error.to_string())),
+            Ok(Err(error)) => Err(unknown(&error)),
             // The runtime is shutting down.
             Err(_) => Err(ToolError::cancelled()),
         }
@@ -77,6 +77,7 @@ fn matcher(input: &Input) -> Result<Option<RegexMatcher>, ToolError> {
     };
     let matcher = RegexMatcher::new(filter).map_err(|error| {
         ToolError::new(format!("`filter` is not a regular expression: {error}"))
+            .saying("the filter is not a valid regular expression")
     })?;
     Ok(Some(matcher))
 }

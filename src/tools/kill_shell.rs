@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::bash::jobs::unknown;
 use super::subagents::Task;
 use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec};
 use crate::permissions::Grant;
@@ -46,11 +47,12 @@ impl Tool for KillShell {
             return kill_task(&task, &cx).await;
         }
         let killed = groups.kill(id).await;
-        if let Some(status) = killed.map_err(|error| ToolError::new(error.to_string()))? {
+        if let Some(status) = killed.map_err(|error| unknown(&error))? {
             return Err(ToolError::new(format!(
                 "{id} does not run any more: {}",
                 status.in_words()
-            )));
+            ))
+            .saying("already finished"));
         }
         let command = groups.jobs.command(id).unwrap_or_default();
         Ok(ToolOutput::text(format!("Killed {id} ({command})")))

@@ -19,6 +19,7 @@ pub mod ls;
 pub mod multi_edit;
 #[cfg(test)]
 pub mod named;
+#[cfg(feature = "notebook")]
 pub mod notebook_edit;
 pub mod off_limits;
 pub mod offered;
@@ -28,6 +29,10 @@ pub mod subagents;
 pub mod task;
 pub mod task_output;
 pub mod tree;
+#[cfg(feature = "web")]
+pub mod web;
+#[cfg(feature = "web")]
+pub mod web_fetch;
 pub mod write;
 
 use std::future::Future;
@@ -45,8 +50,8 @@ use crate::permissions::Grant;
 use crate::process::sandbox::Unasked;
 use crate::process::{Programs, Variables, sandbox};
 use crate::protocol::{
-    AgentKind, CallRef, FileDiff, InterruptBehavior, Level, PartOfFile, PreviewFields, ResultBlock,
-    Shown, SubjectFields, ToolInfo, Touches,
+    AgentKind, CallRef, FileDiff, ForPerson, InterruptBehavior, Level, PartOfFile, PreviewFields,
+    Printed, ResultBlock, Shown, SubjectFields, ToolInfo, Touches,
 };
 
 /// What is fixed about a tool.
@@ -184,7 +189,8 @@ pub trait Tool: Send + Sync + 'static {
         async {
             Err(ToolError::new(
                 "The user allowed only a part of this call, which is not possible: nothing was done",
-            ))
+            )
+            .saying("this call can't be done in part"))
         }
     }
 
@@ -238,7 +244,7 @@ pub struct ToolCx {
 
 /// Where a call reports what it has done so far; a full channel drops the report, never the call's time.
 #[derive(Clone)]
-pub struct Progress(Arc<dyn Fn(String) + Send + Sync>);
+pub struct Progress(Arc<dyn Fn(Printed) + Send + Sync>);
 
 /// Where a call announces that it is about to change a file. The change waits until that is in the session's log.
 #[derive(Clone)]
@@ -287,6 +293,7 @@ impl Environment {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolOutput {
     pub for_model: Vec<ResultBlock>,
+    pub for_person: ForPerson,
     /// What a person is shown.
     pub shown: Shown,
     pub changes: Vec<ContextChange>,
@@ -300,10 +307,11 @@ pub enum ContextChange {
     Cwd(PathBuf),
 }
 
-/// A failure, in words for the model: what was wrong with the call, and how to get it right.
+/// A failure: for the model what was wrong with the call and how to get it right, for the person what happened.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolError {
     pub message: String,
+    pub for_person: ForPerson,
     pub kind: ToolErrorKind,
     /// What the call has changed all the same: a command that fails may have gone to another directory first.
     pub changes: Vec<ContextChange>,
@@ -334,8 +342,18 @@ impl ToolError {
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
+            for_person: ForPerson::default(),
             kind: ToolErrorKind::Refused,
             changes: Vec::new(),
+        }
+    }
+
+    /// What the person is told instead of the message.
+    #[must_use]
+    pub fn saying(self, sentence: impl Into<String>) -> Self {
+        Self {
+            for_person: ForPerson::saying(sentence),
+            ..self
         }
     }
 
@@ -353,7 +371,7 @@ impl ToolError {
 }
 
 impl Progress {
-    pub fn new(report: impl Fn(String) + Send + Sync + 'static) -> Self {
+    pub fn new(report: impl Fn(Printed) + Send + Sync + 'static) -> Self {
         Self(Arc::new(report))
     }
 
@@ -362,8 +380,8 @@ impl Progress {
         Self::new(|_| {})
     }
 
-    pub fn report(&self, text: String) {
-        (self.0)(text);
+    pub fn report(&self, printed: impl Into<Printed>) {
+        (self.0)(printed.into());
     }
 }
 

@@ -69,6 +69,7 @@ impl Input {
         if !document.is_changed() {
             return Err(FileError::NoMatch {
                 message: "The edits undo each other: the file would be as it was".into(),
+                in_short: "the edits undo each other".into(),
             });
         }
         Ok(Edited {
@@ -79,7 +80,8 @@ impl Input {
 
     fn explain(&self, index: usize, error: FileError) -> FileError {
         match error {
-            FileError::NoMatch { message } => FileError::NoMatch {
+            FileError::NoMatch { message, in_short } => FileError::NoMatch {
+                in_short: format!("edit {} of {}: {in_short}", index + 1, self.edits.len()),
                 message: format!(
                     "Edit {} of {} cannot be made, so none was: {message}",
                     index + 1,

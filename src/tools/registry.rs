@@ -81,10 +81,13 @@ impl Registry {
             registry.add(super::kill_shell::KillShell),
             registry.add(super::ls::LS),
             registry.add(super::multi_edit::MultiEdit),
+            #[cfg(feature = "notebook")]
             registry.add(super::notebook_edit::NotebookEdit),
             registry.add(super::read::Read),
             registry.add(super::task::Task),
             registry.add(super::task_output::TaskOutput),
+            #[cfg(feature = "web")]
+            registry.add(super::web_fetch::WebFetch::default()),
             registry.add(super::write::Write),
         ];
         let added: Result<(), NameTaken> = added.into_iter().collect();

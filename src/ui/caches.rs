@@ -10,6 +10,7 @@ use super::layout::Heights;
 use super::markdown::{self, Streaming};
 use super::text::{Row, width};
 use crate::app::AppState;
+use crate::app::call::State;
 use crate::app::search::find_all;
 use crate::app::transcript::{Answer, Cell, CellId, Entry, Progress};
 
@@ -64,6 +65,8 @@ struct Key {
     open: bool,
     hugs: bool,
     margin: u16,
+    /// For how long a call runs, and how much of its output is shown meanwhile.
+    live: (u64, usize),
 }
 
 impl CellCache {
@@ -131,6 +134,7 @@ impl CellCache {
             open: entry.open,
             hugs: cells::hugs(entry, state),
             margin: cells::margin(&entry.cell),
+            live: live(entry, state),
         };
         let frame = self.frame;
         let colours = code.revision();
@@ -221,6 +225,30 @@ fn revision(entry: &Entry, state: &AppState) -> u64 {
         | Cell::Thinking { .. }
         | Cell::Notice { .. }
         | Cell::Summary(_) => entry.revision,
+    }
+}
+
+/// What time alone, or another call, changes of a call that runs.
+fn live(entry: &Entry, state: &AppState) -> (u64, usize) {
+    match &entry.cell {
+        Cell::Call(key) => {
+            let call = state.calls.get(*key);
+            match call.state {
+                State::Executing(_) => (
+                    cells::running_seconds(call, state),
+                    cells::live_lines(state),
+                ),
+                State::Arriving(_) | State::Queued | State::Completed(_) | State::Yielded(_) => {
+                    (0, 0)
+                }
+            }
+        }
+        Cell::Welcome
+        | Cell::User { .. }
+        | Cell::Answer(_)
+        | Cell::Thinking { .. }
+        | Cell::Notice { .. }
+        | Cell::Summary(_) => (0, 0),
     }
 }
 

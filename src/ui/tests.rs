@@ -2,6 +2,7 @@
 
 mod acting;
 mod asking;
+mod calls;
 mod footer;
 mod picking;
 mod prose;

@@ -2,6 +2,7 @@
 
 mod support;
 
+mod calls;
 mod conversation;
 mod debug;
 mod faults;

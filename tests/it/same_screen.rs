@@ -91,7 +91,7 @@ fn had() -> Pty {
     program.put("poem.txt", "one\ntwo\nthree\n");
     let mut tui = start(program, &[]);
     tui.wait_for("❯").send("go\r");
-    tui.wait_for("skipped (").wait_for("+ 2.5");
+    tui.wait_for("skipped: ").wait_for("+ 2.5");
     armed(&mut tui, "y yes").send("y");
     tui.wait_for("$ touch made.txt");
     armed(&mut tui, "n no").send("n");

@@ -1,7 +1,5 @@
 //! The life of a call, from its first letter on.
 
-use std::time::Duration;
-
 use crate::app::call::{Author, CallKey, Completed, State};
 use crate::app::preview::Partial;
 use crate::app::transcript::{Cell, NoticeKind, Progress};
@@ -22,9 +20,6 @@ impl AppState {
             }),
             CallEvent::BackgroundEnded(how) => self.background_ended(key, how),
             CallEvent::Started(_) => {}
-            CallEvent::ChangesForgotten(changes) => {
-                self.calls.change(key, |call| call.tell_changes(&changes));
-            }
             event @ (CallEvent::Arriving { .. }
             | CallEvent::Input(_)
             | CallEvent::Queued { .. }
@@ -118,8 +113,10 @@ impl AppState {
     }
 
     fn advance(&mut self, key: CallKey, event: CallEvent) {
-        // What is over absorbs all that comes too late.
-        if self.calls.get(key).is_over() && event != CallEvent::Yielded {
+        // What is over absorbs all that comes too late; but what went to the background still prints.
+        let call = self.calls.get(key);
+        let prints = matches!(event, CallEvent::Progress(_)) && call.is_in_background();
+        if call.is_over() && !prints && event != CallEvent::Yielded {
             return;
         }
         let now = self.moment;
@@ -154,23 +151,23 @@ impl AppState {
                 }
                 call.state = State::Executing(phase);
             }
-            CallEvent::Progress(text) => call.print(&text),
+            CallEvent::Progress(printed) => call.print(&printed),
             CallEvent::Completed {
                 result,
                 ran,
                 outcome,
+                for_person,
                 shown,
+                changed,
             } => {
-                call.times.ended = Some(now);
-                // What the person took to decide is not the call's own time.
-                let ran = match (call.times.asked, call.times.running) {
-                    (Some(_), Some(running)) => now.saturating_duration_since(running),
-                    (Some(_), None) => Duration::ZERO,
-                    (None, _) => ran,
-                };
                 waits_no_more = Some(call.id);
-                call.state = State::Completed(Completed::new(&result, outcome, shown, ran));
-                call.output = String::new();
+                let completed = Completed {
+                    shown,
+                    changed,
+                    ran,
+                    ..Completed::new(&result, outcome, for_person)
+                };
+                call.complete(completed, now);
             }
             CallEvent::Yielded => {
                 let arriving = State::Arriving(Partial::default());
@@ -186,7 +183,6 @@ impl AppState {
             | CallEvent::Asked(_)
             | CallEvent::Decided { .. }
             | CallEvent::Rewritten { .. }
-            | CallEvent::ChangesForgotten(_)
             | CallEvent::Started(_)
             | CallEvent::BackgroundEnded(_) => {}
         });

@@ -7,8 +7,8 @@ use crate::app::rig::{App, millis, opened, past};
 use crate::app::transcript::{Answer, Cell, Summary, SummaryEnding};
 use crate::app::{Activity, Effect, Msg, Stage};
 use crate::protocol::{
-    AgentEvent, Block, CallCommand, CallOutcome, CallRef, Command, Ending, Message, Note,
-    SessionEvent, Spending, StopReason, ToolCall, ToolResult, TurnEvent, Usage,
+    AgentEvent, Block, CallCommand, CallOutcome, CallRef, Command, Ending, ForPerson, Message,
+    Note, SessionEvent, Spending, StopReason, ToolCall, ToolResult, TurnEvent, Usage,
 };
 use crate::session::Record;
 
@@ -232,6 +232,7 @@ fn read(number: u32, id: &str, lines: &str) -> Record {
         result: ToolResult::text(id.into(), lines),
         ran_ms: 120,
         outcome: CallOutcome::Succeeded,
+        for_person: ForPerson::default(),
         changed: Vec::new(),
     }
 }

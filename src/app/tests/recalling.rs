@@ -12,8 +12,8 @@ use crate::app::rig::{App, opened, seen};
 use crate::app::transcript::{Cell, Entry};
 use crate::app::{Msg, update};
 use crate::protocol::{
-    AgentEvent, AgentId, CallOutcome, CallRef, Message, Mode, Phase, Recorded, Seq, SessionEvent,
-    Shown, Told, ToolCall, ToolResult, Usage,
+    AgentEvent, AgentId, CallOutcome, CallRef, ForPerson, Message, Mode, Phase, Recorded, Seq,
+    SessionEvent, Shown, Told, ToolCall, ToolResult, Usage,
 };
 use crate::session::record::{Changed, Line};
 use crate::session::telling::{self, recall};
@@ -95,6 +95,7 @@ fn of_calls() -> impl Strategy<Value = Record> {
                     result: ToolResult::text("call_1".into(), text),
                     ran_ms,
                     outcome,
+                    for_person: ForPerson::default(),
                     changed: changes.then_some(change).into_iter().collect(),
                 }
             }

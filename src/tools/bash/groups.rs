@@ -76,6 +76,7 @@ impl Groups {
                         break;
                     }
                     capture.push(&bytes);
+                    groups.jobs.printed(&job, &bytes);
                     if capture.is_flooded() {
                         groups.signal(leader, Signal::KILL);
                         break;

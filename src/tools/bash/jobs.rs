@@ -6,24 +6,31 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use rustix::process::Pid;
 use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
 
+use super::reports::Untold;
 use crate::config::{logged, open_regular};
 use crate::process::child::{Ended, how_it_ended};
-use crate::protocol::CallRef;
+use crate::protocol::{CallRef, Printed};
+use crate::tools::ToolError;
 
 /// More than this is not read at one look; what comes before it stays in the file.
 const MOST_NEWS: u64 = 1 << 20;
 /// Of those that are over, only so many are remembered.
 const MOST_OVER: usize = 100;
 
+/// What a command in the background prints is told no more often than this.
+const PACE: Duration = Duration::from_millis(200);
+
 /// All commands that were started in the background or moved there, in order.
 #[derive(Clone, Default)]
 pub struct Jobs {
     state: Arc<Mutex<State>>,
-    has_ended: Arc<Notify>,
+    has_news: Arc<Notify>,
 }
 
 #[derive(Default)]
@@ -32,6 +39,15 @@ struct State {
     started: usize,
     /// The calls whose commands have ended, which nobody was told yet.
     ends: VecDeque<(CallRef, Status)>,
+    /// When what was printed may be told again.
+    next: Option<Instant>,
+}
+
+/// What those who watch have to know of a command in the background.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Change {
+    Printed(Printed),
+    Ended(Status),
 }
 
 struct Job {
@@ -44,6 +60,7 @@ struct Job {
     /// How much of the file was looked at.
     read: u64,
     status: Status,
+    untold: Untold,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +89,11 @@ pub struct NoSuchJob {
     there: String,
 }
 
+/// There is no such command, for the model and for the person.
+pub fn unknown(error: &NoSuchJob) -> ToolError {
+    ToolError::new(error.to_string()).saying("no such background command")
+}
+
 impl Jobs {
     /// The command of a call goes to the background, printing to `file`. Returns its id.
     pub fn add(&self, call: CallRef, command: &str, leader: Option<Pid>, file: &Path) -> String {
@@ -92,6 +114,7 @@ impl Jobs {
             file: file.to_owned(),
             read: 0,
             status: Status::Running,
+            untold: Untold::default(),
         });
         id
     }
@@ -109,14 +132,33 @@ impl Jobs {
         state.jobs.iter().find(runs).map(|job| job.id.clone())
     }
 
-    /// Waits for the next command that ends, and says how. Cancel-safe.
-    pub async fn next_end(&self) -> (CallRef, Status) {
+    /// Waits for what happens next: a command prints something, or ends. Cancel-safe.
+    pub async fn next_change(&self) -> (CallRef, Change) {
         loop {
-            if let Some(end) = self.lock().ends.pop_front() {
-                return end;
+            let now = Instant::now();
+            let due = match self.lock().change(now) {
+                Ok(change) => return change,
+                Err(due) => due,
+            };
+            let later = async {
+                match due {
+                    Some(due) => sleep_until(due).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = self.has_news.notified() => {}
+                () = later => {}
             }
-            self.has_ended.notified().await;
         }
+    }
+
+    /// A command has printed something.
+    pub fn printed(&self, id: &str, bytes: &[u8]) {
+        if let Some(job) = self.lock().jobs.iter_mut().find(|job| job.id == id) {
+            job.untold.push(bytes);
+        }
+        self.has_news.notify_one();
     }
 
     /// What was printed so far is known already.
@@ -130,7 +172,7 @@ impl Jobs {
         let ended = status.and_then(how_it_ended);
         let status = ended.map_or(Status::Killed, Status::Ended);
         self.lock().end(id, status);
-        self.has_ended.notify_one();
+        self.has_news.notify_one();
     }
 
     /// Marks a command that runs as killed; its leader, for whoever does the killing, or how it had ended before.
@@ -142,7 +184,7 @@ impl Jobs {
             return Ok(Err(status));
         }
         state.end(id, Status::Killed);
-        self.has_ended.notify_one();
+        self.has_news.notify_one();
         Ok(Ok(leader))
     }
 
@@ -173,6 +215,24 @@ impl Jobs {
 }
 
 impl State {
+    /// What there is to tell now, or when there will be something. What was printed comes before the news of an end.
+    fn change(&mut self, now: Instant) -> Result<(CallRef, Change), Option<Instant>> {
+        let is_over = |job: &Job| job.status != Status::Running;
+        let next = self.next.filter(|next| *next > now);
+        let mut jobs = self.jobs.iter_mut();
+        // One that has ended does not wait for its last words to be told.
+        let due = jobs.find(|job| !job.untold.is_empty() && (next.is_none() || is_over(job)));
+        if let Some(job) = due {
+            self.next = Some(now + PACE);
+            return Ok((job.call, Change::Printed(job.untold.take())));
+        }
+        if let Some((call, status)) = self.ends.pop_front() {
+            return Ok((call, Change::Ended(status)));
+        }
+        let waits = self.jobs.iter().any(|job| !job.untold.is_empty());
+        Err(next.filter(|_| waits))
+    }
+
     /// One that has ended before ended so.
     fn end(&mut self, id: &str, status: Status) {
         let job = self.jobs.iter_mut().find(|job| job.id == id);

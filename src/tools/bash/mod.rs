@@ -9,6 +9,7 @@ mod held;
 #[cfg(test)]
 mod held_tests;
 pub mod jobs;
+mod reports;
 pub mod shell;
 mod status;
 
@@ -35,7 +36,7 @@ use super::{
 use crate::permissions::{Grant, bash as reader};
 use crate::process::child;
 use crate::process::sandbox::Tried;
-use crate::protocol::{Image, Level, PreviewFields, ResultBlock, Touches};
+use crate::protocol::{ForPerson, Image, Level, PreviewFields, ResultBlock, Touches};
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(600);
@@ -98,12 +99,13 @@ impl Tool for Bash {
 
     async fn validate(&self, input: &Input, _cx: &ToolCx) -> Result<Validated, ToolError> {
         if input.command.trim().is_empty() {
-            return Err(ToolError::new("`command` is empty"));
+            return Err(ToolError::new("`command` is empty").saying("the command is empty"));
         }
         if input.command.contains('\0') {
-            return Err(ToolError::new(
-                "`command` contains a NUL byte, which no shell can take",
-            ));
+            return Err(
+                ToolError::new("`command` contains a NUL byte, which no shell can take")
+                    .saying("the command contains a NUL byte"),
+            );
         }
         Ok(Validated::Fine)
     }
@@ -114,6 +116,7 @@ impl Tool for Bash {
             !background && may_move(&input.command) && !self.is_concurrency_safe(&input);
         let mut shell = start(&input.command, &grant, follows_cd, &cx).map_err(|error| {
             ToolError::new(format!("The command could not be started: {error}"))
+                .saying(format!("could not be started: {error}"))
         })?;
         if background {
             let capture = Capture::to_file(&cx.env.results_dir, cx.call);
@@ -187,11 +190,17 @@ fn blocked(
             output.for_model.push(ResultBlock::text(said));
             Ok(output)
         }
-        Err(error) if error.kind == ToolErrorKind::CommandFailed => Err(ToolError {
-            kind: ToolErrorKind::HeldBack,
-            message: format!("{said}\n{}", error.message),
-            ..error
-        }),
+        Err(mut error) if error.kind == ToolErrorKind::CommandFailed => {
+            let shift = said.len() + 1;
+            if let Some(printed) = &mut error.for_person.output {
+                *printed = printed.start + shift..printed.end + shift;
+            }
+            Err(ToolError {
+                kind: ToolErrorKind::HeldBack,
+                message: format!("{said}\n{}", error.message),
+                ..error
+            })
+        }
         Err(error) => Err(error),
     }
 }
@@ -202,17 +211,28 @@ fn conclude(
     mut output: String,
     left: Option<String>,
 ) -> Result<ToolOutput, ToolError> {
+    let printed = output.len();
+    let mut for_person = ForPerson {
+        output: Some(0..printed),
+        ..ForPerson::default()
+    };
     if let Some(left) = left {
         add_line(&mut output, &left);
+        for_person.sentence = Some("left processes running".to_owned());
     }
-    let failed = |head: String, output: &str| {
-        let message = if output.is_empty() {
-            head
+    let failed = |head: String, for_person: ForPerson, output: &str| {
+        let (message, from) = if output.is_empty() {
+            (head, 0)
         } else {
-            format!("{head}\n{output}")
+            let from = head.len() + 1;
+            (format!("{head}\n{output}"), from)
         };
         Err(ToolError {
             kind: ToolErrorKind::CommandFailed,
+            for_person: ForPerson {
+                output: Some(from..from + printed),
+                ..for_person
+            },
             ..ToolError::new(message)
         })
     };
@@ -221,38 +241,66 @@ fn conclude(
             if output.is_empty() {
                 output.push_str("(no output)");
             }
-            Ok(ToolOutput::text(output))
+            for_person.exit = Some(0);
+            Ok(ToolOutput {
+                for_person,
+                ..ToolOutput::text(output)
+            })
         }
         Ended::Process(child::Ended::Exited(1)) if one_is_an_answer => {
             add_line(&mut output, "(exit code 1)");
-            Ok(ToolOutput::text(output))
+            for_person.exit = Some(1);
+            Ok(ToolOutput {
+                for_person,
+                ..ToolOutput::text(output)
+            })
         }
+        Ended::Cancelled => Err(ToolError::cancelled_after(output)),
+        Ended::Backgrounded => Ok(ToolOutput::text(output)),
+        ended @ (Ended::Process(_) | Ended::TimedOut(_) | Ended::Flooded | Ended::Lost(_)) => {
+            let (head, side) = why_it_failed(&ended);
+            failed(head, side, &output)
+        }
+    }
+}
+
+/// What is said before the output of a command that failed: to the model, and to the person.
+fn why_it_failed(ended: &Ended) -> (String, ForPerson) {
+    let because = |sentence: String| ForPerson {
+        sentence: Some(sentence),
+        ..ForPerson::default()
+    };
+    match ended {
         Ended::Process(child::Ended::Exited(code)) => {
-            failed(format!("Exit code {code}{}", meaning(code)), &output)
+            let exit = ForPerson {
+                exit: Some(*code),
+                ..ForPerson::default()
+            };
+            (format!("Exit code {code}{}", meaning(*code)), exit)
         }
-        Ended::Process(ended @ child::Ended::Signalled(_)) => {
-            failed(format!("The command was {ended}"), &output)
-        }
-        Ended::TimedOut(after) => failed(
+        Ended::Process(ended @ child::Ended::Signalled(_)) => (
+            format!("The command was {ended}"),
+            because(ended.to_string()),
+        ),
+        Ended::TimedOut(after) => (
             format!(
                 "The command was stopped: it was still running after {} ms",
                 after.as_millis()
             ),
-            &output,
+            because(format!("stopped at its time limit, {after:?}")),
         ),
-        Ended::Flooded => failed(
-            format!(
-                "The command was stopped: it printed more than {} MiB",
-                capture::FILE_CAP >> 20
-            ),
-            &output,
-        ),
-        Ended::Cancelled => Err(ToolError::cancelled_after(output)),
-        Ended::Backgrounded => Ok(ToolOutput::text(output)),
-        Ended::Lost(error) => failed(
+        Ended::Flooded => {
+            let most = capture::FILE_CAP >> 20;
+            (
+                format!("The command was stopped: it printed more than {most} MiB"),
+                because(format!("stopped: more than {most} MiB of output")),
+            )
+        }
+        Ended::Lost(error) => (
             format!("The command's end could not be awaited: {error}"),
-            &output,
+            because(format!("its end is not known: {error}")),
         ),
+        Ended::Cancelled | Ended::Backgrounded => (String::new(), ForPerson::default()),
     }
 }
 
@@ -279,6 +327,10 @@ fn leave_running(shell: Shell, mut capture: Capture, input: &Input, cx: &ToolCx)
     }
     ToolOutput {
         backgrounded: true,
+        for_person: ForPerson {
+            output: Some(text.len() - printed.len()..text.len()),
+            ..ForPerson::default()
+        },
         ..ToolOutput::text(text)
     }
 }

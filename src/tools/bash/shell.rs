@@ -16,22 +16,19 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::capture::Capture;
 use super::groups::Groups;
 use super::held::{Held, make_harmless};
+use super::reports::Reporter;
 use crate::config::read_regular;
 use crate::process::child;
 use crate::process::ending::{self, wait_while};
 use crate::process::group::Group;
 use crate::process::output::{DRAIN, read_some};
 use crate::process::sandbox::Tried;
-use crate::tools::{Environment, Progress, ToolCx};
+use crate::tools::{Environment, ToolCx};
 
 /// How long a command has to end by itself once it was told to.
 const TERM_GRACE: Duration = Duration::from_secs(2);
 /// As much as a pipe can hold.
 const PIPE: usize = 1 << 20;
-/// The pace of progress reports.
-const PACE: Duration = Duration::from_millis(50);
-/// How much of the newest output a progress report shows.
-const REPORT: usize = 4 * 1024;
 /// What the kernel takes for a path, with the line's end.
 const LONGEST_PATH: u64 = 4096;
 /// Linux takes no single argument over 128 KiB; a longer command goes through a file.
@@ -298,47 +295,6 @@ impl Shell {
         let spare = pipe::Receiver::from_owned_fd(spare.into()).ok()?;
         self.output_open = false;
         Some(std::mem::replace(&mut self.output, spare))
-    }
-}
-
-/// Reports the newest output, at a bounded pace and size, whatever the command prints.
-struct Reporter<'a> {
-    progress: &'a Progress,
-    pending: Vec<u8>,
-    next: Instant,
-}
-
-impl<'a> Reporter<'a> {
-    fn new(progress: &'a Progress) -> Self {
-        Self {
-            progress,
-            pending: Vec::new(),
-            next: Instant::now(),
-        }
-    }
-
-    fn push(&mut self, bytes: &[u8]) {
-        self.pending
-            .extend_from_slice(&bytes[bytes.len().saturating_sub(REPORT)..]);
-        let excess = self.pending.len().saturating_sub(REPORT);
-        self.pending.drain(..excess);
-    }
-
-    async fn due(&self) {
-        if self.pending.is_empty() {
-            std::future::pending::<()>().await;
-        } else {
-            sleep_until(self.next).await;
-        }
-    }
-
-    fn flush(&mut self) {
-        if !self.pending.is_empty() {
-            let text = String::from_utf8_lossy(&self.pending).into_owned();
-            self.progress.report(crate::config::hidden(text));
-            self.pending.clear();
-            self.next = Instant::now() + PACE;
-        }
     }
 }
 

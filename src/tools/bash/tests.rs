@@ -186,13 +186,13 @@ fn timeouts_are_kept_in_their_bounds() {
 async fn a_command_past_its_timeout_is_stopped_with_what_it_printed() {
     let input = json!({"command": "echo begun; sleep 1000", "timeout": 300});
     let error = Scratch::new().run(&Bash, input).await;
-    assert_eq!(
-        error.expect_err("too long"),
-        ToolError {
-            kind: ToolErrorKind::CommandFailed,
-            ..ToolError::new("The command was stopped: it was still running after 300 ms\nbegun")
-        }
-    );
+    let error = error.expect_err("too long");
+    assert_eq!(error.kind, ToolErrorKind::CommandFailed);
+    let told = "The command was stopped: it was still running after 300 ms\nbegun";
+    assert_eq!(error.message, told);
+    let sentence = error.for_person.sentence.as_deref();
+    assert_eq!(sentence, Some("stopped at its time limit, 300ms"));
+    assert_eq!(error.for_person.output_in(&error.message), "begun");
 }
 
 #[tokio::test]
@@ -382,6 +382,21 @@ async fn a_command_that_removes_its_directory_says_no_more_than_it_says() {
 }
 
 #[tokio::test]
+async fn how_a_command_ended_and_what_it_printed_are_told_apart_from_what_the_model_reads() {
+    let scratch = Scratch::new();
+    let failed = run_in(&scratch, "echo no; exit 3").await.expect_err("3");
+    assert_eq!(failed.message, "Exit code 3\nno");
+    assert_eq!(failed.for_person.exit, Some(3));
+    assert_eq!(failed.for_person.output_in(&failed.message), "no");
+    let silent = run_in(&scratch, "true").await.expect("0");
+    assert_eq!(silent.for_person.exit, Some(0));
+    assert_eq!(silent.for_person.output_in(&text(&silent)), "");
+    let answer = run_in(&scratch, "grep x /dev/null").await.expect("1");
+    assert_eq!(answer.for_person.exit, Some(1));
+    assert_eq!(answer.for_person.output_in(&text(&answer)), "");
+}
+
+#[tokio::test]
 async fn a_directory_that_is_gone_is_named() {
     let mut scratch = Scratch::new();
     scratch.cx.cwd = scratch.path("gone");
@@ -390,7 +405,7 @@ async fn a_directory_that_is_gone_is_named() {
         "The command could not be started: the working directory `{}` is gone",
         scratch.path("gone").display()
     );
-    assert_eq!(error, ToolError::new(expected));
+    assert_eq!(error.message, expected);
 }
 
 /// Cancels a command once it has printed the id of its shell, which leads its group.
@@ -400,7 +415,7 @@ async fn cancelled(command: &str) -> (ToolError, Pid) {
     scratch.cx.progress = {
         let (leader, cancel) = (leader.clone(), scratch.cx.cancel.clone());
         Progress::new(move |text| {
-            leader.lock().expect("unpoisoned").push_str(&text);
+            leader.lock().expect("unpoisoned").push_str(&text.text);
             cancel.cancel();
         })
     };
@@ -432,7 +447,7 @@ async fn progress_is_paced_and_bounded_whatever_is_printed() {
     let reports = Arc::new(Mutex::new(Vec::new()));
     scratch.cx.progress = {
         let reports = reports.clone();
-        Progress::new(move |text| reports.lock().expect("unpoisoned").push(text.len()))
+        Progress::new(move |it| reports.lock().expect("unpoisoned").push(it.text.len()))
     };
     let since = Instant::now();
     let output = run_in(&scratch, "yes | head -c 20000000").await;

@@ -245,6 +245,7 @@ impl Document {
     pub fn replace(&mut self, old: &str, new: &str, scope: Scope) -> Result<Replaced, FileError> {
         let text = &self.text.content;
         let replacement = matching::replacements(text, old, new, scope).map_err(|error| {
+            let in_short = error.for_person();
             let message = match error {
                 MatchError::NotFound(_) | MatchError::Ambiguous { .. } => {
                     format!(
@@ -255,7 +256,7 @@ impl Document {
                 }
                 error => error.to_string(),
             };
-            FileError::NoMatch { message }
+            FileError::NoMatch { message, in_short }
         })?;
         let ranges = self.splice(&replacement.splices)?;
         Ok(Replaced {

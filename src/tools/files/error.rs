@@ -76,7 +76,11 @@ pub enum FileError {
     #[error("The call was given up before it had changed anything")]
     GivenUp,
     #[error("{message}")]
-    NoMatch { message: String },
+    NoMatch {
+        message: String,
+        /// For the person.
+        in_short: String,
+    },
     #[error("Could not {step} for {path}: {cause}. {state}")]
     Write {
         step: &'static str,
@@ -110,6 +114,33 @@ impl FileError {
         }
     }
 
+    /// What happened, for the person. They see the path beside it.
+    fn for_person(&self) -> String {
+        match self {
+            Self::BadPath(_) => "this path can't be used".to_owned(),
+            Self::Missing { .. } => "the file doesn't exist".to_owned(),
+            Self::NotAFile { kind, .. } => format!("this is {kind}, not a file"),
+            Self::Denied { action, .. } => format!("no permission to {action} it"),
+            Self::Io { action, cause, .. } => format!("could not {action} it: {cause}"),
+            Self::WouldWait { .. } => "reading it would never end".to_owned(),
+            Self::TooLarge { size, limit, .. } => format!("too large: {size}, at most {limit}"),
+            Self::Binary { .. } => "this is a binary file".to_owned(),
+            Self::NotUtf8 { .. } => "the file is not UTF-8 text".to_owned(),
+            Self::NotRead { .. } => "the model has not read the file yet".to_owned(),
+            Self::NotReadWhole { .. } => "the model has read only a part of the file".to_owned(),
+            Self::NotSeen { line, .. } => format!("the model has not read line {line} yet"),
+            Self::Changed { .. } => "the file changed since it was read".to_owned(),
+            Self::Appeared { .. } => "the file was created in the meantime".to_owned(),
+            Self::Moved { .. } => "a link or directory changed in the meantime".to_owned(),
+            Self::Busy { .. } => "another agent-tui is changing the file".to_owned(),
+            Self::GivenUp => "stopped before anything changed".to_owned(),
+            Self::NoMatch { in_short, .. } => in_short.clone(),
+            Self::Write { step, cause, .. } => format!("could not {step}: {cause}"),
+            Self::BadContent(_) => "this kind of file can't be used here".to_owned(),
+            Self::Cancelled => "cancelled".to_owned(),
+        }
+    }
+
     pub fn not_read(path: &Path) -> Self {
         Self::NotRead { path: shown(path) }
     }
@@ -123,7 +154,7 @@ impl From<FileError> for ToolError {
     fn from(error: FileError) -> Self {
         match error {
             FileError::Cancelled => Self::cancelled(),
-            error => Self::new(error.to_string()),
+            error => Self::new(error.to_string()).saying(error.for_person()),
         }
     }
 }

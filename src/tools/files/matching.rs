@@ -71,6 +71,22 @@ pub enum MatchError {
     TooLarge { count: usize },
 }
 
+impl MatchError {
+    /// What happened, for the person.
+    pub fn for_person(&self) -> String {
+        match self {
+            Self::Same => "the old and the new text are the same".to_owned(),
+            Self::OnlyEndings => "only line endings would change".to_owned(),
+            Self::Empty => "the model didn't say what to replace".to_owned(),
+            Self::NotFound(_) => "the text to replace isn't in the file".to_owned(),
+            Self::Ambiguous { count, .. } => format!("{count} matches: which one is unclear"),
+            Self::NothingChanges => "the file already says this".to_owned(),
+            Self::TooMany => format!("more than {MOST_PLACES} matches"),
+            Self::TooLarge { .. } => "the file would become too large".to_owned(),
+        }
+    }
+}
+
 /// Nobody counts further, and no edit changes more places.
 const MOST_PLACES: usize = 100_000;
 /// All that the replacements together may have.

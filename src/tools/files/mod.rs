@@ -19,6 +19,7 @@ pub mod open;
 pub mod page;
 pub mod part;
 pub mod path;
+#[cfg_attr(not(feature = "pdf"), path = "pdf_absent.rs")]
 pub mod pdf;
 pub mod place;
 #[cfg(test)]

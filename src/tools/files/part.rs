@@ -23,7 +23,8 @@ pub fn only(files: Vec<PartOfFile>) -> Result<String, ToolError> {
         Err(files) => Err(ToolError::new(format!(
             "The call changes 1 file, and the user's answer is about {}: nothing was done",
             files.len()
-        ))),
+        ))
+        .saying("this call can't be done in part")),
     }
 }
 

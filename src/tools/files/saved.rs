@@ -12,7 +12,7 @@ use super::part::left_out;
 use super::path::shown;
 use super::place::Place;
 use super::{FileChange, FileError, Seen, Stamp};
-use crate::protocol::{FileDiff, ResultBlock};
+use crate::protocol::{FileDiff, ForPerson, ResultBlock};
 use crate::tools::{ToolCx, ToolOutput};
 
 /// The result of a call of which the person allowed nothing.
@@ -65,6 +65,11 @@ impl Saved {
     pub fn into_output(self, text: String) -> ToolOutput {
         ToolOutput {
             for_model: vec![ResultBlock::text(text + &self.remarks())],
+            // The difference says it to the person.
+            for_person: ForPerson {
+                output: Some(0..0),
+                ..ForPerson::default()
+            },
             shown: self.into_diff().into(),
             ..ToolOutput::default()
         }

@@ -42,18 +42,18 @@ impl Query {
             Ok(_) => {
                 return Err(ToolError::new(format!(
                     "`{shown}` is not a directory; give the directory in `path` and the name in `pattern`"
-                )));
+                ))
+                .saying("this is not a directory"));
             }
             Err(error) => {
-                return Err(ToolError::new(format!(
-                    "`{shown}` cannot be searched: {error}"
-                )));
+                return Err(tree::unreachable(&shown, &error));
             }
         }
         if input.pattern.is_empty() {
-            return Err(ToolError::new(
-                "`pattern` is empty; `**` matches every file",
-            ));
+            return Err(
+                ToolError::new("`pattern` is empty; `**` matches every file")
+                    .saying("the pattern is empty"),
+            );
         }
         let (root, pattern) = rebase(root, &input.pattern);
         // The same as the name alone, only slower.
@@ -63,6 +63,7 @@ impl Query {
         };
         let bad = |error: globset::Error| {
             ToolError::new(format!("`pattern` is not a glob that can be used: {error}"))
+                .saying("the pattern is not a valid glob")
         };
         let glob = GlobBuilder::new(pattern)
             .literal_separator(true)

@@ -126,10 +126,9 @@ fn root(path: Option<&str>, cwd: &Path) -> Result<Root, ToolError> {
         Ok(metadata) if metadata.is_file() => Ok(Root::File(path)),
         Ok(_) => Err(ToolError::new(format!(
             "`{shown}` is neither a file nor a directory and cannot be searched"
-        ))),
-        Err(error) => Err(ToolError::new(format!(
-            "`{shown}` cannot be searched: {error}"
-        ))),
+        ))
+        .saying("this is neither a file nor a directory")),
+        Err(error) => Err(tree::unreachable(&shown, &error)),
     }
 }
 
@@ -179,6 +178,7 @@ fn bad_pattern(error: &grep_regex::Error) -> ToolError {
              To look for one of `. * + ? ( ) [ ] {{ }} | ^ $ \\` itself, put a backslash before it"
         ),
     })
+    .saying("the pattern is not a valid regular expression")
 }
 
 fn globs(glob: Option<&str>, root: &Path) -> Result<Override, ToolError> {
@@ -196,7 +196,7 @@ fn hidden(glob: Option<&str>) -> Result<Hidden, ToolError> {
 }
 
 fn bad_glob(error: &dyn std::error::Error) -> ToolError {
-    ToolError::new(format!("`glob` cannot be used: {error}"))
+    ToolError::new(format!("`glob` cannot be used: {error}")).saying("the glob is not valid")
 }
 
 /// Splits at commas outside of braces and brackets.
@@ -251,6 +251,7 @@ fn unknown_type(kind: &str, builder: &TypesBuilder) -> ToolError {
         names::escape(kind),
         near.join(", ")
     ))
+    .saying("there is no such file type")
 }
 
 /// How many letters differ; a name that the other begins with is near whatever its length.

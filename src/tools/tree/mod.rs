@@ -49,7 +49,8 @@ pub fn check_length(field: &str, pattern: &str) -> Result<(), ToolError> {
     let length = pattern.len();
     Err(ToolError::new(format!(
         "`{field}` has {length} bytes, and the limit is {LONGEST_PATTERN}"
-    )))
+    ))
+    .saying("the pattern is too long"))
 }
 
 /// Tells the threads of one search to end. An atomic of its own, because a look at a token takes a lock, and every
@@ -91,7 +92,8 @@ pub async fn run<T: Send + 'static>(
                 if guard.0.is_set() {
                     return Err(ToolError::new(
                         "the search hangs on a file or directory that does not answer; narrow `path`",
-                    ));
+                    )
+                    .saying("a file or directory did not answer"));
                 }
                 guard.0.set();
                 timer.as_mut().reset(Instant::now() + GRACE);
@@ -107,10 +109,12 @@ fn broke_off(error: JoinError) -> ToolError {
             ToolError::new(format!(
                 "the search could not start a thread: no more are to be had; {hint}"
             ))
+            .saying("no more threads are to be had")
         }
         // What it says is of no use to the model, and stands in the log.
         Ok(_) => {
             ToolError::new("the search broke off; this is a bug in agent-tui, not in the call")
+                .saying("internal error in agent-tui")
         }
         // The runtime is shutting down.
         Err(_) => ToolError::cancelled(),
@@ -250,11 +254,18 @@ pub fn root(input: Option<&str>, cwd: &Path) -> Result<PathBuf, ToolError> {
     Ok(path)
 }
 
+/// A place that cannot be searched.
+pub fn unreachable(shown: &str, error: &std::io::Error) -> ToolError {
+    ToolError::new(format!("`{shown}` cannot be searched: {error}")).saying(format!(
+        "can't be searched: {}",
+        crate::config::plain(error)
+    ))
+}
+
 /// Where a search really starts, if that is where it started when the call was decided on.
 pub fn decided(root: &Path, places: &Places) -> Result<PathBuf, ToolError> {
     let shown = names::show(root);
-    let real = std::fs::canonicalize(root)
-        .map_err(|error| ToolError::new(format!("`{shown}` cannot be searched: {error}")))?;
+    let real = std::fs::canonicalize(root).map_err(|error| unreachable(&shown, &error))?;
     if places.admit_start(&real) {
         Ok(real)
     } else {

@@ -2,11 +2,12 @@
 
 use ratatui::text::{Line, Span};
 
-use super::{CellContext, MARGIN, diff_style, indented, seconds};
+use super::{CellContext, MARGIN, diff_style, indented, seconds, whole_seconds};
 use crate::app::AppState;
 use crate::app::call::{Author, Call, Completed, OPENED_LINES, State};
 use crate::app::diff::{CONTEXT, Diff};
 use crate::app::preview::Preview;
+use crate::keymap::{Action, Context};
 use crate::protocol::{CallOutcome, FileDiff, Phase, Shown};
 use crate::theme::{Role, Theme};
 use crate::ui::diff::{self, Options};
@@ -20,6 +21,13 @@ const FOLDED_DIFF: usize = 16;
 const GROWING_DIFF: usize = 10;
 /// How many lines of a failed command's output are shown without opening it.
 const FAILED_LINES: usize = 5;
+/// How many of the last lines stand under a running call, and under one that runs alone.
+const LIVE_LINES: usize = 5;
+const LIVE_LINES_ALONE: usize = 8;
+/// What parts the subject from what came of it.
+const GAP: usize = 2;
+/// Keys do not stand further to the right than this, away from what they are for.
+const WIDEST_HINT: u16 = 100;
 
 pub fn rows(call: &Call, open: bool, state: &AppState, cx: &mut CellContext) -> Vec<Row> {
     let mut rows = vec![head(call, state, cx)];
@@ -37,10 +45,14 @@ pub fn rows(call: &Call, open: bool, state: &AppState, cx: &mut CellContext) -> 
                 rows.extend(growing.into_iter().map(indented));
             }
         }
-        State::Queued | State::Executing(_) => {
-            if open {
-                rows.extend(output(&call.output, OPENED_LINES, cx));
-            }
+        State::Queued => {}
+        State::Executing(_) => {
+            let most = if open {
+                OPENED_LINES
+            } else {
+                live_lines(state)
+            };
+            rows.extend(live(call, most, state, cx));
         }
         State::Completed(completed) | State::Yielded(completed) => {
             rows.extend(result(completed, open, state, cx));
@@ -62,19 +74,26 @@ fn head(call: &Call, state: &AppState, cx: &CellContext) -> Row {
     let first = subject.lines().next().unwrap_or_default();
     let room = usize::from(cx.width).saturating_sub(usize::from(MARGIN) + width(&name.content) + 1);
     // What it is about comes first; how it went is told by the mark, too.
-    let tail = words(call);
-    let enough = width(&tail) + width(first).min(SHORTEST_SUBJECT);
+    let tail = words(call, state);
+    let enough = width(&tail) + GAP + width(first).min(SHORTEST_SUBJECT);
     let tail = if enough <= room { tail } else { String::new() };
-    let room = room.saturating_sub(width(&tail));
+    let taken = if tail.is_empty() {
+        0
+    } else {
+        width(&tail) + GAP
+    };
+    let room = room.saturating_sub(taken);
     let mut shown = truncate(&clean(first), room);
     if first.len() < subject.trim_end().len() && !shown.ends_with('…') && width(&shown) < room {
         shown.push('…');
     }
+    let gap = if tail.is_empty() { 0 } else { GAP };
     let line = Line::from(vec![
         mark,
         name,
         Span::raw(" "),
         Span::styled(shown, theme.style(Role::Text)),
+        Span::raw(" ".repeat(gap)),
         Span::styled(tail, theme.style(tail_role(call))),
     ]);
     Row {
@@ -151,15 +170,22 @@ pub fn state_role(call: &Call) -> Role {
 }
 
 /// What is said behind the subject.
-fn words(call: &Call) -> String {
+fn words(call: &Call, state: &AppState) -> String {
     match &call.state {
         State::Arriving(_) => String::new(),
-        State::Queued => "  queued".to_owned(),
-        State::Executing(phase) => format!("  {}", phase_words(*phase)),
-        State::Completed(completed) | State::Yielded(completed) => {
-            format!("  {}", outcome_words(call, completed))
-        }
+        State::Queued => "queued".to_owned(),
+        State::Executing(Phase::Running) => match running_seconds(call, state) {
+            0 => "running".to_owned(),
+            seconds => whole_seconds(seconds),
+        },
+        State::Executing(phase) => phase_words(*phase).to_owned(),
+        State::Completed(completed) | State::Yielded(completed) => outcome_words(call, completed),
     }
+}
+
+/// For how long it has been running, in the seconds that are shown.
+pub fn running_seconds(call: &Call, state: &AppState) -> u64 {
+    call.elapsed(state.now).unwrap_or_default().as_secs()
 }
 
 fn tail_role(call: &Call) -> Role {
@@ -188,50 +214,188 @@ pub fn phase_words(phase: Phase) -> &'static str {
     }
 }
 
-/// What came of a call, in a few words.
+/// What came of a call, in a few words: `exit 1 · 58 lines · 14.2s`.
 pub fn outcome_words(call: &Call, completed: &Completed) -> String {
-    let ran = seconds(completed.ran);
-    match &completed.outcome {
-        CallOutcome::Succeeded => match completed.lines {
-            _ if completed.images > 0 => format!("image · {ran}"),
-            // Its change says more than the lines of its answer.
-            _ if call.tool.changes_files() => ran,
-            0 => ran,
-            1 => format!("1 line · {ran}"),
-            lines => format!("{lines} lines · {ran}"),
+    let ran = || Some(seconds(completed.ran));
+    let for_person = &completed.for_person;
+    let parts: [Option<String>; 3] = match &completed.outcome {
+        CallOutcome::Succeeded => [
+            for_person
+                .exit
+                .filter(|code| *code != 0)
+                .map(|code| format!("exit {code}")),
+            output_size(call, completed),
+            ran(),
+        ],
+        CallOutcome::Failed => match for_person.exit {
+            Some(code) => [
+                Some(format!("exit {code}")),
+                output_size(call, completed),
+                ran(),
+            ],
+            None if completed.prints() => {
+                [sentence(completed), output_size(call, completed), ran()]
+            }
+            None => [sentence(completed), None, None],
         },
-        CallOutcome::Failed => format!("failed · {ran}"),
-        CallOutcome::Denied => "denied".to_owned(),
-        CallOutcome::Skipped { why } => format!("skipped ({})", clean(why)),
-        CallOutcome::Cancelled => format!("cancelled · {ran}"),
+        CallOutcome::Cancelled => [sentence(completed), output_size(call, completed), ran()],
+        CallOutcome::Denied | CallOutcome::Skipped { .. } | CallOutcome::ByHand => {
+            [sentence(completed), None, None]
+        }
+        CallOutcome::Backgrounded => {
+            let how = match &call.ended_in_background {
+                None => "in background".to_owned(),
+                Some(how) => format!("in background: {}", clean(how)),
+            };
+            [Some(how), None, None]
+        }
+    };
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    parts.join(" · ")
+}
+
+/// How a call ended that did not simply succeed, for the person.
+fn sentence(completed: &Completed) -> Option<String> {
+    if let Some(sentence) = &completed.for_person.sentence {
+        return Some(clean(sentence.lines().next().unwrap_or_default()).into_owned());
+    }
+    Some(match &completed.outcome {
+        CallOutcome::Succeeded | CallOutcome::Backgrounded => return None,
+        CallOutcome::Failed => "failed".to_owned(),
+        CallOutcome::Denied => "not allowed".to_owned(),
+        CallOutcome::Skipped { why } => format!("skipped: {}", clean(why)),
+        CallOutcome::Cancelled => "cancelled".to_owned(),
         CallOutcome::ByHand => "answered by you".to_owned(),
-        CallOutcome::Backgrounded => match &call.ended_in_background {
-            None => "in the background".to_owned(),
-            Some(how) => format!("in the background, {how}"),
-        },
+    })
+}
+
+/// How much it printed or found. A change says more than the lines of its answer.
+fn output_size(call: &Call, completed: &Completed) -> Option<String> {
+    match completed.lines {
+        _ if completed.images > 0 => Some("image".to_owned()),
+        _ if call.tool.changes_files() => None,
+        0 if completed.for_person.exit.is_some() => Some("no output".to_owned()),
+        0 => None,
+        1 => Some("1 line".to_owned()),
+        lines => Some(format!("{lines} lines")),
     }
 }
 
 fn result(completed: &Completed, open: bool, state: &AppState, cx: &mut CellContext) -> Vec<Row> {
-    if !completed.told.is_empty() {
-        return output(&completed.told.join("\n"), completed.told.len(), cx);
+    if completed.is_forgotten() {
+        let told = completed.changed.iter().map(|change| {
+            format!(
+                "{} +{} −{}, too long ago to be shown",
+                change.path, change.added, change.removed
+            )
+        });
+        let told: Vec<String> = told.collect();
+        return output(&told.join("\n"), told.len(), cx);
     }
     let shown = shown_rows(&completed.shown, (!open).then_some(FOLDED_DIFF), state, cx);
     if !shown.is_empty() {
         return shown;
     }
     if open {
-        return output(&completed.text, OPENED_LINES, cx);
+        return output(completed.output(), OPENED_LINES, cx);
     }
     match completed.outcome {
-        CallOutcome::Failed => tail(&completed.text, FAILED_LINES, cx),
-        CallOutcome::Denied => tail(&completed.text, 2, cx),
-        CallOutcome::Succeeded
+        CallOutcome::Failed | CallOutcome::Cancelled => {
+            tail(completed.output(), completed.lines, FAILED_LINES, state, cx)
+        }
+        CallOutcome::Denied
+        | CallOutcome::Succeeded
         | CallOutcome::Skipped { .. }
-        | CallOutcome::Cancelled
         | CallOutcome::ByHand
         | CallOutcome::Backgrounded => Vec::new(),
     }
+}
+
+/// How many lines of a running call's output stand under it: more where it is the only one.
+pub fn live_lines(state: &AppState) -> usize {
+    let calls = state.panel.calls.iter().map(|key| state.calls.get(*key));
+    let running = calls.filter(|call| matches!(call.state, State::Executing(_)));
+    if running.take(2).count() > 1 {
+        LIVE_LINES
+    } else {
+        LIVE_LINES_ALONE
+    }
+}
+
+/// The last lines of what a call prints while it runs.
+fn live(call: &Call, most: usize, state: &AppState, cx: &CellContext) -> Vec<Row> {
+    let all = call.printed_lines();
+    let mut rows = last_lines(&call.output, all, most, |more| count_of(more, ""), cx);
+    let can = call.tool.can_background && call.by == Author::Model;
+    let chord = key_for(Action::Background, state).filter(|_| can);
+    if let (Some(row), Some(chord)) = (rows.last_mut(), chord) {
+        let hint = format!("{chord} {}", Action::Background.describe());
+        add_hint(row, hint, cx);
+    }
+    rows
+}
+
+/// The end of an output, which says best why something failed, and how much is above it.
+fn tail(text: &str, all: usize, most: usize, state: &AppState, cx: &CellContext) -> Vec<Row> {
+    let mut rows = last_lines(text, all, most, |more| count_of(more, " more"), cx);
+    let chord = key_for(Action::ToggleDetails, state).filter(|_| all > most);
+    if let (Some(row), Some(chord)) = (rows.first_mut(), chord) {
+        add_hint(row, chord, cx);
+    }
+    rows
+}
+
+fn count_of(lines: usize, more: &str) -> String {
+    match lines {
+        1 => format!("… 1{more} line"),
+        lines => format!("… {lines}{more} lines"),
+    }
+}
+
+/// The last of `all` lines, under a line that counts those that are left out.
+fn last_lines(
+    text: &str,
+    all: usize,
+    most: usize,
+    count: impl Fn(usize) -> String,
+    cx: &CellContext,
+) -> Vec<Row> {
+    let mut lines: Vec<&str> = text.lines().rev().take(most).collect();
+    lines.reverse();
+    let more = all.saturating_sub(lines.len());
+    let mut rows = Vec::new();
+    if more > 0 {
+        let count = Span::styled(count(more), cx.theme.style(Role::Muted));
+        rows.extend(wrap(
+            Line::from(count),
+            cx.width,
+            &Indent::all(bar(cx.theme)),
+        ));
+    }
+    rows.extend(output(&lines.join("\n"), most, cx));
+    rows
+}
+
+/// A key at the right end of a row, where there is room.
+fn add_hint(row: &mut Row, hint: String, cx: &CellContext) {
+    let used = row.line.width();
+    let right = usize::from(cx.width.min(WIDEST_HINT));
+    let Some(gap) = right
+        .checked_sub(used + width(&hint))
+        .filter(|gap| *gap >= GAP)
+    else {
+        return;
+    };
+    row.line.spans.push(Span::raw(" ".repeat(gap)));
+    let style = cx.theme.style(Role::Faint);
+    row.line.spans.push(Span::styled(hint, style));
+}
+
+/// The key of an action, as it is while nothing is in front.
+fn key_for(action: Action, state: &AppState) -> Option<String> {
+    let contexts = [Context::Composer, Context::Working, Context::Global];
+    let chord = state.settings.keymap.chord_for(action, &contexts);
+    chord.map(|chord| chord.to_string())
 }
 
 /// What a call shows beside its text. Each file of a change is folded by itself, so that none hides another.
@@ -286,17 +450,6 @@ pub fn output(text: &str, most: usize, cx: &CellContext) -> Vec<Row> {
         rows.extend(wrap(line, cx.width, &indent));
     }
     rows
-}
-
-/// The end of an output, which says best why something failed.
-fn tail(text: &str, most: usize, cx: &CellContext) -> Vec<Row> {
-    let text = strip_ansi(text);
-    let lines: Vec<&str> = text
-        .lines()
-        .filter(|line| !line.trim().is_empty())
-        .collect();
-    let from = lines.len().saturating_sub(most);
-    output(&lines[from..].join("\n"), most, cx)
 }
 
 fn bar(theme: &Theme) -> Vec<Span<'static>> {

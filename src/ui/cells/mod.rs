@@ -8,7 +8,8 @@ mod user;
 mod welcome;
 
 pub use call::{
-    glyph, is_own_command, outcome_words, phase_words, shown_rows, shown_subject, state_role,
+    glyph, is_own_command, live_lines, outcome_words, phase_words, running_seconds, shown_rows,
+    shown_subject, state_role,
 };
 
 use std::time::Duration;
@@ -120,6 +121,14 @@ pub fn diff_style(chosen: DiffStyle, width: u16) -> diff::Style {
     }
 }
 
+/// A time that goes on: `12s`, `4m 12s`.
+pub fn whole_seconds(whole: u64) -> String {
+    match whole {
+        0..60 => format!("{whole}s"),
+        _ => format!("{}m {:02}s", whole / 60, whole % 60),
+    }
+}
+
 /// A duration as people say it.
 pub fn seconds(duration: Duration) -> String {
     let seconds = duration.as_secs_f64();
@@ -130,7 +139,6 @@ pub fn seconds(duration: Duration) -> String {
     } else if seconds < 60.0 {
         format!("{seconds:.1}s")
     } else {
-        let whole = duration.as_secs();
-        format!("{}m {:02}s", whole / 60, whole % 60)
+        whole_seconds(duration.as_secs())
     }
 }

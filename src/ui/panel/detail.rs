@@ -26,13 +26,18 @@ pub fn detail_rows(call: &Call, state: &AppState, cx: &mut CellContext) -> Vec<R
     rows.push(heading("Output", cx));
     match call.completed() {
         Some(completed) => {
-            let mut shown = shown_rows(&completed.shown, None, state, cx);
-            shown.extend(lines(&completed.told.join("\n"), cx));
-            if !shown.is_empty() {
-                rows.append(&mut shown);
+            rows.extend(shown_rows(&completed.shown, None, state, cx));
+            // What runs in the background still prints.
+            let output = match call.output.as_str() {
+                "" => completed.output(),
+                live => live,
+            };
+            rows.extend(lines(output, cx));
+            if output != completed.text {
                 rows.push(Row::default());
+                rows.push(heading("Told the model", cx));
+                rows.extend(lines(&completed.text, cx));
             }
-            rows.extend(lines(&completed.text, cx));
         }
         None => rows.extend(lines(&call.output, cx)),
     }

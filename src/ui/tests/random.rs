@@ -276,7 +276,7 @@ fn any_state() -> impl Strategy<Value = CallEvent> {
             )
         }),
         prop::sample::select(phases.to_vec()).prop_map(CallEvent::Reached),
-        any_text().prop_map(CallEvent::Progress),
+        any_text().prop_map(|text| CallEvent::Progress(text.into())),
         (any_text(), any_outcome(), 0..3_usize).prop_map(|(text, outcome, changes)| {
             let result = ToolResult::text("a".into(), text);
             completed(result, outcome, vec![change(); changes].into())

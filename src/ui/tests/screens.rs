@@ -64,7 +64,8 @@ pub fn finished() -> App {
         .queued(json!({"command": "cargo test"}))
         .running()
         .takes(2300)
-        .fails(
+        .exits(
+            101,
             "running 2 tests\ntest parse ... FAILED\n\nerror: test failed, to rerun pass `--lib`",
         );
     app.tool("c", "Read")

@@ -1,0 +1,83 @@
+//! What came of a call, for people. What the model is told is the call's result.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+/// The person's side of a result. It is kept in the log, so that a resumed screen says the same.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForPerson {
+    /// What happened, in one sentence; without one the outcome says it all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sentence: Option<String>,
+    /// The code that a command exited with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<i32>,
+    /// Which bytes of the result's text the call itself printed or found, where that is not all of it: the rest is said to the
+    /// model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Range<usize>>,
+}
+
+/// A piece of what a running call prints.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Printed {
+    /// The newest of it.
+    pub text: String,
+    /// How many lines have ended since the piece before, also those that `text` leaves out.
+    pub lines: usize,
+}
+
+impl ForPerson {
+    /// The sentence is all: nothing of the result's text is for the person.
+    pub fn saying(sentence: impl Into<String>) -> Self {
+        Self {
+            sentence: Some(sentence.into()),
+            exit: None,
+            output: Some(0..0),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The part of a result's text that the call itself printed or found.
+    pub fn output_in<'t>(&self, text: &'t str) -> &'t str {
+        match &self.output {
+            Some(range) => text.get(range.clone()).unwrap_or(text),
+            None => text,
+        }
+    }
+}
+
+impl From<String> for Printed {
+    fn from(text: String) -> Self {
+        let lines = text.matches('\n').count();
+        Self { text, lines }
+    }
+}
+
+impl From<&str> for Printed {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ForPerson;
+
+    #[test]
+    fn a_part_that_is_not_in_the_text_is_all_of_it() {
+        let part = |range| ForPerson {
+            output: Some(range),
+            ..ForPerson::default()
+        };
+        assert_eq!(part(2..4).output_in("ab\u{e9}"), "\u{e9}");
+        assert_eq!(part(0..0).output_in("ab"), "");
+        for outside in [0..9, 2..3] {
+            assert_eq!(part(outside).output_in("ab\u{e9}"), "ab\u{e9}");
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! What a command prints, told to those who watch: the newest of it, at a bounded pace and size, whatever the command does.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until};
+
+use crate::protocol::Printed;
+use crate::tools::Progress;
+
+/// The pace of reports while somebody waits for the command.
+const PACE: Duration = Duration::from_millis(50);
+/// How much of the newest output a report shows.
+const REPORT: usize = 4 * 1024;
+
+/// What was printed and not told yet.
+#[derive(Debug, Default)]
+pub struct Untold {
+    bytes: Vec<u8>,
+    /// Lines that have ended since the last report.
+    lines: usize,
+}
+
+impl Untold {
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.lines += memchr::memchr_iter(b'\n', bytes).count();
+        self.bytes
+            .extend_from_slice(&bytes[bytes.len().saturating_sub(REPORT)..]);
+        let excess = self.bytes.len().saturating_sub(REPORT);
+        if excess > 0 {
+            // What is left begins with a line of its own, and not in the middle of the last one that was told.
+            self.bytes.drain(..excess);
+            let line = memchr::memchr(b'\n', &self.bytes).unwrap_or(0);
+            self.bytes.drain(..line);
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// All of it, without keys.
+    pub fn take(&mut self) -> Printed {
+        let untold = std::mem::take(self);
+        let text = String::from_utf8_lossy(&untold.bytes).into_owned();
+        Printed {
+            text: crate::config::hidden(text),
+            lines: untold.lines,
+        }
+    }
+}
+
+/// Tells it while the call is waited for.
+pub struct Reporter<'a> {
+    progress: &'a Progress,
+    untold: Untold,
+    next: Instant,
+}
+
+impl<'a> Reporter<'a> {
+    pub fn new(progress: &'a Progress) -> Self {
+        Self {
+            progress,
+            untold: Untold::default(),
+            next: Instant::now(),
+        }
+    }
+
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.untold.push(bytes);
+    }
+
+    pub async fn due(&self) {
+        if self.untold.is_empty() {
+            std::future::pending::<()>().await;
+        } else {
+            sleep_until(self.next).await;
+        }
+    }
+
+    pub fn flush(&mut self) {
+        if !self.untold.is_empty() {
+            self.progress.report(self.untold.take());
+            self.next = Instant::now() + PACE;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{REPORT, Untold};
+
+    #[test]
+    fn lines_that_are_left_out_are_counted() {
+        let mut untold = Untold::default();
+        for number in 0..10_000 {
+            untold.push(format!("line {number}\n").as_bytes());
+        }
+        let printed = untold.take();
+        assert_eq!(printed.lines, 10_000);
+        assert!(printed.text.len() <= REPORT);
+        assert!(
+            printed.text.starts_with("\nline "),
+            "{}",
+            &printed.text[..20]
+        );
+        assert!(printed.text.ends_with("\nline 9999\n"));
+        assert!(untold.is_empty());
+    }
+}

@@ -1,0 +1,272 @@
+//! Fetches one address: resolves it, checks where it leads, and connects to exactly that.
+//!
+//! Nothing is resolved before somebody has decided that the page may be fetched. What a name resolves to is looked at once
+//! and used: an answer that is another one a moment later changes nothing.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use reqwest::header::{ACCEPT, CONTENT_TYPE, LOCATION};
+use reqwest::{Client, Response, StatusCode, Url};
+
+use crate::permissions::Inner;
+
+/// A larger page is not read to its end.
+pub const MOST_BYTES: usize = 10 << 20;
+/// Everything together.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+const CONNECT: Duration = Duration::from_secs(10);
+const MOST_REDIRECTS: usize = 5;
+
+/// What came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fetched {
+    /// Where it came from in the end.
+    pub url: Url,
+    pub status: StatusCode,
+    pub content_type: String,
+    pub bytes: Vec<u8>,
+    /// There was more than [`MOST_BYTES`].
+    pub is_cut: bool,
+}
+
+/// What a fetch comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Arrived {
+    Page(Fetched),
+    /// The server sends to another host, where nobody was asked about.
+    Elsewhere {
+        from: Url,
+        to: Url,
+    },
+    /// The name leads to an address that is not on the open net.
+    Inside {
+        host: String,
+        address: IpAddr,
+        inner: Inner,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    #[error("`{0}` is not an address: {1}. Give a whole one, such as `https://example.com/page`")]
+    NoUrl(String, String),
+    #[error("only http and https addresses can be fetched, not `{0}:`")]
+    Scheme(String),
+    #[error("a name and password in the address are not sent; leave them out")]
+    Password,
+    #[error("no address is known for `{0}`; check the name")]
+    Unresolved(String),
+    #[error("{host} did not answer within {} seconds", PATIENCE.as_secs())]
+    Slow { host: String },
+    #[error("{host} cannot be reached: {cause}")]
+    Unreached { host: String, cause: String },
+    #[error("{host} redirects more than {MOST_REDIRECTS} times")]
+    Redirects { host: String },
+    #[error("{host} redirects to `{to}`, which is not an address that can be fetched")]
+    BadRedirect { host: String, to: String },
+    #[error("the answer of {host} broke off: {cause}")]
+    Broken { host: String, cause: String },
+}
+
+/// Whether addresses that are not on the open net are fetched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    OpenNet,
+    /// The person has said yes to it.
+    Everywhere,
+}
+
+/// The address in an input.
+pub fn parse(text: &str) -> Result<Url, Problem> {
+    let url = Url::parse(text.trim())
+        .map_err(|error| Problem::NoUrl(text.to_owned(), error.to_string()))?;
+    check(&url)?;
+    Ok(url)
+}
+
+fn check(url: &Url) -> Result<(), Problem> {
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(Problem::Scheme(url.scheme().to_owned()));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(Problem::Password);
+    }
+    Ok(())
+}
+
+/// Fetches, following redirects as long as they stay on the host.
+pub async fn fetch(url: &Url, reach: Reach) -> Result<Arrived, Problem> {
+    let host = host_of(url);
+    match tokio::time::timeout(PATIENCE, upgraded(url, reach)).await {
+        Ok(arrived) => arrived,
+        Err(_) => Err(Problem::Slow { host }),
+    }
+}
+
+/// Tries `https` first where only `http` was asked for, but not on this machine or in private networks.
+async fn upgraded(url: &Url, reach: Reach) -> Result<Arrived, Problem> {
+    let mut secure = url.clone();
+    let can_be = url.scheme() == "http"
+        && url.port().is_none()
+        && Inner::of_host(&host_of(url)).is_none()
+        && secure.set_scheme("https").is_ok();
+    if can_be {
+        match follow(&secure, reach).await {
+            Err(Problem::Unreached { .. }) => {}
+            arrived => return arrived,
+        }
+    }
+    follow(url, reach).await
+}
+
+async fn follow(url: &Url, reach: Reach) -> Result<Arrived, Problem> {
+    let host = host_of(url);
+    let client = match resolved(url, reach).await? {
+        Resolved::Client(client) => client,
+        Resolved::Inside { address, inner } => {
+            return Ok(Arrived::Inside {
+                host,
+                address,
+                inner,
+            });
+        }
+    };
+    let mut url = url.clone();
+    for _ in 0..=MOST_REDIRECTS {
+        let response = send(&client, &url).await?;
+        let Some(to) = redirect(&response, &url)? else {
+            return Ok(Arrived::Page(read(response, url).await?));
+        };
+        let stays = to.host_str() == url.host_str()
+            && (to.port_or_known_default() == url.port_or_known_default() || is_upgrade(&url, &to));
+        if !stays {
+            return Ok(Arrived::Elsewhere { from: url, to });
+        }
+        url = to;
+    }
+    Err(Problem::Redirects { host })
+}
+
+/// From `http` to `https` of the same host, both at their usual ports.
+fn is_upgrade(from: &Url, to: &Url) -> bool {
+    from.scheme() == "http"
+        && to.scheme() == "https"
+        && from.port().is_none()
+        && to.port().is_none()
+}
+
+enum Resolved {
+    /// Connects to what was looked at, and nowhere else.
+    Client(Client),
+    Inside {
+        address: IpAddr,
+        inner: Inner,
+    },
+}
+
+async fn resolved(url: &Url, reach: Reach) -> Result<Resolved, Problem> {
+    let host = host_of(url);
+    let port = url.port_or_known_default().unwrap_or(443);
+    let name = host.trim_matches(['[', ']']).to_owned();
+    let addresses: Vec<SocketAddr> = match name.parse::<IpAddr>() {
+        Ok(address) => vec![SocketAddr::new(address, port)],
+        Err(_) => tokio::net::lookup_host((name.as_str(), port))
+            .await
+            .map_err(|_| Problem::Unresolved(host.clone()))?
+            .collect(),
+    };
+    if addresses.is_empty() {
+        return Err(Problem::Unresolved(host));
+    }
+    if reach == Reach::OpenNet {
+        let mut inside = addresses.iter().map(SocketAddr::ip);
+        let found = inside.find_map(|address| Some((address, Inner::of(address)?)));
+        if let Some((address, inner)) = found {
+            return Ok(Resolved::Inside { address, inner });
+        }
+    }
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let client = Client::builder()
+        .user_agent(concat!("agent-tui/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(CONNECT)
+        .redirect(reqwest::redirect::Policy::none())
+        // A proxy would resolve the name once more.
+        .no_proxy()
+        .resolve_to_addrs(&host, &addresses)
+        .build();
+    client
+        .map(Resolved::Client)
+        .map_err(|error| Problem::Unreached {
+            host,
+            cause: causes(&error),
+        })
+}
+
+async fn send(client: &Client, url: &Url) -> Result<Response, Problem> {
+    let request = client.get(url.clone()).header(
+        ACCEPT,
+        "text/markdown, text/html, application/xhtml+xml, text/plain;q=0.9, */*;q=0.8",
+    );
+    request.send().await.map_err(|error| Problem::Unreached {
+        host: host_of(url),
+        cause: causes(&error),
+    })
+}
+
+fn redirect(response: &Response, url: &Url) -> Result<Option<Url>, Problem> {
+    if !response.status().is_redirection() {
+        return Ok(None);
+    }
+    let Some(to) = response.headers().get(LOCATION) else {
+        return Ok(None);
+    };
+    let to = String::from_utf8_lossy(to.as_bytes()).into_owned();
+    let bad = || Problem::BadRedirect {
+        host: host_of(url),
+        to: to.clone(),
+    };
+    let target = url.join(&to).map_err(|_| bad())?;
+    check(&target).map_err(|_| bad())?;
+    Ok(Some(target))
+}
+
+async fn read(mut response: Response, url: Url) -> Result<Fetched, Problem> {
+    let status = response.status();
+    let content_type = response.headers().get(CONTENT_TYPE);
+    let content_type = content_type.and_then(|value| value.to_str().ok());
+    let content_type = content_type.unwrap_or_default().to_owned();
+    let mut bytes = Vec::new();
+    let mut is_cut = false;
+    while let Some(chunk) = response.chunk().await.map_err(|error| Problem::Broken {
+        host: host_of(&url),
+        cause: causes(&error),
+    })? {
+        let room = MOST_BYTES - bytes.len();
+        is_cut = chunk.len() > room;
+        bytes.extend_from_slice(&chunk[..chunk.len().min(room)]);
+        if is_cut {
+            break;
+        }
+    }
+    Ok(Fetched {
+        url,
+        status,
+        content_type,
+        bytes,
+        is_cut,
+    })
+}
+
+pub fn host_of(url: &Url) -> String {
+    url.host_str().unwrap_or_default().to_owned()
+}
+
+/// All that is known of why a request failed; the last cause says most.
+fn causes(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    cause.to_string()
+}

@@ -1,0 +1,83 @@
+//! A web server on loopback that says what a test wants it to say.
+
+use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex};
+
+pub struct Server {
+    pub address: SocketAddr,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+/// A picture of one transparent dot.
+pub const DOT: &[u8] = &[
+    0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x48, 0x44, 0x52,
+    0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x08, 0x06, 0x00, 0x00, 0x00, 0x1f, 0x15, 0xc4,
+    0x89, 0x00, 0x00, 0x00, 0x0b, 0x49, 0x44, 0x41, 0x54, 0x78, 0x9c, 0x63, 0x60, 0x00, 0x02, 0x00,
+    0x00, 0x05, 0x00, 0x01, 0x7a, 0x5e, 0xab, 0x3f, 0x00, 0x00, 0x00, 0x00, 0x49, 0x45, 0x4e, 0x44,
+    0xae, 0x42, 0x60, 0x82,
+];
+
+/// An answer as it goes over the wire.
+pub fn answer(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
+    let length = body.len();
+    let mut bytes = format!(
+        "HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n{headers}\r\n"
+    )
+    .into_bytes();
+    bytes.extend_from_slice(body);
+    bytes
+}
+
+pub fn html(body: &str) -> Vec<u8> {
+    answer("200 OK", "Content-Type: text/html\r\n", body.as_bytes())
+}
+
+impl Server {
+    /// Answers each path as given; an empty answer never comes.
+    pub fn start<const N: usize>(answers: [(&str, Vec<u8>); N]) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("bound");
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let answers: HashMap<String, Vec<u8>> = answers
+            .into_iter()
+            .map(|(path, answer)| (path.to_owned(), answer))
+            .collect();
+        let log = asked.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let Ok(mut stream) = stream else { return };
+                let mut head = Vec::new();
+                let mut byte = [0];
+                while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|n| n > 0) {
+                    head.push(byte[0]);
+                }
+                let head = String::from_utf8_lossy(&head).into_owned();
+                let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
+                log.lock().expect("unpoisoned").push(path.clone());
+                let missing = answer(
+                    "404 Not Found",
+                    "Content-Type: text/plain\r\n",
+                    b"no such page",
+                );
+                let reply = answers.get(&path).unwrap_or(&missing);
+                if reply.is_empty() {
+                    std::mem::forget(stream);
+                    continue;
+                }
+                let _ = stream.write_all(reply);
+            }
+        });
+        Self { address, asked }
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// The paths that were asked for.
+    pub fn asked(&self) -> Vec<String> {
+        self.asked.lock().expect("unpoisoned").clone()
+    }
+}

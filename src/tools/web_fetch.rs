@@ -1,0 +1,190 @@
+//! `WebFetch`: a page of the web, as text that reads well.
+//!
+//! Whether a host may be fetched from is for `permissions` to say, by its name. A name that turns out to lead to this machine
+//! or a private network is asked about once more, before anything is sent there.
+
+#[cfg(test)]
+mod tests;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use reqwest::Url;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::web::cache::Cache;
+use super::web::fetch::{Arrived, Reach, fetch, host_of, parse};
+use super::web::page::Page;
+use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
+use crate::permissions::{Cause, Grant, Inner};
+use crate::protocol::{
+    ChoiceOption, ChoiceRequest, Level, Mode, Reply, ResultBlock, SubjectFields, Touches,
+};
+
+#[derive(Default)]
+pub struct WebFetch {
+    cache: Cache,
+}
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The address of the page: `https://…`
+    pub url: String,
+    /// What you want to know from the page
+    #[serde(default)]
+    pub prompt: String,
+}
+
+impl Tool for WebFetch {
+    type Input = Input;
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            doing: "fetching a page".into(),
+            subject: SubjectFields::field("url"),
+            max_result_chars: 100_000,
+            ..ToolSpec::new(
+                "WebFetch",
+                include_str!("../../assets/tools/web_fetch.md"),
+                Level::Confirm,
+                "url",
+            )
+        }
+    }
+
+    fn is_concurrency_safe(&self, _input: &Input) -> bool {
+        true
+    }
+
+    fn is_read_only(&self, _input: &Input) -> bool {
+        true
+    }
+
+    fn touches(&self, input: &Value) -> Touches {
+        Touches::web(input, "url")
+    }
+
+    fn sample(&self) -> Value {
+        json!({ "url": "https://example.com/", "prompt": "what is it about?" })
+    }
+
+    async fn validate(&self, input: &Input, _cx: &ToolCx) -> Result<Validated, ToolError> {
+        parse(&input.url).map_err(|problem| ToolError::new(problem.to_string()))?;
+        Ok(Validated::Fine)
+    }
+
+    async fn call(&self, input: Input, grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
+        let failed = |problem: super::web::fetch::Problem| ToolError::new(problem.to_string());
+        let url = parse(&input.url).map_err(failed)?;
+        let key = without_fragment(&url);
+        if let Some(page) = self.cache.get(&key, Instant::now()) {
+            return output(&page, &input.prompt);
+        }
+        cx.progress.report(format!("asking {}", host_of(&url)));
+        let work = async {
+            let arrived = fetch(&url, reach(&url, &grant)).await.map_err(failed)?;
+            let Arrived::Inside {
+                host,
+                address,
+                inner,
+            } = arrived
+            else {
+                return Ok(arrived);
+            };
+            agree(&cx, &host, address, inner).await?;
+            fetch(&url, Reach::Everywhere).await.map_err(failed)
+        };
+        let arrived = tokio::select! {
+            biased;
+            () = cx.cancel.cancelled() => return Err(ToolError::cancelled()),
+            arrived = work => arrived?,
+        };
+        match arrived {
+            Arrived::Page(fetched) => {
+                let page = tokio::task::spawn_blocking(move || Arc::new(Page::new(&fetched)));
+                let page = page.await.map_err(|_| ToolError::cancelled())?;
+                if page.status < 400 {
+                    self.cache.put(&key, page.clone(), Instant::now());
+                }
+                output(&page, &input.prompt)
+            }
+            Arrived::Elsewhere { from, to } => Ok(ToolOutput::text(format!(
+                "{from} redirects to another host, which was not followed: {to}\n\
+                 To read it, call WebFetch with that address."
+            ))),
+            Arrived::Inside { host, .. } => Err(ToolError::new(format!(
+                "{host} leads to another address than before; try again"
+            ))),
+        }
+    }
+}
+
+/// The part behind `#` never reaches a server.
+fn without_fragment(url: &Url) -> String {
+    let mut url = url.clone();
+    url.set_fragment(None);
+    url.to_string()
+}
+
+/// What was decided on: a host that is inside by its name, and everything where nothing is asked about.
+fn reach(url: &Url, grant: &Grant) -> Reach {
+    let is_named = Inner::of_host(&host_of(url)).is_some();
+    if is_named || matches!(grant.cause(), Cause::Mode(Mode::BypassPermissions)) {
+        Reach::Everywhere
+    } else {
+        Reach::OpenNet
+    }
+}
+
+/// Asks about a name that leads inside.
+async fn agree(cx: &ToolCx, host: &str, address: IpAddr, inner: Inner) -> Result<(), ToolError> {
+    let fact = format!("{host} leads to {address}, {}", inner.words());
+    let option = |label: &str, about: &str| ChoiceOption {
+        label: label.into(),
+        about: about.into(),
+    };
+    let question = ChoiceRequest {
+        question: format!("{fact}. Fetch the page from there?"),
+        options: vec![
+            option("No", "nothing is sent there"),
+            option("Yes, this once", "the page is fetched from that address"),
+        ],
+        several: false,
+        free_text: false,
+    };
+    match cx.ask(question).await? {
+        Reply::Chosen(chosen) if chosen.options == [1] => Ok(()),
+        Reply::Nobody => Err(ToolError::new(format!(
+            "{fact}, and nobody is there to allow it. Nothing was sent"
+        ))),
+        Reply::Chosen(_) | Reply::Dismissed | Reply::Permission(_) => Err(ToolError::new(format!(
+            "{fact}, and the user did not allow it. Nothing was sent; do not try it again"
+        ))),
+    }
+}
+
+fn output(page: &Page, prompt: &str) -> Result<ToolOutput, ToolError> {
+    let for_model = page.blocks(prompt);
+    if page.status >= 400 {
+        let text: Vec<&str> = for_model
+            .iter()
+            .filter_map(|block| match block {
+                ResultBlock::Text { text } => Some(text.as_str()),
+                ResultBlock::Image(_) => None,
+            })
+            .collect();
+        return Err(ToolError::new(format!(
+            "The server answered with status {}.\n{}",
+            page.status,
+            text.join("\n")
+        )));
+    }
+    Ok(ToolOutput {
+        for_model,
+        ..ToolOutput::default()
+    })
+}

@@ -1,0 +1,156 @@
+//! Calls in the conversation: what runs shows what it prints, what is over says what came of it.
+
+use std::time::Duration;
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use crate::app::rig::{App, numbered};
+use crate::protocol::{CallOutcome, ForPerson, ToolResult};
+use crate::ui::rig::Screen;
+
+fn running(commands: &[&str]) -> App {
+    let mut app = App::working();
+    for command in commands {
+        app.tool(*command, "Bash")
+            .queued(json!({"command": command}))
+            .running();
+    }
+    app
+}
+
+/// What stands in the conversation under the row of a command.
+fn under(screen: &mut Screen, command: &str) -> Vec<String> {
+    let text = screen.text();
+    let mut lines = text.lines().map(str::trim_end);
+    lines.find(|line| line.contains(&format!("Bash {command}")));
+    let under = lines.take_while(|line| line.starts_with("  │"));
+    under.map(str::to_owned).collect()
+}
+
+#[test]
+fn a_command_that_runs_alone_shows_its_last_eight_lines() {
+    let mut app = running(&["make"]);
+    app.tool("make", "Bash")
+        .prints(&numbered("step", 1..50, "\n"));
+    let mut screen = app.on(60, 30);
+    let under = under(&mut screen, "make");
+    assert_eq!(under.len(), 9, "{under:?}");
+    assert_eq!(under[0], "  │ … 41 lines");
+    assert_eq!(under[1], "  │ step 42");
+    assert!(under[8].starts_with("  │ step 49"), "{under:?}");
+}
+
+#[test]
+fn several_that_run_show_five_each() {
+    let mut app = running(&["make", "test"]);
+    app.tool("make", "Bash")
+        .prints(&numbered("step", 1..50, "\n"));
+    app.tool("test", "Bash").prints("one\ntwo");
+    let mut screen = app.on(60, 30);
+    assert_eq!(under(&mut screen, "make").len(), 6);
+    assert_eq!(under(&mut screen, "test").len(), 2);
+    screen.tool("test", "Bash").exits(0, "one\ntwo");
+    assert_eq!(under(&mut screen, "make").len(), 9);
+}
+
+#[test]
+fn the_time_goes_on_although_nothing_is_printed() {
+    let mut screen = running(&["sleep 100"]).on(80, 24);
+    screen.after(Duration::from_secs(12));
+    assert_eq!(screen.lines_with("● Bash sleep 100  12s").len(), 1);
+    screen.after(Duration::from_secs(60));
+    assert_eq!(screen.lines_with("● Bash sleep 100  1m 12s").len(), 1);
+}
+
+#[test]
+fn what_is_over_says_how_it_ended() {
+    let ended = |code, output: &str| {
+        let mut app = running(&["make"]);
+        app.tool("make", "Bash").prints(output).exits(code, output);
+        let mut screen = app.on(80, 30);
+        let head = screen.lines_with("Bash make").remove(0);
+        (head, under(&mut screen, "make"))
+    };
+    let (head, below) = ended(0, "one\ntwo\n");
+    assert_eq!(head, "✓ Bash make  2 lines · 0.12s");
+    assert_eq!(below, [] as [&str; 0]);
+    assert_eq!(ended(0, "").0, "✓ Bash make  no output · 0.12s");
+    let (head, below) = ended(2, &numbered("line", 1..59, "\n"));
+    assert_eq!(head, "✗ Bash make  exit 2 · 58 lines · 0.12s");
+    assert!(below[0].starts_with("  │ … 53 more lines"), "{below:?}");
+    assert!(below[0].ends_with("Ctrl+O"), "{below:?}");
+    assert_eq!(below[1], "  │ line 54");
+    assert_eq!(below.len(), 6);
+    assert_eq!(ended(1, "no\n").1, ["  │ no"]);
+}
+
+#[test]
+fn what_a_cancelled_command_had_printed_stays() {
+    let mut app = running(&["make"]);
+    let text = "Cancelled by the user: Bash(make) was stopped. Its output until then:\nhalf";
+    let side = ForPerson {
+        output: Some(text.len() - 4..text.len()),
+        ..ForPerson::default()
+    };
+    let result = ToolResult::error("wire".into(), text);
+    app.tool("make", "Bash")
+        .ends_for_person(result, CallOutcome::Cancelled, side);
+    let mut screen = app.on(80, 24);
+    assert_eq!(
+        screen.lines_with("Bash make"),
+        ["■ Bash make  cancelled · 1 line · 0.12s"]
+    );
+    assert_eq!(under(&mut screen, "make"), ["  │ half"]);
+    assert!(!screen.text().contains("Cancelled by the user"));
+}
+
+#[test]
+fn the_person_reads_a_sentence_and_the_detail_view_has_what_the_model_was_told() {
+    let mut app = App::working();
+    app.tool("a", "Edit")
+        .queued(json!({"file_path": "notes.txt"}))
+        .running()
+        .is_told(
+            CallOutcome::Failed,
+            "2 matches: which one is unclear",
+            "Found 2 matches, but `replace_all` is false",
+        );
+    app.tool("b", "Bash")
+        .queued(json!({"command": "rm -rf build"}))
+        .waits()
+        .is_told(
+            CallOutcome::Denied,
+            "you said no",
+            "The user did not allow it",
+        );
+    let mut screen = app.on(80, 24);
+    assert_eq!(screen.lines_with("which one is unclear").len(), 1);
+    assert_eq!(screen.lines_with("rm -rf build  you said no").len(), 1);
+    screen.press("ctrl+o");
+    assert!(!screen.text().contains("replace_all"), "{}", screen.text());
+    assert!(
+        !screen.text().contains("did not allow"),
+        "{}",
+        screen.text()
+    );
+    screen.press("ctrl+t enter");
+    let text = screen.text();
+    let (_, told) = text.split_once("Told the model").expect("a heading");
+    assert!(told.contains("The user did not allow it"), "{text}");
+}
+
+#[test]
+fn commands_at_work_and_done() {
+    let mut app = running(&["pytest -q"]);
+    app.tool("pytest -q", "Bash")
+        .prints(&numbered("tests/test_total.py", 1..45, " . ..\n"))
+        .takes(12_000)
+        .exits(1, &numbered("E  assert", 1..59, "\n"));
+    app.tool("other", "Bash")
+        .queued(json!({"command": "cargo test"}))
+        .running()
+        .prints(&numbered("test", 1..30, " ... ok\n"))
+        .takes(3_000);
+    assert_snapshot!(app.draw(80, 30));
+}

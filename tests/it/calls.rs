@@ -1,0 +1,38 @@
+//! Calls on the screen, in the built program: what commands print while they run, in front and in the background.
+
+use crate::support::program::Program;
+use crate::support::pty::{Pty, script};
+
+fn play(toml: &str, columns: u16, rows: u16) -> Pty {
+    let program = Program::new();
+    let provider = script(&program, toml);
+    let arguments = [
+        "--permission-mode",
+        "bypassPermissions",
+        "--provider",
+        &provider,
+    ];
+    let mut tui = Pty::spawn_in(program, &arguments, columns, rows);
+    tui.wait_for("❯").send("go\r");
+    tui
+}
+
+const SLOW: &str = r#"
+[[turn]]
+step = [{ text = "I will count." }, { call = "Bash", input = { command = "seq 20; until [ -e goes-on ]; do sleep 0.05; done; echo over; exit 3" } }]
+[[turn]]
+text = "Done with that."
+"#;
+
+#[test]
+fn a_running_command_shows_its_last_lines_at_80_columns() {
+    let mut tui = play(SLOW, 80, 24);
+    tui.wait_for("│ … 12 lines")
+        .wait_for("│ 13")
+        .wait_for("│ 20");
+    tui.program().put("goes-on", "");
+    tui.wait_for("Done with that.")
+        .wait_for("exit 3 · 21 lines")
+        .wait_for("│ … 16 more lines")
+        .wait_for("│ over");
+}
