@@ -89,6 +89,19 @@ pub struct Times {
     pub ended: Option<Instant>,
 }
 
+impl Times {
+    pub(super) fn reached(&mut self, phase: Phase, now: Instant) {
+        self.begun.get_or_insert(now);
+        match phase {
+            Phase::WaitingForApproval => self.asked = Some(now),
+            Phase::Running => {
+                self.running.get_or_insert(now);
+            }
+            Phase::Validating | Phase::InHooks | Phase::Finishing => {}
+        }
+    }
+}
+
 /// All calls of the session, oldest first.
 #[derive(Debug, Default)]
 pub struct Calls {

@@ -137,15 +137,7 @@ impl AppState {
                 if phase == Phase::Validating && call.times.begun.is_some() {
                     call.begin_anew();
                 }
-                let times = &mut call.times;
-                times.begun.get_or_insert(now);
-                match phase {
-                    Phase::WaitingForApproval => times.asked = Some(now),
-                    Phase::Running => {
-                        times.running.get_or_insert(now);
-                    }
-                    Phase::Validating | Phase::InHooks | Phase::Finishing => {}
-                }
+                call.times.reached(phase, now);
                 if phase != Phase::WaitingForApproval {
                     waits_no_more = Some(call.id);
                 }
