@@ -51,6 +51,7 @@ use self::select::Selection;
 use self::session::SessionInfo;
 use self::transcript::{Cell, CellId, NoticeKind, Transcript};
 use crate::keymap::{Context, Key, Keymap, Resolved};
+use crate::protocol::todo::Todo;
 use crate::protocol::{Command, Mode, Told, TurnId};
 use crate::settings::trust::Review;
 use crate::theme::{Depth, Theme};
@@ -227,6 +228,8 @@ pub struct AppState {
     pub composer: Composer,
     /// Messages that wait for the running turn.
     pub queue: Vec<String>,
+    /// What the model plans to do, as long as something of it is open.
+    pub todos: Vec<Todo>,
     /// Enter was pressed while what had waited was on its way back to the input: it is sent when it is there.
     sends_when_back: bool,
     /// Messages that are in the transcript already, but that the agent has not taken up yet.
@@ -277,6 +280,7 @@ impl AppState {
             selection: None,
             composer: Composer::default(),
             queue: Vec::new(),
+            todos: Vec::new(),
             sends_when_back: false,
             expected: VecDeque::new(),
             panel: ToolPanel::default(),

@@ -446,6 +446,7 @@ pub fn choice(call: impl Into<CallRef>, options: &[&str]) -> Question {
             options: options.iter().map(option).collect(),
             several: false,
             free_text: false,
+            ..ChoiceRequest::default()
         }),
     }
 }

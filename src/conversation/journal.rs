@@ -352,6 +352,12 @@ impl Observer for Journal {
             Observed::Moved(cwd) => {
                 self.append(Record::Moved { cwd });
             }
+            Observed::ModeIs(mode) => {
+                self.append(Record::Mode { mode });
+            }
+            Observed::Planned(todos) => {
+                self.append(Record::Todos { todos });
+            }
             Observed::Completed {
                 call,
                 result,

@@ -85,6 +85,8 @@ pub fn call(observed: &Observed, history: &History, at: Duration) {
         Observed::Changing(call, change) => {
             tracing::debug!(%call, path = %logged(change.path.display()), "file changes");
         }
+        Observed::ModeIs(mode) => tracing::debug!(mode = mode.name(), "mode changed by a call"),
+        Observed::Planned(todos) => tracing::debug!(steps = todos.len(), "steps planned"),
         Observed::Moved(cwd) => tracing::debug!(cwd = %logged(cwd.display()), "shell moved"),
         Observed::Completed {
             call,

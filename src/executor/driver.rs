@@ -20,9 +20,10 @@ use super::questions::ReplyTo;
 use super::stopped;
 use crate::config::logged;
 use crate::permissions::{Remembered, Verdict};
+use crate::protocol::todo::Todo;
 use crate::protocol::{
-    CallInput, CallOutcome, CallRef, ForPerson, Phase, Printed, Question, QuestionKind, Reply,
-    Shown, ToolCall, ToolResult,
+    CallInput, CallOutcome, CallRef, ForPerson, Mode, Phase, Printed, Question, QuestionKind,
+    Reply, Shown, ToolCall, ToolResult,
 };
 use crate::text::first_line;
 use crate::tools::ContextChange;
@@ -56,6 +57,10 @@ pub enum Observed {
     Notice(String),
     /// The shell has gone to another directory.
     Moved(PathBuf),
+    /// The person has agreed to another permission mode.
+    ModeIs(Mode),
+    /// The model plans to do this.
+    Planned(Vec<Todo>),
     Completed {
         call: CallRef,
         result: ToolResult,
@@ -485,6 +490,11 @@ impl Executor {
                         self.context.set_cwd(cwd);
                     }
                 }
+                ContextChange::Mode(mode) => {
+                    self.context.shared.set_mode(mode);
+                    observer.observe(Observed::ModeIs(mode));
+                }
+                ContextChange::Todos(todos) => observer.observe(Observed::Planned(todos)),
             }
         }
     }

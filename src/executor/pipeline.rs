@@ -299,6 +299,7 @@ impl CallRun {
         ToolCx {
             call: call.call,
             cwd: self.context.cwd(),
+            mode: self.context.shared.mode(),
             cancel: self.cancel.clone(),
             background: self.background.clone(),
             progress,

@@ -25,6 +25,7 @@ fn yes() -> Reply {
     Reply::Chosen(Chosen {
         options: vec![0],
         text: None,
+        ..Chosen::default()
     })
 }
 
@@ -61,6 +62,7 @@ async fn a_tool_asks_and_goes_on_with_the_reply() {
         Reply::Chosen(Chosen {
             options: Vec::new(),
             text: Some("perhaps".into()),
+            ..Chosen::default()
         }),
     );
     rig.stream_ended();

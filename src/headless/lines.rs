@@ -60,6 +60,11 @@ pub fn turn(event: &TurnEvent, parent: Option<&WireId>, session: &str) -> Option
             "subtype": "overlap",
             "saved_ms": millis(saved.as_millis()),
         }),
+        TurnEvent::Planned(todos) => json!({
+            "type": "system",
+            "subtype": "todos",
+            "todos": todos,
+        }),
         TurnEvent::Prompted(_)
         | TurnEvent::Refused
         | TurnEvent::Streamed

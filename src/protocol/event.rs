@@ -14,6 +14,7 @@ use super::shown::Shown;
 use super::source::Source;
 use super::spending::Spending;
 use super::subagent::{AgentKind, Subagent};
+use super::todo::Todo;
 use super::tool::{Mode, Phase, RuleList};
 
 /// An event on its way to those who read it.
@@ -124,6 +125,8 @@ pub enum TurnEvent {
     },
     Text(String),
     Thinking(String),
+    /// What the model plans to do, all of it.
+    Planned(Vec<Todo>),
     /// A limit was reached; nothing goes out until the person says [`GoOn`](super::TurnCommand::GoOn) or interrupts.
     Paused {
         why: String,

@@ -15,6 +15,7 @@ pub mod shown;
 pub mod source;
 pub mod spending;
 pub mod subagent;
+pub mod todo;
 pub mod tool;
 pub mod touches;
 

@@ -82,9 +82,13 @@ pub struct PartOfFile {
 }
 
 /// Some answers to choose from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChoiceRequest {
+    /// What it is about, in a few words; may be empty.
+    pub title: String,
     pub question: String,
+    /// A text to read before the answer, as Markdown, which the person may change.
+    pub body: Option<String>,
     pub options: Vec<ChoiceOption>,
     /// More than one of them can be chosen.
     pub several: bool,
@@ -105,4 +109,6 @@ pub struct Chosen {
     /// The chosen options by their number from 0, in their order.
     pub options: Vec<usize>,
     pub text: Option<String>,
+    /// The text of the request as the person has changed it.
+    pub edited: Option<String>,
 }

@@ -224,6 +224,7 @@ impl History {
             Record::Notice { .. }
             | Record::Started { .. }
             | Record::Mode { .. }
+            | Record::Todos { .. }
             | Record::Retry { .. }
             | Record::Thinking { .. }
             | Record::Streamed

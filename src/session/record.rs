@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::protocol::todo::Todo;
 use crate::protocol::{
     AgentId, Block, CallInput, CallOutcome, CallRef, ForPerson, Message, Mode, Phase, Seq,
     SessionId, Spending, StopReason, ToolCall, ToolResult, Usage,
@@ -65,6 +66,9 @@ pub enum Record {
     Mode { mode: Mode },
     /// The shell has gone to another directory.
     Moved { cwd: PathBuf },
+
+    /// What the model plans to do from now on.
+    Todos { todos: Vec<Todo> },
 
     // Turns.
     /// The person's message.

@@ -86,6 +86,7 @@ fn told(
         Record::Text { text } => turn(TurnEvent::Text(text)),
         Record::Thinking { text } => turn(TurnEvent::Thinking(text)),
         Record::Streamed => turn(TurnEvent::Streamed),
+        Record::Todos { todos } => turn(TurnEvent::Planned(todos)),
         Record::Assistant {
             message,
             stop_reason,

@@ -6,6 +6,7 @@
 
 pub mod any;
 pub mod ask;
+pub mod ask_user_question;
 pub mod bash;
 pub mod bash_output;
 pub mod edit;
@@ -23,11 +24,13 @@ pub mod named;
 pub mod notebook_edit;
 pub mod off_limits;
 pub mod offered;
+pub mod plan_mode;
 pub mod read;
 pub mod registry;
 pub mod subagents;
 pub mod task;
 pub mod task_output;
+pub mod todo_write;
 pub mod tree;
 #[cfg(feature = "web")]
 pub mod web;
@@ -49,9 +52,10 @@ use crate::git::Git;
 use crate::permissions::Grant;
 use crate::process::sandbox::Unasked;
 use crate::process::{Programs, Variables, sandbox};
+use crate::protocol::todo::Todo;
 use crate::protocol::{
-    AgentKind, CallRef, FileDiff, ForPerson, InterruptBehavior, Level, PartOfFile, PreviewFields,
-    Printed, ResultBlock, Shown, SubjectFields, ToolInfo, Touches,
+    AgentKind, CallRef, FileDiff, ForPerson, InterruptBehavior, Level, Mode, PartOfFile,
+    PreviewFields, Printed, ResultBlock, Shown, SubjectFields, ToolInfo, Touches,
 };
 
 /// What is fixed about a tool.
@@ -225,6 +229,8 @@ pub struct ToolCx {
     pub call: CallRef,
     /// The directory relative paths start from: where the last `cd` of a Bash call went.
     pub cwd: PathBuf,
+    /// The permission mode when the call began.
+    pub mode: Mode,
     /// Cancelled when the call is to stop. A tool that does long work looks at it.
     pub cancel: CancellationToken,
     /// Cancelled when the call is to go on in the background, if its tool can do that.
@@ -305,6 +311,10 @@ pub struct ToolOutput {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContextChange {
     Cwd(PathBuf),
+    /// The permission mode, by the word of the person.
+    Mode(Mode),
+    /// What the model plans to do.
+    Todos(Vec<Todo>),
 }
 
 /// A failure: for the model what was wrong with the call and how to get it right, for the person what happened.

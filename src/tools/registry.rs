@@ -72,9 +72,12 @@ impl Registry {
     pub fn built_in() -> Self {
         let mut registry = Self::default();
         let added = [
+            registry.add(super::ask_user_question::AskUserQuestion),
             registry.add(super::bash::Bash),
             registry.add(super::bash_output::BashOutput),
             registry.add(super::edit::Edit),
+            registry.add(super::plan_mode::EnterPlanMode),
+            registry.add(super::plan_mode::ExitPlanMode),
             registry.add(super::file_search::FileSearch::default()),
             registry.add(super::glob::Glob),
             registry.add(super::grep::Grep),
@@ -88,6 +91,7 @@ impl Registry {
             registry.add(super::task_output::TaskOutput),
             #[cfg(feature = "web")]
             registry.add(super::web_fetch::WebFetch::default()),
+            registry.add(super::todo_write::TodoWrite),
             registry.add(super::write::Write),
         ];
         let added: Result<(), NameTaken> = added.into_iter().collect();

@@ -155,6 +155,7 @@ async fn agree(cx: &ToolCx, host: &str, address: IpAddr, inner: Inner) -> Result
         ],
         several: false,
         free_text: false,
+        ..ChoiceRequest::default()
     };
     match cx.ask(question).await? {
         Reply::Chosen(chosen) if chosen.options == [1] => Ok(()),

@@ -12,6 +12,7 @@ use crate::app::dialogs::Dialog;
 use crate::app::dialogs::pause::PauseDialog;
 use crate::app::transcript::{Cell, NoticeKind, Progress, Summary, SummaryEnding};
 use crate::app::{Activity, AppState, Effect, Stage, Work};
+use crate::protocol::todo::{Todo, TodoStatus};
 use crate::protocol::{
     AgentEvent, Block, Command, Ending, Message, SessionCommand, SessionEvent, Told, TurnEvent,
     TurnId, TurnSummary,
@@ -163,11 +164,22 @@ impl AppState {
                 return self.call_person(&why);
             }
             TurnEvent::Answered { .. } => self.answered(),
+            TurnEvent::Planned(todos) => self.planned(todos),
             TurnEvent::Streamed => self.panel.response_ended(self.moment),
             TurnEvent::Saved(saved) => self.panel.saved += saved,
             TurnEvent::Finished(summary) => return self.finished(&summary),
         }
         Vec::new()
+    }
+
+    /// A list of which everything is done has nothing more to say.
+    fn planned(&mut self, todos: Vec<Todo>) {
+        let is_done = |todo: &Todo| todo.status == TodoStatus::Completed;
+        self.todos = if todos.iter().all(is_done) {
+            Vec::new()
+        } else {
+            todos
+        };
     }
 
     fn prompted(&mut self, turn: TurnId, message: &Message) {

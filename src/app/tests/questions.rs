@@ -23,6 +23,7 @@ fn second() -> Reply {
     Reply::Chosen(Chosen {
         options: vec![1],
         text: None,
+        ..Chosen::default()
     })
 }
 

@@ -37,6 +37,7 @@ pub fn question(text: &str) -> ChoiceRequest {
         options: vec![option("yes"), option("no")],
         several: false,
         free_text: true,
+        ..ChoiceRequest::default()
     }
 }
 

@@ -148,7 +148,9 @@ impl Tool for Bash {
             });
         }
         let kept_from = shell.kept_from(&text, &cx.cwd);
-        let moved = changes.iter().any(|ContextChange::Cwd(cwd)| *cwd != cx.cwd);
+        let moved = changes
+            .iter()
+            .any(|change| *change != ContextChange::Cwd(cx.cwd.clone()));
         let answered = status::one_is_an_answer(&input.command, moved);
         let concluded = conclude(ended, answered, text, left);
         let mut concluded = match kept_from {

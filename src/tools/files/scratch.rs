@@ -11,7 +11,7 @@ use crate::git::Git;
 use crate::permissions::Grant;
 use crate::process::sandbox::Unasked;
 use crate::process::{Programs, Variables};
-use crate::protocol::{CallRef, ResultBlock};
+use crate::protocol::{CallRef, Mode, ResultBlock};
 use crate::tools::ask::Asker;
 use crate::tools::bash::groups::Groups;
 use crate::tools::edit::Edit;
@@ -67,6 +67,7 @@ impl Scratch {
         let cx = ToolCx {
             call: CallRef::main(1),
             cwd: root.clone(),
+            mode: Mode::Default,
             ledger: Arc::new(Ledger::default()),
             cancel: CancellationToken::new(),
             background: CancellationToken::new(),

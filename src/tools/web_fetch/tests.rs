@@ -168,6 +168,7 @@ async fn a_name_that_leads_inside_is_asked_about_and_nothing_is_sent_before() {
             Reply::Chosen(Chosen {
                 options: vec![0],
                 text: None,
+                ..Chosen::default()
             }),
             false,
         ),
@@ -175,6 +176,7 @@ async fn a_name_that_leads_inside_is_asked_about_and_nothing_is_sent_before() {
             Reply::Chosen(Chosen {
                 options: vec![1],
                 text: None,
+                ..Chosen::default()
             }),
             true,
         ),

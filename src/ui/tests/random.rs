@@ -255,6 +255,7 @@ fn any_choice() -> impl Strategy<Value = Question> {
             options,
             several,
             free_text,
+            ..ChoiceRequest::default()
         }),
     })
 }

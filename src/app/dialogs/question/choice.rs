@@ -226,11 +226,13 @@ impl ChoiceDialog {
             Chosen {
                 options: marked.filter_map(|(at, is)| is.then_some(at)).collect(),
                 text,
+                ..Chosen::default()
             }
         } else if self.is_writing() {
             Chosen {
                 options: Vec::new(),
                 text,
+                ..Chosen::default()
             }
         } else {
             Chosen {
@@ -239,6 +241,7 @@ impl ChoiceDialog {
                     .into_iter()
                     .collect(),
                 text: None,
+                ..Chosen::default()
             }
         };
         if chosen == Chosen::default() {

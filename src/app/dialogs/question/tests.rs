@@ -96,6 +96,7 @@ fn chosen(options: &[usize], text: Option<&str>) -> Verdict {
     let chosen = Chosen {
         options: options.to_vec(),
         text: text.map(str::to_owned),
+        ..Chosen::default()
     };
     Verdict::Replied(CallRef::from("1"), Reply::Chosen(chosen))
 }

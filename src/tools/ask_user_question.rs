@@ -1,0 +1,275 @@
+//! `AskUserQuestion`: questions to the person, with answers to choose from.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
+use crate::permissions::Grant;
+use crate::protocol::{ChoiceOption, ChoiceRequest, Chosen, Level, Reply, Touches};
+
+const LONGEST_HEADER: usize = 12;
+
+pub struct AskUserQuestion;
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// One to four questions
+    #[schemars(length(min = 1, max = 4))]
+    pub questions: Vec<Asked>,
+}
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Asked {
+    /// The whole question, with a question mark
+    pub question: String,
+    /// A word or two that stand for it, of at most 12 characters
+    pub header: String,
+    /// Two to four answers to choose from
+    #[schemars(length(min = 2, max = 4))]
+    pub options: Vec<Offered>,
+    /// Several of them can be chosen
+    #[serde(rename = "multiSelect", default)]
+    pub multi_select: bool,
+}
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Offered {
+    /// One to five words
+    pub label: String,
+    /// What choosing it means
+    pub description: String,
+}
+
+impl Asked {
+    fn request(&self, place: (usize, usize)) -> ChoiceRequest {
+        let title = match place {
+            (_, 1) => self.header.clone(),
+            (number, count) => format!("{} · {number} of {count}", self.header),
+        };
+        ChoiceRequest {
+            title,
+            question: self.question.clone(),
+            options: self.options.iter().map(Offered::option).collect(),
+            several: self.multi_select,
+            free_text: true,
+            ..ChoiceRequest::default()
+        }
+    }
+
+    fn answer(&self, chosen: &Chosen) -> String {
+        let labels = chosen.options.iter().filter_map(|at| self.options.get(*at));
+        let labels = labels.map(|option| option.label.clone());
+        let answers: Vec<String> = labels.chain(chosen.text.clone()).collect();
+        format!("\"{}\"=\"{}\"", self.question, answers.join(", "))
+    }
+}
+
+impl Offered {
+    fn option(&self) -> ChoiceOption {
+        ChoiceOption {
+            label: self.label.clone(),
+            about: self.description.clone(),
+        }
+    }
+}
+
+impl Tool for AskUserQuestion {
+    type Input = Input;
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            doing: "asking you".into(),
+            ruled: None,
+            ..ToolSpec::new(
+                "AskUserQuestion",
+                include_str!("../../assets/tools/ask_user_question.md"),
+                Level::Safe,
+                "questions",
+            )
+        }
+    }
+
+    fn is_read_only(&self, _input: &Input) -> bool {
+        true
+    }
+
+    fn touches(&self, _input: &Value) -> Touches {
+        Touches::Nothing
+    }
+
+    fn sample(&self) -> Value {
+        json!({ "questions": [{
+            "question": "Where should the counter live?", "header": "Counter",
+            "options": [
+                { "label": "In memory", "description": "simplest; resets on restart" },
+                { "label": "Redis", "description": "shared by all processes" },
+            ],
+        }] })
+    }
+
+    async fn validate(&self, input: &Input, _cx: &ToolCx) -> Result<Validated, ToolError> {
+        for asked in &input.questions {
+            if asked.header.chars().count() > LONGEST_HEADER {
+                return Err(ToolError::new(format!(
+                    "The header `{}` is longer than {LONGEST_HEADER} characters",
+                    asked.header
+                )));
+            }
+            let labels = asked.options.iter().map(|option| option.label.trim());
+            let labels: std::collections::HashSet<&str> = labels.collect();
+            if labels.len() < asked.options.len() || labels.contains("") {
+                return Err(ToolError::new(format!(
+                    "The options of `{}` need labels that differ and are not empty",
+                    asked.question
+                )));
+            }
+        }
+        Ok(Validated::Fine)
+    }
+
+    async fn call(&self, input: Input, _grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
+        let count = input.questions.len();
+        let mut answers = Vec::with_capacity(count);
+        for (index, asked) in input.questions.iter().enumerate() {
+            match cx.ask(asked.request((index + 1, count))).await? {
+                Reply::Chosen(chosen) => answers.push(asked.answer(&chosen)),
+                Reply::Nobody => {
+                    return Err(ToolError::new(
+                        "Nobody is there to answer: this run has no person at a screen. Decide yourself, and say in your \
+                         answer what you assumed",
+                    ));
+                }
+                Reply::Dismissed | Reply::Permission(_) => {
+                    let before = if answers.is_empty() {
+                        String::new()
+                    } else {
+                        format!(" Before that they answered: {}.", answers.join(", "))
+                    };
+                    return Ok(ToolOutput::text(format!(
+                        "The user does not want to answer \"{}\".{before} Go on with what you think best, or stop and ask in \
+                         your own words",
+                        asked.question
+                    )));
+                }
+            }
+        }
+        Ok(ToolOutput::text(format!(
+            "User has answered your questions: {}",
+            answers.join(", ")
+        )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use futures_util::FutureExt;
+    use serde_json::{Value, json};
+
+    use super::{AskUserQuestion, Input};
+    use crate::protocol::{ChoiceRequest, Chosen, Reply};
+    use crate::tools::ask::Asker;
+    use crate::tools::files::scratch::{Scratch, text};
+    use crate::tools::input_schema;
+
+    fn questions() -> Value {
+        let options = json!([
+            {"label": "Memory", "description": "simple"},
+            {"label": "Redis", "description": "shared"},
+        ]);
+        json!({"questions": [
+            {"question": "Where?", "header": "Place", "options": options},
+            {"question": "Which?", "header": "Kind", "options": options, "multiSelect": true},
+        ]})
+    }
+
+    async fn answered(replies: Vec<Reply>) -> (Result<String, String>, Vec<ChoiceRequest>) {
+        let mut scratch = Scratch::new();
+        let asked: Arc<Mutex<Vec<ChoiceRequest>>> = Arc::default();
+        let replies = Arc::new(Mutex::new(replies.into_iter()));
+        let log = asked.clone();
+        scratch.cx.asker = Asker::new(move |request| {
+            log.lock().expect("unpoisoned").push(request);
+            let reply = replies.lock().expect("unpoisoned").next();
+            async move { reply.unwrap_or(Reply::Nobody) }.boxed()
+        });
+        let output = scratch.run(&AskUserQuestion, questions()).await;
+        let said = output
+            .map(|output| text(&output))
+            .map_err(|error| error.message);
+        let asked = asked.lock().expect("unpoisoned").clone();
+        (said, asked)
+    }
+
+    fn chosen(options: &[usize], text: Option<&str>) -> Reply {
+        Reply::Chosen(Chosen {
+            options: options.to_vec(),
+            text: text.map(Into::into),
+            ..Chosen::default()
+        })
+    }
+
+    #[tokio::test]
+    async fn answers_are_told_by_question_with_free_text_beside_them() {
+        let (said, asked) = answered(vec![
+            chosen(&[1], None),
+            chosen(&[0, 1], Some("and a file")),
+        ])
+        .await;
+        assert_eq!(
+            said.as_deref(),
+            Ok(
+                "User has answered your questions: \"Where?\"=\"Redis\", \"Which?\"=\"Memory, Redis, and a file\""
+            )
+        );
+        assert_eq!(
+            (asked[0].title.as_str(), asked[0].several),
+            ("Place · 1 of 2", false)
+        );
+        assert_eq!(
+            (asked[1].title.as_str(), asked[1].several),
+            ("Kind · 2 of 2", true)
+        );
+        assert!(asked.iter().all(|request| request.free_text));
+    }
+
+    #[tokio::test]
+    async fn no_answer_is_told_and_so_is_that_nobody_is_there() {
+        let (said, _) = answered(vec![chosen(&[0], None), Reply::Dismissed]).await;
+        let said = said.expect("not an error");
+        assert!(
+            said.starts_with("The user does not want to answer \"Which?\"."),
+            "{said}"
+        );
+        assert!(said.contains("\"Where?\"=\"Memory\""), "{said}");
+        let (said, asked) = answered(vec![Reply::Nobody]).await;
+        assert!(said.expect_err("nobody").starts_with("Nobody is there"));
+        assert_eq!(asked.len(), 1);
+    }
+
+    #[tokio::test]
+    async fn questions_are_checked_before_anybody_is_asked() {
+        let scratch = Scratch::new();
+        let mut long = questions();
+        long["questions"][0]["header"] = json!("thirteen char");
+        let mut same = questions();
+        same["questions"][0]["options"][1]["label"] = json!("Memory");
+        for (input, reason) in [
+            (long, "longer than 12 characters"),
+            (same, "labels that differ"),
+        ] {
+            let error = scratch
+                .run(&AskUserQuestion, input)
+                .await
+                .expect_err("refused");
+            assert!(error.message.contains(reason), "{}", error.message);
+        }
+        let schema = input_schema::<Input>();
+        assert_eq!(schema["properties"]["questions"]["maxItems"], 4);
+    }
+}

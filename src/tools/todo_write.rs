@@ -1,0 +1,164 @@
+//! `TodoWrite`: the model's list of what it plans to do.
+
+use std::fmt::Write;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{ContextChange, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
+use crate::permissions::Grant;
+use crate::protocol::todo::{Todo, TodoStatus, progress};
+use crate::protocol::{Level, Touches};
+
+/// Nobody follows a longer list.
+const MOST: usize = 100;
+
+pub struct TodoWrite;
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The whole list; it replaces the one before
+    pub todos: Vec<Todo>,
+}
+
+impl Tool for TodoWrite {
+    type Input = Input;
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            doing: "planning".into(),
+            ruled: None,
+            ..ToolSpec::new(
+                "TodoWrite",
+                include_str!("../../assets/tools/todo_write.md"),
+                Level::Safe,
+                "todos",
+            )
+        }
+    }
+
+    fn is_read_only(&self, _input: &Input) -> bool {
+        true
+    }
+
+    fn touches(&self, _input: &Value) -> Touches {
+        Touches::Nothing
+    }
+
+    fn sample(&self) -> Value {
+        json!({ "todos": [
+            { "content": "Run the tests", "status": "in_progress", "activeForm": "Running the tests" }
+        ] })
+    }
+
+    async fn validate(&self, input: &Input, _cx: &ToolCx) -> Result<Validated, ToolError> {
+        let active: Vec<String> = input
+            .todos
+            .iter()
+            .filter(|todo| todo.status == TodoStatus::InProgress)
+            .map(|todo| format!("`{}`", todo.content))
+            .collect();
+        if active.len() > 1 {
+            return Err(ToolError::new(format!(
+                "At most one step can be `in_progress`, and these are: {}. Mark all but one as `pending` or `completed`",
+                active.join(", ")
+            )));
+        }
+        if let Some(at) = input
+            .todos
+            .iter()
+            .position(|todo| todo.content.trim().is_empty())
+        {
+            return Err(ToolError::new(format!(
+                "Step {} says nothing: its `content` is empty",
+                at + 1
+            )));
+        }
+        if input.todos.len() > MOST {
+            return Err(ToolError::new(format!(
+                "The list has {} steps, and {MOST} are the most",
+                input.todos.len()
+            )));
+        }
+        Ok(Validated::Fine)
+    }
+
+    async fn call(
+        &self,
+        input: Input,
+        _grant: Grant,
+        _cx: ToolCx,
+    ) -> Result<ToolOutput, ToolError> {
+        let mut text = match progress(&input.todos) {
+            None => "The list is empty now.".to_owned(),
+            Some(progress) => format!("The list is updated: {progress}"),
+        };
+        for todo in &input.todos {
+            let mark = match todo.status {
+                TodoStatus::Pending => ' ',
+                TodoStatus::InProgress => '~',
+                TodoStatus::Completed => 'x',
+            };
+            // Writing to a string cannot fail.
+            let _ = write!(text, "\n[{mark}] {}", todo.content);
+        }
+        Ok(ToolOutput {
+            changes: vec![ContextChange::Todos(input.todos)],
+            ..ToolOutput::text(text)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::TodoWrite;
+    use crate::tools::ContextChange;
+    use crate::tools::files::scratch::{Scratch, text};
+
+    fn todos(states: &[(&str, &str)]) -> Value {
+        let todos = states.iter().map(|(content, status)| {
+            json!({"content": content, "status": status, "activeForm": format!("Doing {content}")})
+        });
+        json!({ "todos": todos.collect::<Vec<Value>>() })
+    }
+
+    #[tokio::test]
+    async fn the_whole_list_is_kept_and_told() {
+        let scratch = Scratch::new();
+        let input = todos(&[("a", "completed"), ("b", "in_progress"), ("c", "pending")]);
+        let output = scratch.run(&TodoWrite, input).await.expect("written");
+        assert_eq!(
+            text(&output),
+            "The list is updated: 1 of 3 · Doing b\n[x] a\n[~] b\n[ ] c"
+        );
+        let [ContextChange::Todos(kept)] = output.changes.as_slice() else {
+            panic!("{:?}", output.changes);
+        };
+        assert_eq!(kept.len(), 3);
+        let output = scratch.run(&TodoWrite, todos(&[])).await.expect("cleared");
+        assert_eq!(text(&output), "The list is empty now.");
+    }
+
+    #[tokio::test]
+    async fn two_steps_at_once_and_empty_ones_are_refused() {
+        let scratch = Scratch::new();
+        for (input, reason) in [
+            (
+                todos(&[("a", "in_progress"), ("b", "in_progress")]),
+                "these are: `a`, `b`",
+            ),
+            (
+                todos(&[("a", "pending"), (" ", "pending")]),
+                "Step 2 says nothing",
+            ),
+            (todos(&vec![("a", "pending"); 101]), "101 steps"),
+        ] {
+            let error = scratch.run(&TodoWrite, input).await.expect_err("refused");
+            assert!(error.message.contains(reason), "{}", error.message);
+        }
+    }
+}
