@@ -152,7 +152,9 @@ impl Screen {
         update(&mut self.state, Msg::LaidOut(found));
         let (state, caches) = (&self.state, &self.caches);
         self.terminal
-            .draw(|frame| ui::view(state, caches, frame))
+            .draw(|frame| {
+                ui::view(state, caches, frame);
+            })
             .expect("memory can be drawn to");
     }
 }

@@ -54,7 +54,7 @@ impl AppState {
     }
 
     fn inner_rung(&self) -> Option<Rung> {
-        if !self.dialogs.is_empty() {
+        if !self.dialogs.is_empty() && !self.looks_back {
             return Some(Rung::Dialog);
         }
         if self.selection.is_some() || self.search.is_some() {

@@ -3,6 +3,7 @@
 //! Pure: no clock, no disk, no terminal. Time comes in with [`AppState::now`]; what may wait leaves as an effect and comes
 //! back as a message. How it looks is `ui`'s matter; here are only the facts that it paints.
 
+mod asking;
 pub mod call;
 pub mod commands;
 pub mod composer;
@@ -235,8 +236,10 @@ pub struct AppState {
     /// Messages that are in the transcript already, but that the agent has not taken up yet.
     expected: VecDeque<CellId>,
     pub panel: ToolPanel,
-    /// The last one has the keys.
+    /// The last one has the keys, unless the person looks back.
     pub dialogs: Vec<Dialog>,
+    /// The person has gone into the conversation from what is asked, which waits and takes no keys until they return.
+    looks_back: bool,
     pub session: SessionInfo,
     pub settings: Arc<Settings>,
     /// Set while another Ctrl+C would quit.
@@ -285,6 +288,7 @@ impl AppState {
             expected: VecDeque::new(),
             panel: ToolPanel::default(),
             dialogs: Vec::new(),
+            looks_back: false,
             session: SessionInfo {
                 workspace: workspace.to_owned(),
                 ..SessionInfo::default()
@@ -352,7 +356,7 @@ impl AppState {
 
     /// What the next key can mean, the innermost first.
     pub fn contexts(&self) -> Vec<Context> {
-        if let Some(dialog) = self.dialogs.last() {
+        if let Some(dialog) = self.dialogs.last().filter(|_| !self.looks_back) {
             return vec![dialog.context(), Context::Global];
         }
         let mut contexts = Vec::with_capacity(5);
@@ -394,14 +398,7 @@ impl AppState {
 pub fn update(state: &mut AppState, msg: Msg) -> Vec<Effect> {
     let open = state.dialogs.len();
     let effects = take(state, msg);
-    let closed = state.dialogs.len() < open;
-    if let Some(dialog) = state.dialogs.last_mut() {
-        // Whatever closed the one before it, a key that was meant for that one may be on its way.
-        if closed {
-            dialog.uncover(state.now);
-        }
-        state.drop_click();
-    }
+    state.turn_to_front(open);
     effects
 }
 
@@ -461,7 +458,7 @@ impl AppState {
     /// A key that no map binds belongs to the field that has the caret.
     fn type_key(&mut self, key: KeyEvent) -> Vec<Effect> {
         self.quit_armed = None;
-        if let Some(dialog) = self.dialogs.last_mut() {
+        if let Some(dialog) = self.dialogs.last_mut().filter(|_| !self.looks_back) {
             let effects = dialog.key(key, self.now);
             self.preview_chosen();
             return effects;
@@ -474,6 +471,9 @@ impl AppState {
     }
 
     fn paste(&mut self, text: String) -> Vec<Effect> {
+        if self.looks_back {
+            self.focus_on(Focus::Composer);
+        }
         if let Some(dialog) = self.dialogs.last_mut() {
             dialog.paste(&text, self.now);
             return Vec::new();
@@ -501,6 +501,9 @@ impl AppState {
             self.end_search();
         }
         self.focus = focus;
+        if focus == Focus::Composer {
+            self.return_to_question();
+        }
     }
 
     fn resize(&mut self, width: u16, height: u16) {

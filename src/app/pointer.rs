@@ -1,8 +1,10 @@
 //! The mouse: where it points has been found out by the layout.
 
+use super::dialogs::Dialog;
 use super::scroll::Motion;
 use super::select::{Hold, Reach, Selection, Spot};
 use super::{AppState, Copied, Effect, Focus};
+use crate::keymap::Action;
 
 /// How many rows a notch of the wheel is.
 const WHEEL: i64 = 3;
@@ -41,26 +43,39 @@ pub enum Target {
     /// A row of the list in front, counted from the first in view.
     ListRow(usize),
     Dialog,
+    /// An answer of the dialog.
+    Button(Action),
+    /// An option of the question, by its number from 0.
+    Option(usize),
     Elsewhere,
 }
 
 impl AppState {
     pub(super) fn point(&mut self, pointer: Pointer) -> Vec<Effect> {
         match pointer.kind {
-            PointerKind::WheelUp => self.wheel(-WHEEL),
-            PointerKind::WheelDown => self.wheel(WHEEL),
-            PointerKind::Pressed { .. } if !self.dialogs.is_empty() => {
-                return self.press_dialog(pointer.target);
-            }
-            PointerKind::Pressed { times } => self.press_pointer(pointer.target, times),
+            PointerKind::WheelUp => self.wheel(pointer.target, -WHEEL),
+            PointerKind::WheelDown => self.wheel(pointer.target, WHEEL),
+            PointerKind::Pressed { times } => return self.press_pointer(pointer.target, times),
             PointerKind::Dragged => self.drag(pointer.target),
             PointerKind::Released => return self.release(),
         }
         Vec::new()
     }
 
-    fn wheel(&mut self, rows: i64) {
-        if let Some(dialog) = self.dialogs.last_mut() {
+    /// Scrolls what the mouse is over; what lies over the screen takes it wherever the mouse is.
+    fn wheel(&mut self, target: Target, rows: i64) {
+        let is_over_dialog = |dialog: &Dialog| match target {
+            Target::Dialog | Target::Button(_) | Target::Option(_) => true,
+            Target::Conversation(_)
+            | Target::NewBelow
+            | Target::Call(_)
+            | Target::Panel
+            | Target::Composer { .. }
+            | Target::ListRow(_)
+            | Target::Elsewhere => !dialog.takes_input_place(),
+        };
+        let front = self.dialogs.last_mut();
+        if let Some(dialog) = front.filter(|dialog| is_over_dialog(dialog)) {
             dialog.scroll(rows);
         } else if let Some(detail) = &mut self.panel.detail {
             detail.scroll = detail
@@ -71,7 +86,22 @@ impl AppState {
         }
     }
 
-    fn press_pointer(&mut self, target: Target, times: u8) {
+    fn press_pointer(&mut self, target: Target, times: u8) -> Vec<Effect> {
+        if let Some(front) = self.dialogs.last() {
+            match target {
+                Target::Button(action) if front.takes_input_place() && !self.looks_back => {
+                    return self.perform(action);
+                }
+                Target::Dialog | Target::Button(_) | Target::Option(_) if self.looks_back => {
+                    self.focus_on(Focus::Composer);
+                    return Vec::new();
+                }
+                Target::Option(option) => return self.press_option(option, times),
+                Target::ListRow(row) => return self.click_in_picker(row),
+                Target::Conversation(_) | Target::NewBelow if front.takes_input_place() => {}
+                _ => return Vec::new(),
+            }
+        }
         self.selection = None;
         match target {
             Target::Conversation(spot) => {
@@ -96,21 +126,13 @@ impl AppState {
                 self.focus_on(Focus::Composer);
                 self.composer.click(row, column);
             }
-            Target::ListRow(_) | Target::Dialog | Target::Elsewhere => {}
-        }
-    }
-
-    fn press_dialog(&mut self, target: Target) -> Vec<Effect> {
-        match target {
-            Target::ListRow(row) => self.click_in_picker(row),
-            Target::Conversation(_)
-            | Target::NewBelow
-            | Target::Call(_)
-            | Target::Panel
-            | Target::Composer { .. }
+            Target::ListRow(_)
             | Target::Dialog
-            | Target::Elsewhere => Vec::new(),
+            | Target::Button(_)
+            | Target::Option(_)
+            | Target::Elsewhere => {}
         }
+        Vec::new()
     }
 
     fn drag(&mut self, target: Target) {
@@ -129,7 +151,9 @@ impl AppState {
 
     /// What was selected with the mouse is copied when the button is let go, as terminals do it.
     fn release(&mut self) -> Vec<Effect> {
-        let Some(selection) = self.selection.as_ref().filter(|_| self.dialogs.is_empty()) else {
+        let is_covered = |dialog: &Dialog| !dialog.takes_input_place();
+        let is_covered = self.dialogs.last().is_some_and(is_covered);
+        let Some(selection) = self.selection.as_ref().filter(|_| !is_covered) else {
             return Vec::new();
         };
         if selection.is_click() {

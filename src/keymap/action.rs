@@ -87,7 +87,7 @@ actions! {
     Choose: "choose", "choose", "Choose the selected item";
 
     Mark: "mark", "mark", "Mark or unmark this one";
-    Dismiss: "dismiss", "skip", "Skip the question; the call continues without an answer";
+    Dismiss: "dismiss", "let it decide", "Skip the question; the call continues without an answer";
 
     CancelCall: "cancel-call", "cancel", "Cancel this call only";
     RunAgain: "run-again", "run again", "Run this call again";

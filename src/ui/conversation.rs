@@ -44,7 +44,13 @@ impl Pane {
             width: area.width,
         };
         let entries = state.transcript.entries();
-        let mut placed = layout::place(entries, &mut measured, &state.scroll, height);
+        let mut placed = layout::place(
+            entries,
+            &mut measured,
+            &state.scroll,
+            height,
+            state.asking_cell(),
+        );
         let selection = state.selection.as_ref();
         let moved = selection.map(|selection| selection::moved(selection, &mut measured, height));
         // What is selected by keys stays in view.

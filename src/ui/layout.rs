@@ -33,12 +33,14 @@ pub struct Placed {
     pub follows: bool,
 }
 
-/// Finds the first row in view, after all that the person wants to scroll.
+/// Finds the first row in view, after all that the person wants to scroll. Where a cell asks something, the view rests with
+/// that one at its bottom, whatever came after it.
 pub fn place(
     entries: &[Entry],
     heights: &mut dyn Heights,
     scroll: &Scroll,
     height: usize,
+    asks: Option<usize>,
 ) -> Placed {
     let mut walk = Walk {
         entries,
@@ -46,16 +48,25 @@ pub fn place(
         height,
     };
     let end = walk.end_top();
+    let resting = match asks {
+        Some(index) => walk.top_with_last(index + 1),
+        None => end,
+    };
     let mut top = match scroll.anchor {
-        Anchor::Follow => end,
+        Anchor::Follow => resting,
         Anchor::At { cell, line } => walk.find(cell, line),
     };
     for motion in &scroll.motions {
         top = walk.go(top, *motion, end);
     }
     let (top, end) = (walk.down(top, 0), walk.down(end, 0));
-    // Who has the end in view wants to see what comes.
-    let follows = top >= end;
+    let resting = walk.down(resting, 0);
+    // Who has the end in view wants to see what comes; who has left what asks does not want to be taken back to it.
+    let follows = if resting < end {
+        scroll.is_following()
+    } else {
+        top >= end
+    };
     Placed {
         top: top.min(end),
         follows,
@@ -104,14 +115,16 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// Where the view begins when the last row is at its bottom.
     fn end_top(&mut self) -> Place {
-        let last = self.entries.len();
-        self.up(
-            Place {
-                index: last,
-                row: 0,
-            },
-            self.height,
-        )
+        self.top_with_last(self.entries.len())
+    }
+
+    /// Where it begins when the cell before this one is at its bottom.
+    fn top_with_last(&mut self, next: usize) -> Place {
+        let bottom = Place {
+            index: next,
+            row: 0,
+        };
+        self.up(bottom, self.height)
     }
 
     fn find(&mut self, cell: CellId, line: usize) -> Place {

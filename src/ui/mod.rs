@@ -3,6 +3,7 @@
 //! [`Caches::lay_out`] finds out which rows are in view and keeps what it laid out; [`view`] only reads. Neither knows a
 //! colour: styles come from `theme`, by role.
 
+mod asked;
 pub mod caches;
 pub mod cells;
 pub mod composer;
@@ -80,8 +81,8 @@ pub struct Caches {
     help: Vec<Line<'static>>,
     /// The list in front.
     list: Rect,
-    question: dialogs::question::Laid,
-    trust: dialogs::trust::Laid,
+    /// What stands in the input's place.
+    asked: asked::Laid,
 }
 
 type DetailKey = (usize, u64, u16, u64, u64);
@@ -105,7 +106,10 @@ impl Caches {
                 diff_width: 0,
             };
         }
-        let areas = Areas::of(state, whole);
+        let asked = self
+            .asked
+            .lay_out(state, Areas::over_status(whole), &mut self.highlights);
+        let areas = Areas::of(state, whole, self.asked.area().height);
         self.areas = areas;
         let (rest, selection) = self.pane.lay_out(
             state,
@@ -117,7 +121,21 @@ impl Caches {
         self.below = new_below(state, &self.pane, areas).map_or(Rect::default(), |(_, mark)| mark);
         self.listed = panel::lay_out(state, areas.panel, areas.strip);
         let detail = self.lay_out_detail(state);
-        let dialog = self.lay_out_dialog(state, whole);
+        self.list = Rect::default();
+        let dialog = match state.dialogs.last() {
+            Some(Dialog::Picker(picker)) => {
+                let (places, rest) = dialogs::picker::lay_out(picker, self.modal_area(whole));
+                self.list = places.list;
+                Some(rest)
+            }
+            Some(Dialog::Help(_)) => {
+                let (lines, rest) = dialogs::help::lay_out(state, self.dialog_area(whole));
+                self.help = lines;
+                Some(rest)
+            }
+            Some(front) if front.takes_input_place() => asked,
+            Some(_) | None => None,
+        };
         Found {
             rest: Some(rest),
             selection,
@@ -129,7 +147,7 @@ impl Caches {
 
     fn diff_width(&self, state: &AppState, whole: Rect) -> u16 {
         match state.dialogs.last() {
-            Some(Dialog::Question(_)) => dialogs::places::inner_width(self.dialog_area(whole)),
+            Some(Dialog::Question(_)) => dialogs::places::inner_width(Areas::over_status(whole)),
             _ => self.areas.conversation.width.saturating_sub(cells::MARGIN),
         }
     }
@@ -164,35 +182,7 @@ impl Caches {
         Some(rows.saturating_sub(usize::from(area.height)))
     }
 
-    fn lay_out_dialog(&mut self, state: &AppState, whole: Rect) -> Option<DialogRest> {
-        self.list = Rect::default();
-        match state.dialogs.last()? {
-            Dialog::Question(questions) => {
-                let area = self.dialog_area(whole);
-                Some(
-                    self.question
-                        .lay_out(questions, state, area, &mut self.highlights),
-                )
-            }
-            Dialog::Help(_) => {
-                let (lines, rest) = dialogs::help::lay_out(state, self.dialog_area(whole));
-                self.help = lines;
-                Some(rest)
-            }
-            Dialog::Trust(dialog) => {
-                let area = self.dialog_area(whole);
-                Some(self.trust.lay_out(dialog, &state.settings, area))
-            }
-            Dialog::Picker(picker) => {
-                let (places, rest) = dialogs::picker::lay_out(picker, self.modal_area(whole));
-                self.list = places.list;
-                Some(rest)
-            }
-            Dialog::Pause(_) | Dialog::ByHand(_) => None,
-        }
-    }
-
-    /// Questions stand over the conversation, and leave the input in view where that leaves them room enough.
+    /// What lies over the screen leaves the input in view where that leaves it room enough.
     fn dialog_area(&self, whole: Rect) -> Rect {
         let areas = &self.areas;
         let above = Rect {
@@ -226,6 +216,9 @@ impl Caches {
         let areas = &self.areas;
         if self.list.contains(at) {
             return Target::ListRow(usize::from(row - self.list.y));
+        }
+        if let Some(target) = self.asked.hit(column, row) {
+            return target;
         }
         if areas.composer.contains(at) {
             return Target::Composer {
@@ -276,20 +269,34 @@ impl Caches {
 }
 
 impl Areas {
-    fn of(state: &AppState, whole: Rect) -> Self {
+    /// All that is over the status line.
+    fn over_status(whole: Rect) -> Rect {
+        Rect {
+            height: whole.height - status::height(whole),
+            ..whole
+        }
+    }
+
+    /// What is asked takes so many rows: the input's, and then the conversation's.
+    fn of(state: &AppState, whole: Rect, asked: u16) -> Self {
         let height = whole.height;
         let status = status::height(whole);
-        let rule = u16::from(height >= 7);
-        let air = u16::from(height >= 12);
-        let most = state.composer_rows().min(height);
-        let composer = composer::height(&state.composer, whole.width, most).clamp(1, most);
+        let air = u16::from(height >= 12 && asked == 0);
+        let (rule, composer) = if asked > 0 {
+            (0, asked)
+        } else {
+            let most = state.composer_rows().min(height);
+            let composer = composer::height(&state.composer, whole.width, most).clamp(1, most);
+            (u16::from(height >= 7), composer)
+        };
         let wide = whole.width >= WIDE_ENOUGH_FOR_PANEL && !state.calls.is_empty();
         let left = height.saturating_sub(status + rule + air + composer);
         let queue = u16::try_from(state.queue.len())
             .unwrap_or(3)
             .min(3)
             .min(left / 4);
-        let strip = if wide {
+        // What is asked leaves its rows to the conversation, where the calls are, too.
+        let strip = if wide || asked > 0 {
             0
         } else {
             panel::strip_height(state, (left / 4).max(1)).min(left.saturating_sub(2))
@@ -304,7 +311,10 @@ impl Areas {
             }
         };
         let status = take(status);
-        let composer = take(composer);
+        let mut composer = take(composer);
+        if asked > 0 {
+            composer.height = 0;
+        }
         let rule = take(rule);
         let queue = take(queue);
         let strip = take(strip);
@@ -353,11 +363,13 @@ pub fn paint(state: &AppState, caches: &Caches, whole: Rect, buf: &mut Buffer) -
 }
 
 /// [`paint`] on a frame of ratatui.
-pub fn view(state: &AppState, caches: &Caches, frame: &mut Frame) {
+pub fn view(state: &AppState, caches: &Caches, frame: &mut Frame) -> Option<Position> {
     let whole = frame.area();
-    if let Some(caret) = paint(state, caches, whole, frame.buffer_mut()) {
+    let caret = paint(state, caches, whole, frame.buffer_mut());
+    if let Some(caret) = caret {
         frame.set_cursor_position(caret);
     }
+    caret
 }
 
 fn draw_notice(state: &AppState, whole: Rect, buf: &mut Buffer) -> Option<Position> {
@@ -393,14 +405,19 @@ fn draw(state: &AppState, caches: &Caches, whole: Rect, buf: &mut Buffer) -> Opt
     rule::draw(state, areas.rule, buf);
     draw_new_below(state, caches, buf);
     let typed = state.dialogs.is_empty() && state.focus == Focus::Composer;
-    let at = composer::draw(&state.composer, theme, areas.composer, buf);
-    let mut caret = typed.then_some(at);
+    let (mut caret, line) = if asked::front(state).is_some() {
+        let caret = caches.asked.draw(state, Areas::over_status(whole), buf);
+        (caret, caches.asked.last_line())
+    } else {
+        let at = composer::draw(&state.composer, theme, areas.composer, buf);
+        (typed.then_some(at), areas.composer)
+    };
     if !typed {
         let faint = theme.style(Role::Faint);
         buf.set_style(areas.composer, faint);
     }
     status::draw(state, areas.status, buf);
-    draw_search(state, areas, buf).inspect(|at| caret = Some(*at));
+    draw_search(state, line, buf).inspect(|at| caret = Some(*at));
     if typed {
         let above = Rect {
             height: areas.rule.y - whole.y,
@@ -408,33 +425,20 @@ fn draw(state: &AppState, caches: &Caches, whole: Rect, buf: &mut Buffer) -> Opt
         };
         composer::draw_popup(&state.composer, theme, above, buf);
     }
-    if let Some(dialog) = state.dialogs.last() {
-        let over = caches.dialog_area(whole);
-        let keymap = &state.settings.keymap;
-        let inside = match dialog {
-            Dialog::Question(questions) => caches.question.draw(questions, state, over, buf),
-            Dialog::Trust(dialog) => {
-                caches.trust.draw(dialog, state, over, buf);
-                None
-            }
-            Dialog::Pause(dialog) => {
-                dialogs::pause::draw(dialog, keymap, theme, over, buf);
-                None
-            }
-            Dialog::ByHand(dialog) => dialogs::by_hand::draw(dialog, theme, over, buf),
-            Dialog::Picker(picker) => {
-                let over = caches.modal_area(whole);
-                dialogs::modal::dim(over, theme, buf);
-                dialogs::picker::draw(picker, keymap, theme, over, buf)
-            }
-            Dialog::Help(help) => {
-                dialogs::help::draw(help, &caches.help, theme, over, buf);
-                None
-            }
-        };
-        caret = inside.or(caret);
+    match state.dialogs.last() {
+        Some(Dialog::Picker(picker)) => {
+            let over = caches.modal_area(whole);
+            dialogs::modal::dim(over, theme, buf);
+            dialogs::picker::draw(picker, &state.settings.keymap, theme, over, buf)
+        }
+        Some(Dialog::Help(help)) => {
+            let over = caches.dialog_area(whole);
+            dialogs::help::draw(help, &caches.help, theme, over, buf);
+            None
+        }
+        Some(Dialog::Question(_) | Dialog::Trust(_) | Dialog::Pause(_) | Dialog::ByHand(_))
+        | None => caret,
     }
-    caret
 }
 
 fn draw_new_below(state: &AppState, caches: &Caches, buf: &mut Buffer) {
@@ -510,14 +514,11 @@ fn first_line(text: &str, room: usize) -> String {
 }
 
 /// The word that is searched for, in place of the input.
-fn draw_search(state: &AppState, areas: Areas, buf: &mut Buffer) -> Option<Position> {
+fn draw_search(state: &AppState, place: Rect, buf: &mut Buffer) -> Option<Position> {
     let search = state.search.as_ref()?;
     let theme = &state.settings.theme;
-    let area = Rect {
-        height: 1,
-        ..areas.composer
-    };
-    dialogs::clear(areas.composer, buf);
+    let area = Rect { height: 1, ..place };
+    dialogs::clear(place, buf);
     let found = match (search.query.is_empty(), search.hits.len()) {
         (true, _) => String::new(),
         (false, 0) => "  nothing found".to_owned(),

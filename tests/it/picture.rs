@@ -60,7 +60,7 @@ fn the_picture_of_the_readme() {
     let mut tui = Pty::spawn_with(program, &arguments, &colours, COLUMNS, ROWS);
     tui.wait_for("❯")
         .send("empty lines break the parser, please fix it\r");
-    tui.wait_for("Allow Bash?")
+    tui.wait_for("Run this command?")
         .wait_for("cargo test parse")
         .wait_for("waiting for you · 2s");
     let home = tui.program().workspace().display().to_string();

@@ -71,7 +71,7 @@ fn a_command_that_is_denied_does_not_run_and_the_turn_goes_on() {
 #[test]
 fn the_reason_of_a_denial_reaches_the_model() {
     let mut tui = play(Program::new(), TOUCH, &[]);
-    armed(&mut tui, "e no, tell the model why").send("e");
+    armed(&mut tui, "e no, tell").send("e");
     armed(&mut tui, "Enter send").send("use mkdir instead\r");
     tui.wait_for("Done with that.");
     let log = tui.program().session_log();
@@ -104,9 +104,9 @@ fn of_a_change_only_the_chosen_hunks_are_made() {
     let program = Program::new();
     program.put("poem.txt", POEM);
     let mut tui = play(program, EDIT, &[]);
-    armed(&mut tui, "Tab pick changes").send("\t");
+    armed(&mut tui, "Tab hunks").send("\t");
     armed(&mut tui, "y accept").send("n");
-    tui.wait_for("change 2/2");
+    tui.wait_for("change 2 of 2");
     armed(&mut tui, "y accept").send("y");
     armed(&mut tui, "Enter apply").send("\r");
     tui.wait_for("Done with that.");

@@ -70,7 +70,7 @@ fn children(tui: &Pty) -> String {
 #[test]
 fn cve_2025_59536_nothing_of_a_project_runs_before_it_is_trusted_nor_after_a_no() {
     let mut tui = start(hostile_program(), &[]);
-    tui.wait_for("do you trust this project?");
+    tui.wait_for("Trust this project?");
     for words in [
         "SessionStart: touch ran",
         "BASH_ENV=./evil.sh",
@@ -82,7 +82,7 @@ fn cve_2025_59536_nothing_of_a_project_runs_before_it_is_trusted_nor_after_a_no(
     armed(&mut tui, "n not now");
     assert_eq!(children(&tui), "", "not even git runs");
     tui.send("n")
-        .wait_gone("do you trust")
+        .wait_gone("Trust this project?")
         .wait_for("is not trusted")
         .send("go\r");
     // Its allow rule does not count, and neither does its mode.
@@ -92,8 +92,8 @@ fn cve_2025_59536_nothing_of_a_project_runs_before_it_is_trusted_nor_after_a_no(
     assert!(!tui.program().path("made").exists());
     assert!(!tui.program().path("ran").exists(), "nothing of it has run");
     let mut again = start(leave(tui), &[]);
-    again.wait_for("do you trust this project?");
-    assert!(!again.screen().contains("has changed"), "a no is not kept");
+    again.wait_for("Trust this project?");
+    assert!(!again.screen().contains("have changed"), "a no is not kept");
 }
 
 #[test]
@@ -104,10 +104,10 @@ fn a_yes_counts_at_once_and_at_the_next_start_until_something_changes() {
     let program = hostile_program();
     program.put(".agent-tui/settings.json", settings.to_string());
     let mut tui = start(program, &[]);
-    tui.wait_for("do you trust this project?");
-    armed(&mut tui, "y trust it")
+    tui.wait_for("Trust this project?");
+    armed(&mut tui, "y trust")
         .send("y")
-        .wait_gone("do you trust");
+        .wait_gone("Trust this project?");
     tui.send("go\r").wait_for("Done with that.");
     assert!(tui.program().path("made").exists(), "its rule allows it");
     let ran = tui.program().path("ran");
@@ -125,8 +125,8 @@ fn a_yes_counts_at_once_and_at_the_next_start_until_something_changes() {
     program.put(".agent-tui/settings.json", settings.to_string());
     let mut changed = start(program, &[]);
     changed
-        .wait_for("do you trust this project?")
-        .wait_for("has changed")
+        .wait_for("Trust this project?")
+        .wait_for("have changed")
         .wait_for("+ Stop: touch stolen");
     assert!(
         !changed.screen().contains("+ Bash"),
@@ -137,10 +137,10 @@ fn a_yes_counts_at_once_and_at_the_next_start_until_something_changes() {
 #[test]
 fn the_first_message_waits_for_the_answer_and_escape_is_a_no() {
     let mut tui = start(hostile_program(), &["go"]);
-    tui.wait_for("do you trust this project?");
+    tui.wait_for("Trust this project?");
     armed(&mut tui, "n not now");
     assert_eq!(tui.program().session_log(), "", "nothing has begun");
-    tui.send("\x1b").wait_gone("do you trust");
+    tui.send("\x1b").wait_gone("Trust this project?");
     armed(&mut tui, "y yes")
         .send("y")
         .wait_for("Done with that.");
@@ -169,8 +169,8 @@ fn hidden_characters_are_shown_and_a_long_list_is_read_before_it_is_trusted() {
     });
     program.put(".agent-tui/settings.json", settings.to_string());
     let mut tui = start(program, &[]);
-    tui.wait_for("do you trust this project?")
-        .wait_for("more lines; read to the end before you trust it");
+    tui.wait_for("Trust this project?")
+        .wait_for("more lines · Space");
     armed(&mut tui, "n not now");
     let shown = tui.screen();
     let hook = shown.lines().find(|line| line.contains("Stop: true"));
@@ -182,9 +182,9 @@ fn hidden_characters_are_shown_and_a_long_list_is_read_before_it_is_trusted() {
     );
     // A yes does not count yet; the end makes it count.
     tui.send("y").send("G").wait_for("Bash(x 99)");
-    armed(&mut tui, "y trust it")
+    armed(&mut tui, "y trust")
         .send("y")
-        .wait_gone("do you trust");
+        .wait_gone("Trust this project?");
 }
 
 /// The answer of `permissions check` about a command.
@@ -211,9 +211,9 @@ fn claude_code_72896_the_screen_the_check_and_the_doctor_agree_about_trust() {
     let program = hostile_program();
     assert_eq!(said(&program), ("ask".to_owned(), false));
     let mut tui = start(program, &[]);
-    armed(&mut tui, "y trust it")
+    armed(&mut tui, "y trust")
         .send("y")
-        .wait_gone("do you trust")
+        .wait_gone("Trust this project?")
         .wait_gone("starting");
     let program = leave(tui);
     assert_eq!(said(&program), ("allow".to_owned(), true));
@@ -227,9 +227,9 @@ fn claude_code_72896_the_screen_the_check_and_the_doctor_agree_about_trust() {
 #[test]
 fn headless_only_the_flag_trusts_also_where_the_person_has_said_yes_on_the_screen() {
     let mut tui = start(hostile_program(), &[]);
-    armed(&mut tui, "y trust it")
+    armed(&mut tui, "y trust")
         .send("y")
-        .wait_gone("do you trust");
+        .wait_gone("Trust this project?");
     let program = leave(tui);
     assert_eq!(
         decision(&program, "touch made", &[]),

@@ -47,6 +47,14 @@ pub struct DialogRest {
 }
 
 impl Dialog {
+    /// Whether it stands in the input's place, below the conversation that it is about; the others lie over the screen.
+    pub fn takes_input_place(&self) -> bool {
+        match self {
+            Dialog::Question(_) | Dialog::Trust(_) | Dialog::Pause(_) | Dialog::ByHand(_) => true,
+            Dialog::Picker(_) | Dialog::Help(_) => false,
+        }
+    }
+
     /// When time alone will change it.
     pub fn wake_at(&self, now: Instant) -> Option<Instant> {
         match self {

@@ -2,6 +2,7 @@
 
 use crate::app::call::{Author, Call};
 use crate::app::dialogs::Dialog;
+use crate::app::dialogs::help::HelpDialog;
 use crate::app::dialogs::question::{DENIED, Questions, Verdict};
 use crate::app::dialogs::trust::TrustDialog;
 use crate::app::ladder::Rung;
@@ -13,16 +14,8 @@ use crate::settings::trust::Review;
 
 impl AppState {
     pub(super) fn perform_in_dialog(&mut self, action: Action) -> Vec<Effect> {
-        match action {
-            Action::Interrupt | Action::ClearOrQuit => return self.close_dialog(),
-            Action::Redraw => return vec![Effect::Redraw],
-            Action::Suspend => return vec![Effect::Suspend],
-            Action::ToggleDiffStyle => {
-                self.toggle_diff_style();
-                return Vec::new();
-            }
-            Action::NextMode if self.is_asked() => return self.next_mode_while_asked(),
-            _ => {}
+        if let Some(effects) = self.perform_over_dialog(action) {
+            return effects;
         }
         let now = self.now;
         let Some(dialog) = self.dialogs.last_mut() else {
@@ -75,6 +68,36 @@ impl AppState {
         }
     }
 
+    /// What means the same in all of them.
+    fn perform_over_dialog(&mut self, action: Action) -> Option<Vec<Effect>> {
+        let is_asked = self.dialogs.last().is_some_and(Dialog::takes_input_place);
+        match action {
+            Action::Interrupt | Action::ClearOrQuit => return Some(self.close_dialog()),
+            Action::Redraw => return Some(vec![Effect::Redraw]),
+            Action::Suspend => return Some(vec![Effect::Suspend]),
+            Action::NextMode if self.is_asked() => return Some(self.next_mode_while_asked()),
+            Action::ToggleDiffStyle => self.toggle_diff_style(),
+            Action::Scroll => self.look_back(),
+            Action::Help if is_asked => self.explain_question(),
+            _ => return None,
+        }
+        Some(Vec::new())
+    }
+
+    /// What the keys of the question do, unless the key was meant for something else.
+    fn explain_question(&mut self) {
+        let now = self.now;
+        let counts = match self.dialogs.last_mut() {
+            Some(Dialog::Question(questions)) => questions.press(now),
+            Some(Dialog::Trust(trust)) => trust.press(now),
+            Some(Dialog::Pause(_) | Dialog::ByHand(_) | Dialog::Picker(_) | Dialog::Help(_))
+            | None => true,
+        };
+        if counts {
+            self.dialogs.push(Dialog::Help(HelpDialog::default()));
+        }
+    }
+
     /// Another mode may allow what is asked about, so it counts as an answer.
     fn next_mode_while_asked(&mut self) -> Vec<Effect> {
         let now = self.now;
@@ -85,6 +108,19 @@ impl AppState {
             return Vec::new();
         }
         self.next_mode()
+    }
+
+    /// The mouse goes to an option of the question; a second press chooses it.
+    pub(in crate::app) fn press_option(&mut self, option: usize, times: u8) -> Vec<Effect> {
+        let now = self.now;
+        let Some(Dialog::Question(questions)) = self.dialogs.last_mut() else {
+            return Vec::new();
+        };
+        let is_there = questions.press_option(option, now);
+        if is_there && times > 1 {
+            return self.perform(Action::Choose);
+        }
+        Vec::new()
     }
 
     fn is_asked(&self) -> bool {
@@ -112,7 +148,7 @@ impl AppState {
             .retain(|dialog| !matches!(dialog, Dialog::Trust(_)));
         let dialog = TrustDialog::new(review, self.now);
         self.dialogs.push(Dialog::Trust(Box::new(dialog)));
-        self.call_person("do you trust this project?")
+        self.call_person("Trust this project?")
     }
 
     fn answer_trust(&mut self, yes: bool) -> Vec<Effect> {
@@ -169,6 +205,7 @@ impl AppState {
                 (vec![Effect::Send(deny)], true)
             }
         };
+        self.scroll.follow_from_end(&self.transcript);
         self.dialogs.retain(|dialog| match dialog {
             Dialog::Question(questions) => !over && !questions.is_empty(),
             Dialog::Trust(_)

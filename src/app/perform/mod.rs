@@ -24,7 +24,7 @@ impl AppState {
         if !matches!(action, Action::ClearOrQuit | Action::Interrupt) {
             self.quit_armed = None;
         }
-        if !self.dialogs.is_empty() {
+        if !self.dialogs.is_empty() && !self.looks_back {
             return self.perform_in_dialog(action);
         }
         if self.focus == Focus::Composer
@@ -53,6 +53,7 @@ impl AppState {
             Action::ToggleDetails => self.toggle_details(),
             Action::ToggleThinking => self.toggle_thinking(),
             Action::ToggleDiffStyle => self.toggle_diff_style(),
+            Action::Scroll if self.looks_back => self.focus_on(Focus::Composer),
             Action::Scroll => self.focus_on(Focus::Conversation),
             Action::Search => {
                 self.focus_on(Focus::Conversation);
@@ -220,6 +221,7 @@ impl AppState {
     fn leave_focus(&mut self) {
         match self.focus {
             Focus::Panel if self.panel.detail.is_some() => self.panel.detail = None,
+            Focus::Conversation if self.looks_back => self.focus_on(Focus::Composer),
             Focus::Conversation => {
                 self.focus_on(Focus::Composer);
                 self.scroll.park();

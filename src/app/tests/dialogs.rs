@@ -321,7 +321,7 @@ fn another_mode_allows_nothing_that_was_not_read_to_its_end() {
         panic!("it still asks");
     };
     let dialog = questions.permission().expect("whether it may run");
-    assert_eq!(dialog.notice(), dialog.obstacle());
+    assert_eq!(dialog.notice(), dialog.obstacle().as_deref());
 }
 
 /// The help lists them as what they do.

@@ -2,57 +2,62 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use ratatui::text::{Line, Span};
-use tui_textarea::DataCursor;
+use ratatui::text::Line;
 
-use super::{at_bottom, field, frame};
+use super::buttons::{self, Button, arrange};
+use super::places::{self, Places, Wanted};
+use super::{draw_rows, foot, text_field, title};
+use crate::app::AppState;
 use crate::app::dialogs::by_hand::ByHandDialog;
-use crate::theme::{Role, Theme};
-use crate::ui::text::{clean, truncate, width};
+use crate::keymap::{Action, Context};
+use crate::theme::Role;
+use crate::ui::text::{Indent, Row, clean, truncate, wrap};
 
-pub fn draw(
-    dialog: &ByHandDialog,
-    theme: &Theme,
-    area: Rect,
-    buf: &mut Buffer,
-) -> Option<Position> {
-    let lines = dialog.field.lines();
-    let height = u16::try_from(lines.len())
-        .unwrap_or(u16::MAX)
-        .saturating_add(3);
-    let area = at_bottom(area, height.clamp(5, 14));
-    let inner = frame(area, "the result, by hand", Role::BorderFocused, theme, buf);
-    if inner.height == 0 {
-        return None;
-    }
-    let about = truncate(&clean(&dialog.about), usize::from(inner.width));
-    let about = Line::from(Span::styled(about, theme.style(Role::Muted)));
-    let room = usize::from(inner.height.saturating_sub(1)).max(1);
-    let mut y = inner.y;
-    if inner.height > 1 {
-        buf.set_line(inner.x, y, &about, inner.width);
-        y += 1;
-    }
-    let DataCursor(row, column) = dialog.field.cursor();
-    let from = row.saturating_sub(room - 1);
-    let mut caret = None;
-    for (number, text) in lines.iter().enumerate().skip(from).take(room) {
-        let line = Rect {
-            y,
-            height: 1,
-            ..inner
+#[derive(Debug, Default)]
+pub struct Laid {
+    rows: Vec<Row>,
+    label: Vec<Row>,
+    pub places: Places,
+    pub buttons: buttons::Row,
+}
+
+impl Laid {
+    pub fn lay_out(&mut self, dialog: &ByHandDialog, state: &AppState, over: Rect) {
+        let (width, theme) = (places::inner_width(over), &state.settings.theme);
+        let about = truncate(&clean(&dialog.about), width.into());
+        let about = Line::styled(about, theme.style(Role::Text));
+        self.rows = wrap(about, width, &Indent::default());
+        let label = "type what the model should get as its result:";
+        let label = Line::styled(label, theme.style(Role::Muted));
+        self.label = wrap(label, width, &Indent::default());
+        let button =
+            |(action, words)| Button::new(action, words, Context::Reason, &state.settings.keymap);
+        let answers = [(Action::SendReason, "send"), (Action::Back, "back")];
+        let answers = answers.into_iter().filter_map(button).collect();
+        let answers = arrange(answers, width.into(), 1);
+        let wanted = Wanted {
+            content: self.rows.len(),
+            label: self.label.len(),
+            field: text_field::height(&dialog.field, width),
+            buttons: answers.len(),
+            ..Wanted::default()
         };
-        let end = field(&clean(text), Role::Text, theme, line, buf);
-        if number == row {
-            let before: String = text.chars().take(column).collect();
-            caret = Some(if column == text.chars().count() {
-                end
-            } else {
-                let cells = u16::try_from(width(&clean(&before))).unwrap_or(0);
-                Position::new(inner.x + cells.min(inner.width.saturating_sub(1)), y)
-            });
-        }
-        y += 1;
+        self.places = Places::new(over, wanted);
+        self.buttons = buttons::Row::place(answers, self.places.buttons);
     }
-    caret
+
+    pub fn draw(
+        &self,
+        dialog: &ByHandDialog,
+        state: &AppState,
+        buf: &mut Buffer,
+    ) -> Option<Position> {
+        let (theme, places) = (&state.settings.theme, &self.places);
+        title(places, "Answer for this call", Line::default(), theme, buf);
+        draw_rows(places.content, &self.rows, buf);
+        draw_rows(places.label, &self.label, buf);
+        foot(places, Line::default(), theme, buf);
+        self.buttons.draw(|_| true, theme, buf);
+        text_field::draw(&dialog.field, theme, places.field, buf)
+    }
 }

@@ -1,5 +1,7 @@
-//! The dialogs, one file each, and the frame that they share.
+//! The dialogs, one file each, and what they share: the frame of those that lie over the screen, and the rules of those
+//! that stand in the input's place.
 
+pub mod buttons;
 pub mod by_hand;
 pub mod help;
 pub mod modal;
@@ -13,9 +15,11 @@ pub mod trust;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use self::places::Places;
+use super::conversation::draw_row;
 use super::text::{Indent, Row, clean_line, truncate, width, wrap};
 use crate::theme::{Role, Theme};
 
@@ -28,16 +32,6 @@ pub fn centred(area: Rect, wanted_width: u16, wanted_height: u16) -> Rect {
         y: area.y + (area.height - height) / 2,
         width,
         height,
-    }
-}
-
-/// A box at the lower edge of an area.
-pub fn at_bottom(area: Rect, wanted_height: u16) -> Rect {
-    let height = wanted_height.min(area.height);
-    Rect {
-        y: area.bottom() - height,
-        height,
-        ..area
     }
 }
 
@@ -82,30 +76,90 @@ pub fn inside(area: Rect) -> Rect {
 /// A notice is cut after this many rows.
 const MOST_NOTICE_ROWS: usize = 2;
 
-/// Draws the frame of a question, with what it is about on the left and where one is on the right.
-pub fn title(places: &Places, heading: &str, place: &str, theme: &Theme, buf: &mut Buffer) {
+/// Draws the line over what is asked: what it is about on the left, where one is on the right.
+pub fn title(
+    places: &Places,
+    heading: &str,
+    place: Line<'static>,
+    theme: &Theme,
+    buf: &mut Buffer,
+) {
     let Places { area, title, .. } = *places;
-    let room = usize::from(title.width).saturating_sub(width(place) + 3);
-    let heading = truncate(heading, room.max(1));
-    if places.is_framed {
-        frame(area, &heading, Role::BorderAlert, theme, buf);
+    clear(area, buf);
+    let style = theme.style(Role::BorderAlert);
+    let aside = place.width();
+    let room = if places.is_ruled {
+        room_of_heading(title.width, aside)
     } else {
-        clear(area, buf);
-        let heading = Line::styled(heading, theme.style(Role::BorderAlert));
+        usize::from(title.width).saturating_sub(aside + 2 * usize::from(aside > 0))
+    };
+    let heading = truncate(heading, room.max(1));
+    if places.is_ruled {
+        rule(area, title.y, buf, style);
+        let heading = Line::styled(format!(" {heading} "), style);
+        buf.set_line(title.x + 1, title.y, &heading, title.width);
+    } else {
+        let heading = Line::styled(heading, style);
         buf.set_line(title.x, title.y, &heading, title.width);
     }
-    let cells = u16::try_from(width(place)).unwrap_or(u16::MAX);
-    if cells < title.width {
-        let place = Line::styled(place.to_owned(), theme.style(Role::Muted));
-        buf.set_line(title.right() - cells, title.y, &place, cells);
+    let cells = u16::try_from(aside + 2).unwrap_or(u16::MAX);
+    if aside > 0 && cells + 1 < title.width {
+        let mut place = place;
+        place.spans.insert(0, Span::raw(" "));
+        place.push_span(Span::raw(" "));
+        let x = title.right() - cells - u16::from(places.is_ruled);
+        buf.set_line(x, title.y, &place, cells);
     }
+}
+
+/// How much of a heading there is room for, beside where one is.
+pub fn room_of_heading(columns: u16, aside: usize) -> usize {
+    usize::from(columns).saturating_sub(aside + if aside > 0 { 8 } else { 4 })
+}
+
+/// Draws the line between what is asked and the answers.
+pub fn foot(places: &Places, words: Line<'static>, theme: &Theme, buf: &mut Buffer) {
+    let foot = places.foot;
+    if foot.is_empty() {
+        return;
+    }
+    let mut words = words;
+    let mut at = foot.x;
+    if places.is_ruled {
+        rule(places.area, foot.y, buf, theme.style(Role::BorderAlert));
+        if words.width() == 0 {
+            return;
+        }
+        words.spans.insert(0, Span::raw(" "));
+        words.push_span(Span::raw(" "));
+        at += 1;
+    }
+    buf.set_line(at, foot.y, &words, foot.right() - at);
+}
+
+fn rule(area: Rect, y: u16, buf: &mut Buffer, style: Style) {
+    let line = "─".repeat(usize::from(area.width));
+    buf.set_string(area.x, y, line, style);
+}
+
+/// How many lines are out of view, further down, and the key that shows them.
+pub fn more_lines(below: usize, key: Option<&str>, room: usize) -> String {
+    let lines = if below == 1 { "line" } else { "lines" };
+    let key = key.map_or(String::new(), |key| format!(" · {key}"));
+    let forms = [
+        format!("{below} more {lines}{key}"),
+        format!("{below} more{key}"),
+        format!("{below} more"),
+    ];
+    let fitting = forms.iter().find(|form| width(form) <= room);
+    fitting.or(forms.last()).cloned().unwrap_or_default()
 }
 
 /// Which of the questions that wait is asked; nothing if it is the only one.
 pub fn place_in_queue((place, count): (usize, usize)) -> String {
     match count {
         0 | 1 => String::new(),
-        _ => format!(" {place} of {count} "),
+        _ => format!("{place} of {count}"),
     }
 }
 
@@ -116,6 +170,13 @@ pub fn notice_rows(notice: &str, width: u16, theme: &Theme) -> Vec<Row> {
     let mut rows = wrap(line, width, &Indent::default());
     rows.truncate(MOST_NOTICE_ROWS);
     rows
+}
+
+/// As many rows as there is room for.
+pub fn draw_rows<'r>(area: Rect, rows: impl IntoIterator<Item = &'r Row>, buf: &mut Buffer) {
+    for (place, row) in area.rows().zip(rows) {
+        draw_row(row, place, place.y, buf);
+    }
 }
 
 pub fn clear(area: Rect, buf: &mut Buffer) {

@@ -1,45 +1,54 @@
-//! A limit was reached: whether to go on.
+//! A limit was reached: whether to continue.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::{at_bottom, frame};
+use super::buttons::{self, Button, arrange};
+use super::places::{self, Places, Wanted};
+use super::{draw_rows, foot, title};
+use crate::app::AppState;
 use crate::app::dialogs::pause::PauseDialog;
-use crate::keymap::{Action, Context, Keymap};
-use crate::theme::{Role, Theme};
-use crate::ui::text::{Indent, clean, wrap};
+use crate::keymap::{Action, Context};
+use crate::theme::Role;
+use crate::ui::text::{Indent, Row, clean, wrap};
 
-pub fn draw(dialog: &PauseDialog, keymap: &Keymap, theme: &Theme, area: Rect, buf: &mut Buffer) {
-    let text = Line::from(Span::styled(
-        clean(&dialog.why).into_owned(),
-        theme.style(Role::Text),
-    ));
-    let rows = wrap(text, area.width.saturating_sub(4), &Indent::default());
-    let height = u16::try_from(rows.len())
-        .unwrap_or(u16::MAX)
-        .saturating_add(4);
-    let inner = frame(
-        at_bottom(area, height),
-        "go on?",
-        Role::BorderAlert,
-        theme,
-        buf,
-    );
-    let mut lines: Vec<Line> = rows.into_iter().map(|row| row.line).collect();
-    lines.push(Line::default());
-    let mut keys = Vec::new();
-    for (action, words) in [(Action::Choose, "go on"), (Action::Back, "stop the turn")] {
-        if let Some(chord) = keymap.chord_for(action, &[Context::Question]) {
-            keys.push(Span::styled(chord.to_string(), theme.style(Role::Key)));
-            keys.push(Span::styled(
-                format!(" {words}   "),
-                theme.style(Role::KeyHint),
-            ));
-        }
+#[derive(Debug, Default)]
+pub struct Laid {
+    rows: Vec<Row>,
+    pub places: Places,
+    pub buttons: buttons::Row,
+}
+
+impl Laid {
+    pub fn lay_out(&mut self, dialog: &PauseDialog, state: &AppState, over: Rect) {
+        let (width, theme) = (places::inner_width(over), &state.settings.theme);
+        let why = clean(&dialog.why).into_owned();
+        let why = Line::from(Span::styled(why, theme.style(Role::Text)));
+        self.rows = wrap(why, width, &Indent::default());
+        let button =
+            |(action, words)| Button::new(action, words, Context::Question, &state.settings.keymap);
+        let answers = [
+            (Action::Choose, "continue"),
+            (Action::Back, "stop the turn"),
+        ];
+        let answers = answers.into_iter().filter_map(button).collect();
+        let answers = arrange(answers, width.into(), places::most_buttons(over));
+        let wanted = Wanted {
+            content: self.rows.len(),
+            buttons: answers.len(),
+            ..Wanted::default()
+        };
+        self.places = Places::new(over, wanted);
+        self.buttons = buttons::Row::place(answers, self.places.buttons);
     }
-    lines.push(Line::from(keys));
-    for (y, line) in (inner.y..inner.bottom()).zip(&lines) {
-        buf.set_line(inner.x, y, line, inner.width);
+
+    pub fn draw(&self, dialog: &PauseDialog, state: &AppState, buf: &mut Buffer) {
+        let (theme, places) = (&state.settings.theme, &self.places);
+        title(places, "Continue?", Line::default(), theme, buf);
+        draw_rows(places.content, &self.rows, buf);
+        foot(places, Line::default(), theme, buf);
+        self.buttons
+            .draw(|_| dialog.is_armed(state.now), theme, buf);
     }
 }

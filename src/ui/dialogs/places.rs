@@ -1,4 +1,5 @@
-//! Who gets which rows of the dialog. Where there are too few, what is needed to decide goes first.
+//! Who gets which rows of what is asked. It stands in the input's place and takes its rows from the conversation; where
+//! there are too few, what is needed to decide goes first.
 
 use ratatui::layout::Rect;
 
@@ -6,8 +7,12 @@ use ratatui::layout::Rect;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Wanted {
     pub content: usize,
+    /// What stays over the content while that is scrolled.
+    pub sticky: usize,
+    /// What is known about the content, below it.
+    pub facts: usize,
     pub notice: usize,
-    pub hints: usize,
+    pub buttons: usize,
     /// A text field, and what it is for.
     pub label: usize,
     pub field: usize,
@@ -16,91 +21,103 @@ pub struct Wanted {
 /// Parts from top to bottom; one without a row has no height.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Places {
-    pub is_framed: bool,
+    pub is_ruled: bool,
     pub area: Rect,
     pub title: Rect,
+    pub sticky: Rect,
     pub content: Rect,
-    pub tail: Rect,
+    pub facts: Rect,
     pub label: Rect,
     pub field: Rect,
     pub notice: Rect,
-    pub hints: Rect,
+    /// How much is out of view, and what else can be done.
+    pub foot: Rect,
+    pub buttons: Rect,
 }
 
-/// A frame and its padding are worth their cells from this size on.
-const FRAMED: (u16, u16) = (30, 12);
+/// Rules over and under the content are worth their rows from this size on.
+const RULED: (u16, u16) = (30, 12);
 /// In fewer columns no command can be read.
 const READABLE: u16 = 8;
-/// The rows that the dialog leaves to the conversation, in tenths of the pane.
-const TENTHS: u16 = 7;
+/// How much of the screen it takes at most, in tenths: the rest is the conversation's.
+const TENTHS: u16 = 8;
 
-pub fn is_framed(pane: Rect) -> bool {
-    pane.width >= FRAMED.0 && pane.height >= FRAMED.1
+pub fn is_ruled(pane: Rect) -> bool {
+    pane.width >= RULED.0 && pane.height >= RULED.1
 }
 
 pub fn inner_width(pane: Rect) -> u16 {
-    pane.width - if is_framed(pane) { 4 } else { 0 }
+    pane.width - if is_ruled(pane) { 2 } else { 0 }
+}
+
+/// How many rows the answers may have.
+pub fn most_buttons(pane: Rect) -> usize {
+    if is_ruled(pane) { 2 } else { 1 }
 }
 
 impl Places {
+    /// Its place at the lower edge of all that is over the status line.
     pub fn new(pane: Rect, wanted: Wanted) -> Self {
-        if is_framed(pane) {
-            Self::framed(pane, wanted)
+        if is_ruled(pane) {
+            Self::ruled(pane, wanted)
         } else {
             Self::compact(pane, wanted)
         }
     }
 
-    fn framed(pane: Rect, wanted: Wanted) -> Self {
-        let most = (pane.height * TENTHS / 10).max(FRAMED.1);
-        let field = wanted.field.min(usize::from(most / 5));
+    fn ruled(pane: Rect, wanted: Wanted) -> Self {
+        // The line under it counts, too.
+        let most = ((pane.height + 1) * TENTHS / 10).clamp(RULED.1, pane.height);
+        let field = wanted.field.min(usize::from(most / 4));
         let label = wanted.label.min(2);
-        let around = 3 + wanted.notice + wanted.hints + field + label;
+        let around = 2
+            + [wanted.sticky, wanted.facts, wanted.notice, wanted.buttons]
+                .iter()
+                .sum::<usize>()
+            + field
+            + label;
         let height = clamp(wanted.content + around).min(most);
         let area = Rect {
             y: pane.bottom() - height,
             height,
             ..pane
         };
-        let inside = Rect {
-            x: area.x + 2,
-            y: area.y + 1,
-            width: area.width - 4,
-            height: height - 2,
-        };
-        let mut rows = Rows(inside);
-        let hints = rows.take_last(wanted.hints);
+        let mut rows = Rows(Rect {
+            x: area.x + 1,
+            width: area.width - 2,
+            ..area
+        });
+        let title = rows.take_first(1);
+        let buttons = rows.take_last(wanted.buttons);
+        let foot = rows.take_last(1);
         let notice = rows.take_last(wanted.notice);
         let field = rows.take_last(field);
         let label = rows.take_last(label);
-        let tail = rows.take_last(1);
+        let facts = rows.take_last(wanted.facts);
+        let sticky = rows.take_first(wanted.sticky);
         Self {
-            is_framed: true,
+            is_ruled: true,
             area,
-            title: Rect {
-                height: 1,
-                ..Rect {
-                    y: area.y,
-                    ..inside
-                }
-            },
+            title,
+            sticky,
             content: rows.0,
-            tail,
+            facts,
             label,
             field,
             notice,
-            hints,
+            foot,
+            buttons,
         }
     }
 
-    /// A notice stands in the place of the hints: it goes with the next key.
+    /// A notice stands in the place of the buttons: it goes with the next key.
     fn compact(pane: Rect, wanted: Wanted) -> Self {
         let mut rows = Rows(pane);
         let title = rows.take_first(1);
         let bottom = rows.take_last(1);
         let field = rows.take_last(wanted.field.min(1));
-        let has_tail = rows.0.height > 1 && wanted.content > usize::from(rows.0.height);
-        let tail = rows.take_last(usize::from(has_tail));
+        let has_foot = rows.0.height > 1 && wanted.content > usize::from(rows.0.height);
+        let foot = rows.take_last(usize::from(has_foot));
         let content = if pane.width < READABLE {
             Rect {
                 height: 0,
@@ -109,20 +126,19 @@ impl Places {
         } else {
             rows.0
         };
-        let (notice, hints) = match wanted.notice {
+        let (notice, buttons) = match wanted.notice {
             0 => (Rect::default(), bottom),
             _ => (bottom, Rect::default()),
         };
         Self {
-            is_framed: false,
             area: pane,
             title,
             content,
-            tail,
-            label: Rect::default(),
             field,
             notice,
-            hints,
+            foot,
+            buttons,
+            ..Self::default()
         }
     }
 }

@@ -1,5 +1,4 @@
-//! Paints what a call asks, over the lower part of the conversation: whether it may run is `permission`'s, something that
-//! its tool wants to know is painted here.
+//! Paints what a call asks: whether it may run is `permission`'s, something that its tool wants to know is painted here.
 //!
 //! The words are somebody else's: they are revealed, wrapped and never cut, and each stands beside a mark of ours.
 
@@ -13,23 +12,28 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
+use super::buttons::{self, Button, arrange};
 use super::places::{self, Places, Wanted};
-use super::{notice_rows, permission, place_in_queue, text_field, title};
+use super::{
+    draw_rows, foot, more_lines, notice_rows, permission, place_in_queue, room_of_heading,
+    text_field, title,
+};
 use crate::app::dialogs::DialogRest;
 use crate::app::dialogs::question::{Asked, ChoiceDialog, Front, Questions};
+use crate::app::pointer::Target;
 use crate::app::{AppState, Settings};
-use crate::keymap::{Action, Keymap};
+use crate::keymap::Action;
 use crate::protocol::ChoiceOption;
 use crate::theme::{Role, Theme};
-use crate::ui::conversation::draw_row;
 use crate::ui::highlight::Highlights;
-use crate::ui::text::{Indent, Row, chop, clean_line, reveal, truncate, width, wrap};
+use crate::ui::text::{Indent, Row, chop, clean_line, reveal, width, wrap};
 
 /// The question in front, laid out by its kind.
 #[derive(Debug, Default)]
 pub struct Laid {
     permission: permission::Laid,
     choice: Choice,
+    is_choice: bool,
 }
 
 impl Laid {
@@ -41,15 +45,39 @@ impl Laid {
         over: Rect,
         code: &mut Highlights,
     ) -> DialogRest {
+        let settings = &*state.settings;
         match questions.current() {
             Some(asked) => match &asked.front {
                 Front::Permission(_) => {
-                    permission::lay_out(questions, state, over, &mut self.permission, code)
+                    self.is_choice = false;
+                    self.permission.lay_out(questions, settings, over, code)
                 }
-                Front::Choice(dialog) => self.choice.lay_out(asked, dialog, &state.settings, over),
+                Front::Choice(dialog) => {
+                    self.is_choice = true;
+                    self.choice.lay_out(asked, dialog, settings, over)
+                }
             },
             None => DialogRest::default(),
         }
+    }
+
+    pub fn places(&self) -> &Places {
+        if self.is_choice {
+            &self.choice.places
+        } else {
+            &self.permission.places
+        }
+    }
+
+    /// The answer that is there.
+    pub fn hit(&self, column: u16, row: u16) -> Option<Target> {
+        if self.is_choice {
+            return self.choice.hit(column, row);
+        }
+        let Self { permission, .. } = self;
+        let found = permission.buttons.hit(column, row);
+        let found = found.or_else(|| permission.others.hit(column, row));
+        found.map(Target::Button)
     }
 
     /// Paints what was laid out; says where the caret is, if something is being typed.
@@ -57,24 +85,24 @@ impl Laid {
         &self,
         questions: &Questions,
         state: &AppState,
-        over: Rect,
         buf: &mut Buffer,
     ) -> Option<Position> {
         let asked = questions.current()?;
+        let (settings, now) = (&*state.settings, state.now);
         let dialog = match &asked.front {
-            Front::Permission(_) => {
-                return permission::draw(questions, state, &self.permission, over, buf);
-            }
+            Front::Permission(_) => return self.permission.draw(questions, settings, now, buf),
             Front::Choice(dialog) => dialog,
         };
-        let places = &self.choice.places;
-        // A layout for another size has no place here.
-        if places.area.is_empty() || places.area.intersection(over) != places.area {
-            return None;
-        }
-        let (theme, place) = (&state.settings.theme, place_in_queue(questions.position()));
-        title(places, &heading(asked, state), &place, theme, buf);
-        self.choice.draw(dialog, &state.settings, state.now, buf)
+        let theme = &settings.theme;
+        let place = place_in_queue(questions.position());
+        let place = Line::styled(place, theme.style(Role::Muted));
+        let heading = if self.choice.is_in_title {
+            dialog.request().question.clone()
+        } else {
+            heading(asked, state)
+        };
+        title(&self.choice.places, &heading, place, theme, buf);
+        self.choice.draw(dialog, settings, now, buf)
     }
 }
 
@@ -85,7 +113,12 @@ struct Choice {
     notice: Vec<Row>,
     /// What the text field is for.
     label: Vec<Row>,
+    /// Which rows are of which option.
+    options: Vec<Range<usize>>,
     places: Places,
+    buttons: buttons::Row,
+    /// The question is short enough for it.
+    is_in_title: bool,
     offset: usize,
 }
 
@@ -101,8 +134,12 @@ impl Choice {
         over: Rect,
     ) -> DialogRest {
         let (width, theme) = (places::inner_width(over), &settings.theme);
-        let (rows, chosen) = rows(asked, dialog, width, theme);
-        self.rows = rows;
+        self.is_in_title = fits_title(dialog, width, theme) && places::is_ruled(over);
+        (self.rows, self.options) = rows(asked, dialog, self.is_in_title, width, theme);
+        let end = self.rows.len();
+        let chosen = dialog.at().and_then(|at| self.options.get(at).cloned());
+        let chosen = chosen.unwrap_or(end..end);
+        let answers = arrange(answers(dialog, settings), width.into(), 1);
         self.notice = match dialog.notice() {
             Some(notice) => notice_rows(notice, width, theme),
             None => Vec::new(),
@@ -118,9 +155,11 @@ impl Choice {
             field: dialog
                 .text()
                 .map_or(0, |text| text_field::height(text, width)),
-            hints: usize::from(!hints(dialog, &settings.keymap).is_empty()),
+            buttons: answers.len(),
+            ..Wanted::default()
         };
         self.places = Places::new(over, wanted);
+        self.buttons = buttons::Row::place(answers, self.places.buttons);
         let visible = self.rows.len().min(self.places.content.height.into());
         let furthest = self.rows.len() - visible;
         self.offset = if dialog.follows() {
@@ -133,6 +172,20 @@ impl Choice {
         DialogRest { furthest, visible }
     }
 
+    /// An option, or a button.
+    fn hit(&self, column: u16, row: u16) -> Option<Target> {
+        if let Some(action) = self.buttons.hit(column, row) {
+            return Some(Target::Button(action));
+        }
+        let content = self.places.content;
+        if !content.contains((column, row).into()) {
+            return None;
+        }
+        let row = self.offset + usize::from(row - content.y);
+        let option = self.options.iter().position(|rows| rows.contains(&row))?;
+        Some(Target::Option(option))
+    }
+
     fn draw(
         &self,
         dialog: &ChoiceDialog,
@@ -141,30 +194,23 @@ impl Choice {
         buf: &mut Buffer,
     ) -> Option<Position> {
         let (places, theme) = (&self.places, &settings.theme);
-        let shown = self.rows.iter().skip(self.offset);
-        for (place, row) in places.content.rows().zip(shown) {
-            draw_row(row, place, place.y, buf);
-        }
-        let below = self
-            .rows
-            .len()
-            .saturating_sub(self.offset + usize::from(places.content.height));
-        for place in places.tail.rows().take(usize::from(below > 0)) {
-            let lines = if below == 1 { "line" } else { "lines" };
-            let text = truncate(&format!("{below} more {lines} below"), place.width.into());
-            let line = Line::styled(text, theme.style(Role::Muted));
-            buf.set_line(place.x, place.y, &line, place.width);
-        }
-        for (place, row) in places.notice.rows().zip(&self.notice) {
-            draw_row(row, place, place.y, buf);
-        }
-        for place in places.hints.rows() {
-            let line = hint_line(dialog, settings, now, place.width.into());
-            buf.set_line(place.x, place.y, &line, place.width);
-        }
-        for (place, row) in places.label.rows().zip(&self.label) {
-            draw_row(row, place, place.y, buf);
-        }
+        draw_rows(places.content, self.rows.iter().skip(self.offset), buf);
+        let end = self.offset + usize::from(places.content.height);
+        let words = match self.rows.len().saturating_sub(end) {
+            0 => Line::default(),
+            below => {
+                let key = settings
+                    .keymap
+                    .chord_for(Action::PageDown, &[dialog.context()]);
+                let key = key.map(|key| key.to_string());
+                let words = more_lines(below, key.as_deref(), places.foot.width.into());
+                Line::styled(words, theme.style(Role::Muted))
+            }
+        };
+        foot(places, words, theme, buf);
+        draw_rows(places.notice, &self.notice, buf);
+        self.buttons.draw(|_| dialog.is_armed(now), theme, buf);
+        draw_rows(places.label, &self.label, buf);
         let caret = text_field::draw(dialog.text()?, theme, places.field, buf);
         caret.filter(|_| dialog.is_writing())
     }
@@ -174,17 +220,28 @@ fn heading(asked: &Asked, state: &AppState) -> String {
     let call = state.calls.find(asked.call).map(|key| state.calls.get(key));
     match call {
         Some(call) => format!("{} asks", clean_line(&call.tool.name, 1)),
-        None => "a question".to_owned(),
+        None => "A question".to_owned(),
     }
 }
 
-/// The question and its options, and which rows are of the option that the keys are at.
+/// Whether the title has room for the question, and shows all that is in it.
+fn fits_title(dialog: &ChoiceDialog, columns: u16, theme: &Theme) -> bool {
+    let request = dialog.request();
+    let place = width(&place_in_queue((99, 99)));
+    let fits = width(&request.question) <= room_of_heading(columns, place);
+    let is_plain = reveal(&request.question, theme).to_string() == request.question;
+    // Where there is nothing to choose from, something has to be there to be read.
+    fits && is_plain && !request.options.is_empty()
+}
+
+/// The question and its options, and which rows are of which option.
 fn rows(
     asked: &Asked,
     dialog: &ChoiceDialog,
+    is_in_title: bool,
     columns: u16,
     theme: &Theme,
-) -> (Vec<Row>, Range<usize>) {
+) -> (Vec<Row>, Vec<Range<usize>>) {
     let mut rows = Vec::new();
     if let Some(asker) = &asked.asker {
         let label = Span::styled(LABEL, theme.style(Role::Muted));
@@ -195,7 +252,9 @@ fn rows(
         ));
     }
     let request = dialog.request();
-    for (index, line) in request.question.split('\n').enumerate() {
+    let question = if is_in_title { "" } else { &request.question };
+    let lines = question.split('\n').filter(|_| !is_in_title);
+    for (index, line) in lines.enumerate() {
         let mark = if index == 0 { "? " } else { "  " };
         let indent = Indent {
             first: vec![Span::styled(mark, theme.style(Role::Accent))],
@@ -204,21 +263,16 @@ fn rows(
         };
         rows.extend(wrap(reveal(line, theme), columns, &indent));
     }
-    if !request.options.is_empty() {
+    if !request.options.is_empty() && !rows.is_empty() {
         rows.push(Row::decoration(Line::default()));
     }
-    let mut chosen = rows.len()..rows.len();
+    let mut options = Vec::new();
     for (index, option) in request.options.iter().enumerate() {
         let first = rows.len();
         rows.extend(option_rows(index, option, dialog, columns, theme));
-        if dialog.at() == Some(index) {
-            chosen = first..rows.len();
-        }
+        options.push(first..rows.len());
     }
-    if dialog.is_writing() {
-        chosen = rows.len()..rows.len();
-    }
-    (rows, chosen)
+    (rows, options)
 }
 
 /// `› 1 [x] label`, and below it what it means.
@@ -285,55 +339,30 @@ fn label_rows(dialog: &ChoiceDialog, columns: u16, theme: &Theme) -> Vec<Row> {
     chop(line, columns, &Indent::default())
 }
 
-/// What the keys do now, the most important first.
-fn hints(dialog: &ChoiceDialog, keymap: &Keymap) -> Vec<(String, &'static str)> {
-    let context = dialog.context();
+/// What the keys do now.
+fn answers(dialog: &ChoiceDialog, settings: &Settings) -> Vec<Button> {
     let is_possible = |action: Action| match action {
         Action::Mark => dialog.request().several,
         _ => true,
     };
-    [
-        Action::Choose,
-        Action::Mark,
-        Action::Dismiss,
-        Action::Back,
-        Action::Next,
-        Action::Previous,
-    ]
-    .into_iter()
-    .filter(|action| is_possible(*action))
-    .filter_map(|action| {
-        let chord = keymap.chord_for(action, &[context])?;
-        Some((chord.to_string(), action.describe()))
-    })
-    .collect()
-}
-
-/// As many of them as fit, dim until they count.
-fn hint_line(
-    dialog: &ChoiceDialog,
-    settings: &Settings,
-    now: Instant,
-    room: usize,
-) -> Line<'static> {
-    let (key_role, role) = if dialog.is_armed(now) {
-        (Role::Key, Role::KeyHint)
-    } else {
-        (Role::Faint, Role::Faint)
+    let actions = [
+        (Action::Choose, 0),
+        (Action::Mark, 1),
+        (Action::Dismiss, 2),
+        (Action::Back, 2),
+        (Action::Next, 3),
+        (Action::Previous, 4),
+    ];
+    let possible = actions.iter().filter(|(action, _)| is_possible(*action));
+    let context = dialog.context();
+    let button = |(action, rank): &(Action, usize)| {
+        // What is bound everywhere is not worth a place here.
+        settings.keymap.chord_for(*action, &[context])?;
+        let button = Button::new(*action, action.describe(), context, &settings.keymap)?;
+        Some(Button {
+            rank: *rank,
+            ..button
+        })
     };
-    let mut spans = Vec::new();
-    let mut used = 0;
-    for (key, words) in hints(dialog, &settings.keymap) {
-        let gap = if spans.is_empty() { 0 } else { 3 };
-        let more = gap + width(&key) + 1 + width(words);
-        if used + more > room {
-            break;
-        }
-        used += more;
-        spans.push(Span::raw(" ".repeat(gap)));
-        spans.push(Span::styled(key, settings.theme.style(key_role)));
-        spans.push(Span::raw(" "));
-        spans.push(Span::styled(words, settings.theme.style(role)));
-    }
-    Line::from(spans)
+    possible.filter_map(button).collect()
 }

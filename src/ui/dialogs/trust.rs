@@ -4,146 +4,135 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::{centred, frame};
+use super::buttons::{self, Button, arrange};
+use super::places::{self, Places, Wanted};
+use super::{draw_rows, foot, more_lines, title};
+use crate::app::AppState;
 use crate::app::dialogs::DialogRest;
 use crate::app::dialogs::trust::TrustDialog;
-use crate::app::{AppState, Settings};
 use crate::keymap::{Action, Context};
 use crate::settings::trust::{Item, State};
 use crate::theme::{Role, Theme};
-use crate::ui::text::{Indent, TAB, clean_line, reveal, wrap};
+use crate::ui::text::{Indent, Row, TAB, clean_line, reveal, wrap};
 
+/// Longer lines are hard to read.
 const WIDEST: u16 = 100;
-/// Below the text: where one is, and the keys.
-const BELOW: u16 = 2;
 
-/// Its lines, kept for as long as the same is shown.
+/// Its rows, kept for as long as the same is shown.
 #[derive(Debug, Default)]
 pub struct Laid {
     key: Option<(String, u16, u64)>,
-    lines: Vec<Line<'static>>,
+    rows: Vec<Row>,
+    pub places: Places,
+    pub buttons: buttons::Row,
 }
 
 impl Laid {
-    pub fn lay_out(&mut self, dialog: &TrustDialog, settings: &Settings, over: Rect) -> DialogRest {
-        let width = over.width.min(WIDEST).saturating_sub(4);
+    pub fn lay_out(&mut self, dialog: &TrustDialog, state: &AppState, over: Rect) -> DialogRest {
+        let settings = &state.settings;
+        let width = places::inner_width(over);
         let key = (dialog.mark.clone(), width, settings.theme_epoch);
         if self.key.as_ref() != Some(&key) {
-            self.lines = lines(dialog, width, &settings.theme);
+            self.rows = rows(dialog, width.min(WIDEST), &settings.theme);
             self.key = Some(key);
         }
-        let room = usize::from(self.area(over).height.saturating_sub(2 + BELOW));
+        let answers = arrange(answers(state), width.into(), places::most_buttons(over));
+        let wanted = Wanted {
+            content: self.rows.len(),
+            buttons: answers.len(),
+            ..Wanted::default()
+        };
+        self.places = Places::new(over, wanted);
+        self.buttons = buttons::Row::place(answers, self.places.buttons);
+        let visible = self.rows.len().min(self.places.content.height.into());
         DialogRest {
-            furthest: self.lines.len().saturating_sub(room),
-            visible: room.min(self.lines.len()),
+            furthest: self.rows.len() - visible,
+            visible,
         }
     }
 
-    pub fn draw(&self, dialog: &TrustDialog, state: &AppState, over: Rect, buf: &mut Buffer) {
-        let theme = &state.settings.theme;
-        let title = "do you trust this project?";
-        let inner = frame(self.area(over), title, Role::BorderAlert, theme, buf);
-        let rows = inner.height.saturating_sub(BELOW);
-        let from = dialog.reading.offset.min(self.lines.len());
-        for (y, line) in (inner.y..inner.y + rows).zip(&self.lines[from..]) {
-            buf.set_line(inner.x, y, line, inner.width);
-        }
+    pub fn draw(&self, dialog: &TrustDialog, state: &AppState, buf: &mut Buffer) {
+        let (theme, places) = (&state.settings.theme, &self.places);
+        title(places, "Trust this project?", Line::default(), theme, buf);
+        let from = dialog.reading.offset;
+        draw_rows(places.content, self.rows.iter().skip(from), buf);
         let below = dialog.reading.below();
-        let more = if below > 0 && !dialog.reading.has_reached_end() {
-            format!("{below} more lines; read to the end before you trust it")
-        } else if below > 0 {
-            format!("{below} more lines")
+        let words = if below == 0 {
+            Line::default()
         } else {
-            String::new()
+            let key = state
+                .settings
+                .keymap
+                .chord_for(Action::PageDown, &[Context::Trust]);
+            let key = key.map(|key| key.to_string());
+            let words = more_lines(below, key.as_deref(), places.foot.width.into());
+            let role = if dialog.reading.has_reached_end() {
+                Role::Muted
+            } else {
+                Role::Warning
+            };
+            Line::styled(words, theme.style(role))
         };
-        let more = Line::from(Span::styled(more, theme.style(Role::Muted)));
-        let y = inner.y + rows;
-        if y < inner.bottom() {
-            buf.set_line(inner.x, y, &more, inner.width);
-        }
-        if y + 1 < inner.bottom() {
-            buf.set_line(inner.x, y + 1, &keys(dialog, state), inner.width);
-        }
-    }
-
-    fn area(&self, over: Rect) -> Rect {
-        let lines = u16::try_from(self.lines.len()).unwrap_or(u16::MAX);
-        centred(over, WIDEST, lines.saturating_add(2 + BELOW))
+        foot(places, words, theme, buf);
+        let can = |action| match action {
+            Action::Trust => dialog.can_trust(state.now),
+            _ => dialog.is_armed(state.now),
+        };
+        self.buttons.draw(can, theme, buf);
     }
 }
 
-fn keys(dialog: &TrustDialog, state: &AppState) -> Line<'static> {
-    let (theme, keymap) = (&state.settings.theme, &state.settings.keymap);
-    let mut spans = Vec::new();
-    let works = [dialog.can_trust(state.now), dialog.is_armed(state.now)];
-    for ((action, words), works) in [
-        (Action::Trust, "trust it, until it changes"),
-        (Action::DoNotTrust, "not now"),
-    ]
-    .into_iter()
-    .zip(works)
-    {
-        let Some(chord) = keymap.chord_for(action, &[Context::Trust]) else {
-            continue;
-        };
-        let (key, hint) = if works {
-            (Role::Key, Role::KeyHint)
-        } else {
-            (Role::Faint, Role::Faint)
-        };
-        spans.push(Span::styled(chord.to_string(), theme.style(key)));
-        spans.push(Span::styled(format!(" {words}   "), theme.style(hint)));
-    }
-    Line::from(spans)
+fn answers(state: &AppState) -> Vec<Button> {
+    let button = |action, words| Button::new(action, words, Context::Trust, &state.settings.keymap);
+    let trust = button(Action::Trust, "trust (asks again if it changes)").map(|button| Button {
+        short: "trust".to_owned(),
+        ..button
+    });
+    let not_now = button(Action::DoNotTrust, "not now");
+    trust.into_iter().chain(not_now).collect()
 }
 
-fn lines(dialog: &TrustDialog, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+fn rows(dialog: &TrustDialog, width: u16, theme: &Theme) -> Vec<Row> {
     let review = &dialog.review;
     let path = review.workspace.display().to_string();
-    let mut lines = paragraph(&path, Role::Accent, width, theme, "");
+    let mut rows = paragraph(&path, Role::Accent, width, theme, "");
     let what = match review.state {
         State::Changed => {
-            "You trusted this project before, and what it wants has changed; what is new has a +. Until you say yes, its \
-             settings can only forbid and ask."
+            "You trusted this project before, but its settings have changed; new entries have a +. Without your yes, only \
+             its deny and ask rules apply."
         }
         State::Nothing | State::Trusted | State::Unknown => {
-            "Its settings want to run things or to change what runs without a question. None of that has happened: \
-             until you say yes, they can only forbid and ask."
+            "This project's settings would run commands or allow some without asking. Nothing has run. Without your yes, \
+             only its deny and ask rules apply."
         }
     };
-    lines.extend(paragraph(what, Role::Text, width, theme, ""));
+    rows.extend(paragraph(what, Role::Text, width, theme, ""));
     let mut last = None;
     for item in &review.items {
         if last != Some(item.kind) {
             last = Some(item.kind);
-            lines.push(Line::default());
+            rows.push(Row::decoration(Line::default()));
             let title = format!("It would {}:", item.kind.title());
-            lines.extend(paragraph(&title, Role::Heading, width, theme, ""));
+            rows.extend(paragraph(&title, Role::Heading, width, theme, ""));
         }
-        lines.extend(wish(item, width, theme));
+        rows.extend(wish(item, width, theme));
     }
-    lines
+    rows
 }
 
-fn wish(item: &Item, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+fn wish(item: &Item, width: u16, theme: &Theme) -> Vec<Row> {
     let mark = if item.is_new { "+ " } else { "  " };
-    let mut lines = Vec::new();
+    let mut rows = Vec::new();
     for (number, text) in item.what.split('\n').enumerate() {
         let mark = if number == 0 { mark } else { "  " };
-        lines.extend(paragraph(text, Role::Text, width, theme, mark));
+        rows.extend(paragraph(text, Role::Text, width, theme, mark));
     }
     let file = format!("in {}", item.file);
-    lines.extend(paragraph(&file, Role::Muted, width, theme, "    "));
-    lines
+    rows.extend(paragraph(&file, Role::Muted, width, theme, "    "));
+    rows
 }
 
-fn paragraph(
-    text: &str,
-    role: Role,
-    width: u16,
-    theme: &Theme,
-    first: &'static str,
-) -> Vec<Line<'static>> {
+fn paragraph(text: &str, role: Role, width: u16, theme: &Theme, first: &'static str) -> Vec<Row> {
     let indent = Indent {
         first: vec![Span::styled(first, theme.style(Role::Accent))],
         gutter: 0,
@@ -157,6 +146,5 @@ fn paragraph(
             theme.style(role),
         )),
     };
-    let rows = wrap(text, width, &indent);
-    rows.into_iter().map(|row| row.line).collect()
+    wrap(text, width, &indent)
 }

@@ -29,7 +29,7 @@ impl Column {
 
     fn place(&mut self, scroll: &Scroll, height: usize) -> Placed {
         let entries = std::mem::take(&mut self.entries);
-        let placed = place(&entries, self, scroll, height);
+        let placed = place(&entries, self, scroll, height, None);
         self.entries = entries;
         placed
     }

@@ -61,6 +61,8 @@ struct Progress {
     since: Instant,
     arming: Arming,
     stage: Stage,
+    /// The answer that Enter would give, once the arrows have gone to one.
+    chosen: Option<Action>,
     reading: Reading,
     /// What would change, file by file.
     diffs: Vec<Arc<Diff>>,
@@ -78,6 +80,7 @@ impl Progress {
             since: now,
             arming: Arming::new(now),
             stage: Stage::Asking,
+            chosen: None,
             reading: Reading::default(),
             diffs: request.changes.iter().map(diff).collect(),
             picking: None,
@@ -152,16 +155,41 @@ impl PermissionDialog {
         self.progress.notice.as_deref()
     }
 
+    /// The answer that Enter would give.
+    pub fn chosen(&self) -> Option<Action> {
+        let is_asking = self.progress.stage == Stage::Asking;
+        self.progress.chosen.filter(|_| is_asking)
+    }
+
+    /// Whether such a call can be answered so at all, now or later.
+    pub fn can(&self, action: Action) -> bool {
+        match action {
+            Action::ChooseHunks => !self.progress.diffs.is_empty(),
+            Action::AllowForSession | Action::AllowAlways => self.request.rule.is_some(),
+            Action::SplitHunk => self
+                .picking()
+                .is_some_and(|picking| picking.choices().can_split(picking.at())),
+            _ => true,
+        }
+    }
+
     pub fn is_armed(&self, now: Instant) -> bool {
         self.progress.arming.is_armed(now)
     }
 
     /// Why the call cannot be allowed yet.
-    pub fn obstacle(&self) -> Option<&'static str> {
-        if !self.progress.reading.is_visible() {
-            Some("nothing of it is shown, so it cannot be allowed: enlarge the terminal")
-        } else if !self.progress.reading.has_reached_end() {
-            Some("not read to its end yet: scroll down")
+    pub fn obstacle(&self) -> Option<String> {
+        let reading = &self.progress.reading;
+        if !reading.is_visible() {
+            Some("nothing of it is shown, so it can't be allowed: enlarge the terminal".into())
+        } else if !reading.has_reached_end() {
+            let (below, lines) = match reading.below() {
+                1 => (1, "line"),
+                below => (below, "lines"),
+            };
+            Some(format!(
+                "{below} more {lines}: read to the end, then answer"
+            ))
         } else {
             None
         }
@@ -194,6 +222,11 @@ impl PermissionDialog {
     /// It was covered by another dialog: keys that were meant for that one must not answer it.
     pub fn uncover(&mut self, now: Instant) {
         self.progress.arming = Arming::new(now);
+    }
+
+    /// Something else than an answer was pressed; says whether it counts.
+    pub fn press(&mut self, now: Instant) -> bool {
+        self.progress.arming.press(now)
     }
 
     /// A key that the map does not bind here: it is typed into the field, or goes nowhere.
@@ -236,13 +269,26 @@ impl PermissionDialog {
     pub fn perform(&mut self, action: Action, now: Instant) -> Option<Verdict> {
         self.progress.notice = None;
         if self.moves(action) {
+            // Letters scroll, too, and who types on is not answering.
+            if self.progress.stage == Stage::Asking {
+                self.progress.arming.press(now);
+            }
             return Some(Verdict::Stays);
         }
         if action == Action::DenyAndInterrupt {
             return Some(self.leave(now));
         }
         match self.progress.stage {
-            Stage::Asking => self.answer(action, now),
+            Stage::Asking => match action {
+                Action::Next => Some(self.choose_next(1, now)),
+                Action::Previous => Some(self.choose_next(-1, now)),
+                Action::Choose => match self.progress.chosen {
+                    Some(Action::DenyAndInterrupt) => Some(self.leave(now)),
+                    Some(chosen) => self.answer(chosen, now),
+                    None => Some(self.nothing_chosen(now)),
+                },
+                action => self.answer(action, now),
+            },
             Stage::Rule => self.edit_rule(action, now),
             Stage::Reason => self.give_reason(action, now),
             Stage::Hunks => self.pick(action, now),

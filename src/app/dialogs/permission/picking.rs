@@ -127,8 +127,8 @@ impl Picking {
         if undecided > 0 && !self.is_warned {
             self.is_warned = true;
             return Err(match self.choices.wanted() {
-                0 => "no change is taken: applying this denies the call".into(),
-                _ => format!("{undecided} undecided: applying leaves them out"),
+                0 => "nothing accepted: Enter denies the call".into(),
+                _ => format!("{undecided} undecided will be skipped"),
             });
         }
         let wanted = self.choices.wanted();
@@ -154,7 +154,7 @@ impl Picking {
         if !self.reading.is_visible() {
             Some("this change is not shown yet")
         } else if !self.read[self.at] {
-            Some("scroll to the end of this change to take it")
+            Some("read this change to its end first")
         } else {
             None
         }

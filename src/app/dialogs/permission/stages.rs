@@ -59,7 +59,7 @@ impl PermissionDialog {
             _ => return None,
         }
         let rule = text_of(&self.progress.rule);
-        let problem = self.obstacle().map(str::to_owned);
+        let problem = self.obstacle();
         Some(match problem.map_or_else(|| check_rule(&rule), Err) {
             Ok(()) => Verdict::Answered(Answer::AllowAlways { rule }),
             Err(problem) => self.refuse(problem),
@@ -129,11 +129,49 @@ impl PermissionDialog {
     }
 }
 
+/// The answers that the arrows go through.
+const ANSWERS: [Action; 6] = [
+    Action::AllowOnce,
+    Action::AllowForSession,
+    Action::AllowAlways,
+    Action::Deny,
+    Action::DenyWithReason,
+    Action::DenyAndInterrupt,
+];
+
 impl PermissionDialog {
+    /// To the answer at the right, or at the left if negative. The first arrow only shows that there is something to choose:
+    /// nothing is chosen before, so that Enter alone answers nothing.
+    pub(super) fn choose_next(&mut self, by: isize, now: Instant) -> Verdict {
+        if !self.progress.arming.press(now) {
+            return Verdict::Stays;
+        }
+        let mut possible = ANSWERS.into_iter().filter(|action| self.can(*action));
+        let possible: Vec<Action> = possible.by_ref().collect();
+        let at = possible
+            .iter()
+            .position(|action| Some(*action) == self.progress.chosen);
+        let next = match at {
+            Some(at) => at
+                .saturating_add_signed(by)
+                .min(possible.len().saturating_sub(1)),
+            None => 0,
+        };
+        self.progress.chosen = possible.get(next).copied();
+        Verdict::Stays
+    }
+
+    pub(super) fn nothing_chosen(&mut self, now: Instant) -> Verdict {
+        if self.progress.arming.press(now) {
+            return self.refuse("choose an answer with ← and →, then press Enter");
+        }
+        Verdict::Stays
+    }
+
     /// The rule that would cover such calls, if one may, and all that it covers has been shown.
-    fn coverable(&self) -> Result<RuleOffer, &'static str> {
+    fn coverable(&self) -> Result<RuleOffer, String> {
         let offer = self.request.rule.clone();
-        let offer = offer.ok_or("no rule may cover such a call: it is asked about each time")?;
+        let offer = offer.ok_or("can't be allowed permanently; asks every time")?;
         self.obstacle().map_or(Ok(offer), Err)
     }
 
@@ -143,7 +181,7 @@ impl PermissionDialog {
             return false;
         }
         let obstacle = self.obstacle();
-        self.progress.notice = obstacle.map(str::to_owned);
+        self.progress.notice.clone_from(&obstacle);
         obstacle.is_none()
     }
 

@@ -112,11 +112,25 @@ impl ChoiceDialog {
             KeyCode::Char(letter) => letter.to_digit(10).and_then(|digit| digit.checked_sub(1)),
             _ => None,
         };
-        let option = digit.and_then(|digit| usize::try_from(digit).ok());
-        if let Some(option) = option.filter(|option| *option < self.request.options.len()) {
+        if let Some(option) = digit.and_then(|digit| usize::try_from(digit).ok()) {
+            self.press_option(option, now);
+        }
+    }
+
+    /// Something else than an answer was pressed; says whether it counts.
+    pub fn press(&mut self, now: Instant) -> bool {
+        self.arming.press(now)
+    }
+
+    /// The mouse is pressed at an option: it is where the keys are, and marked where several can be.
+    pub fn press_option(&mut self, option: usize, now: Instant) -> bool {
+        self.notice = None;
+        let counts = self.press(now) && option < self.request.options.len();
+        if counts {
             self.go_to(option);
             self.mark();
         }
+        counts
     }
 
     pub fn paste(&mut self, text: &str, now: Instant) {

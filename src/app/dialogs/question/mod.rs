@@ -23,6 +23,8 @@ pub struct Questions {
     /// `None` once all are answered, which closes the dialog.
     front: Option<Asked>,
     behind: VecDeque<Question>,
+    /// How many of those that were asked together have their answers.
+    answered: usize,
 }
 
 /// The question in front of the person.
@@ -76,9 +78,10 @@ impl Questions {
         self.front.is_none()
     }
 
-    /// The place of the current question in the queue, and how long that is.
+    /// The place of the current question among those that were asked together, and how many these are.
     pub fn position(&self) -> (usize, usize) {
-        (1, self.behind.len() + usize::from(self.front.is_some()))
+        let waiting = self.behind.len() + usize::from(self.front.is_some());
+        (self.answered + 1, self.answered + waiting)
     }
 
     /// The current question, if it is whether a call may run.
@@ -119,6 +122,7 @@ impl Questions {
         Self {
             front: Some(Asked::new(question, now)),
             behind: VecDeque::new(),
+            answered: 0,
         }
     }
 
@@ -158,6 +162,23 @@ impl Questions {
             Some(Front::Permission(permission)) => permission.uncover(now),
             Some(Front::Choice(choice)) => choice.uncover(now),
             None => {}
+        }
+    }
+
+    /// Something else than an answer was pressed; says whether it counts.
+    pub fn press(&mut self, now: Instant) -> bool {
+        match self.front.as_mut().map(|asked| &mut asked.front) {
+            Some(Front::Permission(permission)) => permission.press(now),
+            Some(Front::Choice(choice)) => choice.press(now),
+            None => false,
+        }
+    }
+
+    /// The mouse is pressed at an option; says whether it counts.
+    pub fn press_option(&mut self, option: usize, now: Instant) -> bool {
+        match self.front.as_mut().map(|asked| &mut asked.front) {
+            Some(Front::Choice(choice)) => choice.press_option(option, now),
+            Some(Front::Permission(_)) | None => false,
         }
     }
 
@@ -213,6 +234,7 @@ impl Questions {
                 None => return Some(Verdict::Stays),
             },
         };
+        self.answered += 1;
         self.advance(now);
         Some(verdict)
     }

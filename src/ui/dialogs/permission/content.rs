@@ -18,13 +18,32 @@ use crate::ui::diff::{self, Style};
 use crate::ui::highlight::CodeColours;
 use crate::ui::text::{Indent, Row, chop, note_letters, reveal, width, wrap};
 
+/// A request as rows.
+#[derive(Debug, Default)]
+pub struct Written {
+    pub rows: Vec<Row>,
+    /// The files in it: from which row on, and the line that names each.
+    pub files: Vec<(usize, Line<'static>)>,
+}
+
+/// What stands elsewhere, and need not be in the rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// The only file, in the heading.
+    pub file: bool,
+    /// Why it is asked, and which rule would cover it.
+    pub facts: bool,
+}
+
 pub struct Writer<'a> {
     settings: &'a Settings,
     code: &'a mut dyn CodeColours,
     columns: u16,
     /// Without blank rows, and what would happen comes first.
     is_compact: bool,
+    elsewhere: Elsewhere,
     rows: Vec<Row>,
+    files: Vec<(usize, Line<'static>)>,
 }
 
 /// [`chop`] or [`wrap`].
@@ -41,13 +60,23 @@ impl<'a> Writer<'a> {
         code: &'a mut dyn CodeColours,
         columns: u16,
         is_compact: bool,
+        elsewhere: Elsewhere,
     ) -> Self {
         Self {
             settings,
             code,
             columns,
             is_compact,
+            elsewhere,
             rows: Vec::new(),
+            files: Vec::new(),
+        }
+    }
+
+    fn written(&mut self) -> Written {
+        Written {
+            rows: std::mem::take(&mut self.rows),
+            files: std::mem::take(&mut self.files),
         }
     }
 
@@ -57,41 +86,41 @@ impl<'a> Writer<'a> {
         asker: Option<&str>,
         request: &PermissionRequest,
         diffs: &[Arc<Diff>],
-    ) -> Vec<Row> {
+    ) -> Written {
         if let Some(asker) = asker {
             self.fact("asked by", asker);
-        }
-        if !self.is_compact {
-            self.prose("why", &request.reason);
-            self.blank();
         }
         let command = request.input.get("command").and_then(Value::as_str);
         match (diffs, command, &*request.input) {
             ([_, ..], _, _) => self.changes(diffs),
             ([], Some(command), Value::Object(input)) => self.command(command, input),
+            ([], _, Value::Object(input)) if is_plain(&request.tool, input) => {
+                self.fields(input.iter());
+            }
             ([], _, input) => {
                 let rows = json::rows(input, self.columns, &self.settings.theme);
                 self.rows.extend(rows);
             }
         }
         self.letters(request, diffs);
-        self.blank();
-        if self.is_compact {
-            self.prose("why", &request.reason);
+        if !self.elsewhere.facts {
+            if !request.reason.is_empty() {
+                self.prose("why", &request.reason);
+            }
+            self.rule(request);
         }
-        self.rule(request);
         if width(&request.tool) + ROOM_OF_HEADING > usize::from(self.columns) {
             self.fact("tool", &request.tool);
         }
-        std::mem::take(&mut self.rows)
+        self.written()
     }
 
     /// One change of a diff.
-    pub fn hunk(&mut self, picking: &Picking) -> Vec<Row> {
+    pub fn hunk(&mut self, picking: &Picking) -> Written {
         let chosen = picking.current();
         let diff = picking.choices().diff_of(chosen);
         self.change(diff, std::slice::from_ref(&chosen.hunk));
-        std::mem::take(&mut self.rows)
+        self.written()
     }
 
     /// File by file.
@@ -122,19 +151,21 @@ impl<'a> Writer<'a> {
 
     /// The whole path, and how much changes.
     fn file(&mut self, diff: &Diff) {
-        let theme = &self.settings.theme;
-        let counts = diff.counts();
-        let mut line = reveal(diff.path(), theme);
-        let mut note = |text: String, role| {
-            line.push_span(Span::raw("  "));
-            line.push_span(Span::styled(text, theme.style(role)));
-        };
-        if diff.is_new() {
-            note("new file".into(), Role::Accent);
+        if self.elsewhere.file {
+            return;
         }
-        note(format!("+{}", counts.added), Role::Added);
-        note(format!("−{}", counts.removed), Role::Removed);
+        let theme = &self.settings.theme;
+        let mut line = reveal(diff.path(), theme);
+        line.push_span(Span::raw("  "));
+        line.extend(size(diff, theme));
+        let first = self.rows.len();
         self.labelled("file", line, chop);
+        let name = self.rows[first].line.clone();
+        // What stays over the rows names the first file already, if one row is enough for that.
+        if !self.is_compact && first == 0 && self.rows.len() == 1 {
+            self.rows.clear();
+        }
+        self.files.push((first, name));
     }
 
     fn command(&mut self, command: &str, input: &Map<String, Value>) {
@@ -150,15 +181,19 @@ impl<'a> Writer<'a> {
             let rows = chop(reveal(line, theme), self.columns, &indent);
             self.rows.extend(rows);
         }
-        self.blank();
-        for (name, value) in input.iter().filter(|(name, _)| *name != "command") {
+        self.fields(input.iter().filter(|(name, _)| *name != "command"));
+    }
+
+    /// Each field of an input beside its name.
+    fn fields<'v>(&mut self, fields: impl Iterator<Item = (&'v String, &'v Value)>) {
+        for (name, value) in fields {
             match (name.as_str(), value) {
                 ("description", Value::String(text)) => self.prose(name, text),
                 ("timeout", Value::Number(time)) => self.fact(name, &format!("{time} ms")),
                 ("run_in_background", Value::Bool(true)) => self.fact("runs", "in the background"),
                 ("run_in_background", Value::Bool(false)) => {}
-                (_, Value::String(text)) => self.fact(name, text),
-                (_, value) => self.fact(name, &value.to_string()),
+                (_, Value::String(text)) => self.fact(&in_words(name), text),
+                (_, value) => self.fact(&in_words(name), &value.to_string()),
             }
         }
     }
@@ -184,10 +219,7 @@ impl<'a> Writer<'a> {
                     self.fact("saved in", &offer.file.display().to_string());
                 }
             }
-            None => self.prose(
-                "rule",
-                "none may cover such a call: it is asked about each time",
-            ),
+            None => self.prose("rule", ASKS_EVERY_TIME),
         }
     }
 
@@ -227,6 +259,42 @@ impl<'a> Writer<'a> {
             self.rows.push(Row::decoration(Line::default()));
         }
     }
+}
+
+/// What is said where no rule may cover a call.
+pub const ASKS_EVERY_TIME: &str = "can't be allowed permanently; asks every time";
+
+/// How much of a file changes, and whether it is new.
+pub fn size(diff: &Diff, theme: &Theme) -> Vec<Span<'static>> {
+    let counts = diff.counts();
+    let mut spans = Vec::new();
+    if diff.is_new() {
+        spans.push(Span::styled("new file", theme.style(Role::Accent)));
+        spans.push(Span::raw("  "));
+    }
+    let added = format!("+{}", counts.added);
+    spans.push(Span::styled(added, theme.style(Role::Added)));
+    spans.push(Span::raw("  "));
+    let removed = format!("−{}", counts.removed);
+    spans.push(Span::styled(removed, theme.style(Role::Removed)));
+    spans
+}
+
+/// Whether an input can be told in words without hiding what it is. What comes from elsewhere has fields of any kind, and
+/// is shown as it is sent.
+fn is_plain(tool: &str, input: &Map<String, Value>) -> bool {
+    let is_word = |value: &Value| match value {
+        Value::String(text) => !text.contains('\n'),
+        Value::Bool(_) | Value::Number(_) => true,
+        Value::Null | Value::Array(_) | Value::Object(_) => false,
+    };
+    !tool.starts_with("mcp__") && !input.is_empty() && input.values().all(is_word)
+}
+
+/// The name of a field as a person would write it.
+fn in_words(name: &str) -> String {
+    let name = name.strip_suffix("_path").unwrap_or(name);
+    name.replace('_', " ")
 }
 
 /// A label, as wide as labels are at least.

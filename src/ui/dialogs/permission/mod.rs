@@ -1,11 +1,12 @@
-//! Paints the question whether a call may run, over the lower part of the conversation.
+//! Paints the question whether a call may run.
 //!
 //! All of the request is there to be scrolled through: nothing is cut, and what is out of view is counted. Where there is no
 //! room to read, the layout says so ([`DialogRest::visible`] is 0), and nothing can be allowed. Which key answers what is
-//! `app::dialogs::permission`'s; the hints come from the keymap.
+//! `app::dialogs::permission`'s; the words on the buttons come with the keymap's keys.
 
+mod answers;
 mod content;
-mod hints;
+mod facts;
 mod json;
 #[cfg(test)]
 mod tests;
@@ -14,60 +15,44 @@ use std::time::Instant;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use ratatui::text::Line;
+use ratatui::text::{Line, Span};
 
+use self::content::{Elsewhere, Written};
+use self::facts::Facts;
 use crate::app::dialogs::DialogRest;
 use crate::app::dialogs::permission::{PermissionDialog, Picking, Stage};
 use crate::app::dialogs::question::{Asked, Questions};
-use crate::app::{AppState, DiffStyle, Settings};
+use crate::app::diff::Diff;
+use crate::app::{DiffStyle, Settings};
+use crate::keymap::{Action, Context};
 use crate::protocol::CallRef;
 use crate::theme::{Role, Theme};
-use crate::ui::conversation::draw_row;
+use crate::ui::dialogs::buttons;
 use crate::ui::dialogs::places::{self, Places, Wanted};
-use crate::ui::dialogs::{self, notice_rows, text_field};
+use crate::ui::dialogs::{self, draw_rows, more_lines, notice_rows, room_of_heading, text_field};
 use crate::ui::highlight::{CodeColours, Highlights};
-use crate::ui::text::{Indent, Row, chop, clean_line, truncate, width};
-
-/// Finds a place for everything in the lower part of `over`. What it returns is for the dialog to
-/// [settle](PermissionDialog::settle) before it is drawn.
-pub fn lay_out(
-    questions: &Questions,
-    state: &AppState,
-    over: Rect,
-    laid: &mut Laid,
-    code: &mut Highlights,
-) -> DialogRest {
-    laid.lay_out(questions, &state.settings, over, code)
-}
-
-/// Paints what was laid out; says where the caret is, if something is being typed.
-pub fn draw(
-    questions: &Questions,
-    state: &AppState,
-    laid: &Laid,
-    over: Rect,
-    buf: &mut Buffer,
-) -> Option<Position> {
-    // A layout for another size has no place here.
-    if laid.places.area.intersection(over) != laid.places.area {
-        return None;
-    }
-    laid.draw(questions, &state.settings, state.now, buf)
-}
+use crate::ui::text::{Indent, Row, chop, clean_line, reveal, truncate, width};
 
 /// A laid-out dialog. Its rows are kept for as long as the same is shown, so a frame costs what is in view.
 #[derive(Debug, Default)]
 pub struct Laid {
     key: Option<Key>,
-    rows: Vec<Row>,
+    written: Written,
     /// Colours of its code were missing when it was laid out, at this revision of the colours.
     uncoloured: Option<u64>,
+    facts: Facts,
     notice: Vec<Row>,
     /// What the text field is for.
     label: Vec<Row>,
-    places: Places,
+    pub places: Places,
+    pub buttons: buttons::Row,
+    /// In the line under the content.
+    pub others: buttons::Row,
     offset: usize,
 }
+
+/// In fewer rows there is only one place for all that is to be read.
+const ENOUGH_FOR_FACTS: u16 = 16;
 
 /// What the rows depend on.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,12 +63,15 @@ struct Key {
     hunk: Option<(usize, usize)>,
     width: u16,
     is_compact: bool,
+    elsewhere: Elsewhere,
     theme_epoch: u64,
     diff_style: DiffStyle,
 }
 
 impl Laid {
-    fn lay_out(
+    /// Finds a place for everything in the lower part of `over`. What it returns is for the dialog to
+    /// [settle](PermissionDialog::settle) before it is drawn.
+    pub fn lay_out(
         &mut self,
         questions: &Questions,
         settings: &Settings,
@@ -94,25 +82,41 @@ impl Laid {
             *self = Self::default();
             return DialogRest::default();
         };
-        let width = places::inner_width(over);
+        let (width, theme) = (places::inner_width(over), &settings.theme);
+        self.facts = if over.height < ENOUGH_FOR_FACTS {
+            Facts::inside()
+        } else {
+            Facts::new(dialog, settings, width)
+        };
         self.keep_rows(asked, dialog, settings, over, code);
         self.notice = match dialog.notice() {
-            Some(notice) => notice_rows(notice, width, &settings.theme),
+            Some(notice) => notice_rows(notice, width, theme),
             None => Vec::new(),
         };
-        self.label = label_rows(dialog, width, &settings.theme);
+        self.label = label_rows(dialog, width, theme);
+        let most = places::most_buttons(over);
+        let answers = answers::rows(dialog, settings, (width, most));
         let wanted = Wanted {
-            content: self.rows.len(),
+            content: self.written.rows.len(),
+            sticky: usize::from(places::is_ruled(over) && !self.written.files.is_empty()),
+            facts: self.shown_facts(dialog).len(),
             notice: self.notice.len(),
             label: self.label.len(),
             field: field_of(dialog).map_or(0, |field| text_field::height(field, width)),
-            hints: hints::height(dialog, &settings.keymap, width),
+            buttons: answers.len(),
         };
         self.places = Places::new(over, wanted);
-        let visible = self.rows.len().min(self.places.content.height.into());
-        let furthest = self.rows.len() - visible;
+        self.buttons = buttons::Row::place(answers, self.places.buttons);
+        let visible = self
+            .written
+            .rows
+            .len()
+            .min(self.places.content.height.into());
+        let furthest = self.written.rows.len() - visible;
         self.offset = dialog.reading().offset.min(furthest);
-        DialogRest { furthest, visible }
+        let rest = DialogRest { furthest, visible };
+        self.place_others(dialog, settings, rest);
+        rest
     }
 
     fn keep_rows(
@@ -124,12 +128,17 @@ impl Laid {
         code: &mut Highlights,
     ) {
         let picking = picking_of(dialog);
+        let width = places::inner_width(over);
         let key = Key {
             call: asked.call,
             since: dialog.since(),
             hunk: picking.map(|picking| (picking.at(), picking.choices().hunks().len())),
-            width: places::inner_width(over),
-            is_compact: !places::is_framed(over),
+            width,
+            is_compact: !places::is_ruled(over),
+            elsewhere: Elsewhere {
+                file: places::is_ruled(over) && names_file(dialog, width, &settings.theme),
+                facts: !self.facts.are_inside,
+            },
             theme_epoch: settings.theme_epoch,
             diff_style: settings.diff_style,
         };
@@ -138,8 +147,9 @@ impl Laid {
         if has_colours && self.key.as_ref() == Some(&key) {
             return;
         }
-        let mut writer = content::Writer::new(settings, code, key.width, key.is_compact);
-        self.rows = match picking {
+        let mut writer =
+            content::Writer::new(settings, code, key.width, key.is_compact, key.elsewhere);
+        self.written = match picking {
             Some(picking) => writer.hunk(picking),
             None => writer.request(asked.asker.as_deref(), dialog.request(), dialog.diffs()),
         };
@@ -147,7 +157,21 @@ impl Laid {
         self.key = Some(key);
     }
 
-    fn draw(
+    /// The keys that do something beside answering, at the right of the line under the content: as many as there is room
+    /// for.
+    fn place_others(&mut self, dialog: &PermissionDialog, settings: &Settings, rest: DialogRest) {
+        let foot = self.places.foot;
+        self.others = buttons::Row::default();
+        if !self.places.is_ruled || foot.is_empty() {
+            return;
+        }
+        let below = rest.furthest - self.offset;
+        let words = self.foot_words(dialog, settings, below, usize::from(foot.width));
+        let others = answers::others(dialog, settings, foot.width);
+        self.others = buttons::Row::place_right(others, foot, words.width());
+    }
+
+    pub fn draw(
         &self,
         questions: &Questions,
         settings: &Settings,
@@ -160,42 +184,97 @@ impl Laid {
             return None;
         }
         let theme = &settings.theme;
-        dialogs::title(
-            &self.places,
-            &heading(dialog),
-            &place(dialog, questions.position()),
-            theme,
-            buf,
-        );
-        let shown = self.rows.iter().skip(self.offset);
-        for (place, row) in places.content.rows().zip(shown) {
-            draw_row(row, place, place.y, buf);
+        let place = place(dialog, self.names_file(), questions.position(), theme);
+        dialogs::title(places, &heading(dialog), place, theme, buf);
+        if let Some(file) = self.file_in_view() {
+            for row in places.sticky.rows() {
+                buf.set_line(row.x, row.y, file, row.width);
+            }
         }
-        for place in places.tail.rows() {
-            let tail = tail(dialog, place.width.into(), theme);
-            buf.set_line(place.x, place.y, &tail, place.width);
+        let shown = self.written.rows.iter().skip(self.offset);
+        draw_rows(places.content, shown, buf);
+        draw_rows(places.facts, self.shown_facts(dialog), buf);
+        draw_rows(places.notice, &self.notice, buf);
+        let room = usize::from(places.foot.width);
+        let words = self.foot_words(dialog, settings, dialog.reading().below(), room);
+        dialogs::foot(places, words, theme, buf);
+        let can = |action| answers::works(dialog, action, now);
+        self.others.draw_over(can, theme, buf);
+        self.buttons.draw(can, theme, buf);
+        if let Some(chosen) = dialog.chosen() {
+            self.buttons.mark(chosen, theme, buf);
         }
-        for (place, row) in places.notice.rows().zip(&self.notice) {
-            draw_row(row, place, place.y, buf);
-        }
-        let hints = hints::lines(dialog, settings, now, places.hints);
-        for (place, line) in places.hints.rows().zip(&hints) {
-            buf.set_line(place.x, place.y, line, place.width);
-        }
-        self.draw_field(dialog, theme, buf)
+        let field = field_of(dialog)?;
+        draw_rows(places.label, &self.label, buf);
+        text_field::draw(field, theme, places.field, buf)
     }
 
-    fn draw_field(
+    fn names_file(&self) -> bool {
+        self.key.as_ref().is_some_and(|key| key.elsewhere.file)
+    }
+
+    /// The name of the file that the first row in view is of.
+    fn file_in_view(&self) -> Option<&Line<'static>> {
+        let mut files = self.written.files.iter().rev();
+        let found = files.find(|(first, _)| *first <= self.offset);
+        found.or(self.written.files.first()).map(|(_, line)| line)
+    }
+
+    /// While something is written or picked, the question stands back.
+    fn shown_facts(&self, dialog: &PermissionDialog) -> &[Row] {
+        match dialog.stage() {
+            Stage::Asking => &self.facts.rows,
+            Stage::Rule | Stage::Reason | Stage::Hunks => &[],
+        }
+    }
+
+    /// What is out of view, how far the picking is, and the rule.
+    fn foot_words(
         &self,
         dialog: &PermissionDialog,
-        theme: &Theme,
-        buf: &mut Buffer,
-    ) -> Option<Position> {
-        let field = field_of(dialog)?;
-        for (place, row) in self.places.label.rows().zip(&self.label) {
-            draw_row(row, place, place.y, buf);
+        settings: &Settings,
+        below: usize,
+        room: usize,
+    ) -> Line<'static> {
+        let theme = &settings.theme;
+        let (reading, picking) = (dialog.reading(), picking_of(dialog));
+        let is_unread = match picking {
+            Some(picking) => !picking.can_take(),
+            None => !reading.has_reached_end(),
+        };
+        let mut parts: Vec<Line<'static>> = Vec::new();
+        let style = theme.style(if is_unread {
+            Role::Warning
+        } else {
+            Role::Muted
+        });
+        if !reading.is_visible() {
+            parts.push(Line::styled("too small to show it", style));
+        } else if below > 0 {
+            let key = settings
+                .keymap
+                .chord_for(Action::PageDown, &[dialog.context(), Context::Global]);
+            let key = key.map(|key| key.to_string());
+            let text = more_lines(below, key.as_deref(), room);
+            parts.push(Line::styled(text, style));
         }
-        text_field::draw(field, theme, self.places.field, buf)
+        if let Some(picking) = picking {
+            let counts = truncate(&answers::counts(picking), room);
+            parts.push(Line::styled(counts, theme.style(Role::Muted)));
+        }
+        if dialog.stage() == Stage::Asking {
+            parts.extend(self.facts.foot.clone());
+        }
+        let between = Span::styled(" ── ", theme.style(Role::BorderAlert));
+        let mut line = Line::default();
+        for part in parts {
+            if line.width() > 0 {
+                line.push_span(between.clone());
+            }
+            let style = part.style;
+            line.extend(part.spans.into_iter().map(|span| span.patch_style(style)));
+        }
+        line
     }
 }
 
@@ -215,72 +294,71 @@ fn field_of(dialog: &PermissionDialog) -> Option<&text_field::Field> {
 fn label_rows(dialog: &PermissionDialog, width: u16, theme: &Theme) -> Vec<Row> {
     let offer = dialog.request().rule.as_ref();
     let label = match (dialog.stage(), offer) {
-        (Stage::Rule, Some(offer)) => format!("saved in {}", offer.file.display()),
-        (Stage::Reason, _) => "what the model is told".into(),
+        (Stage::Rule, Some(offer)) => format!("will be saved to {}", offer.file.display()),
+        (Stage::Reason, _) => "tell the model why:".into(),
         (Stage::Rule, None) | (Stage::Asking | Stage::Hunks, _) => return Vec::new(),
     };
     let line = Line::styled(clean_line(&label, 1).into_owned(), theme.style(Role::Muted));
     chop(line, width, &Indent::default())
 }
 
+/// The only file that is changed, or the one whose change is being picked.
+fn only_file(dialog: &PermissionDialog) -> Option<&Diff> {
+    match (picking_of(dialog), dialog.diffs()) {
+        (Some(picking), _) => Some(picking.choices().diff_of(picking.current())),
+        (None, [only]) => Some(only),
+        (None, _) => None,
+    }
+}
+
+/// Whether the heading names the file whole, with nothing in its name that hides.
+fn names_file(dialog: &PermissionDialog, columns: u16, theme: &Theme) -> bool {
+    let Some(diff) = only_file(dialog) else {
+        return false;
+    };
+    if reveal(diff.path(), theme).to_string() != diff.path() {
+        return false;
+    }
+    // As wide as its place among others can become.
+    let aside = place(dialog, true, (99, 99), theme).width();
+    width(&heading(dialog)) <= room_of_heading(columns, aside)
+}
+
 fn heading(dialog: &PermissionDialog) -> String {
-    let tool = clean_line(&dialog.request().tool, 1);
-    match dialog.stage() {
-        Stage::Asking => format!("Allow {tool}?"),
-        Stage::Rule => format!("Always allow {tool}"),
-        Stage::Reason => format!("Deny {tool}"),
-        Stage::Hunks => format!("Pick changes of {tool}"),
-    }
-}
-
-/// Where one is: in the queue, or among the changes.
-fn place(dialog: &PermissionDialog, position: (usize, usize)) -> String {
-    match picking_of(dialog) {
-        Some(picking) => {
-            let count = picking.choices().hunks().len();
-            format!(" change {}/{count} ", picking.at() + 1)
+    let request = dialog.request();
+    let tool = clean_line(&request.tool, 1);
+    let file = only_file(dialog).map(|diff| clean_line(diff.path(), 1));
+    match (dialog.stage(), file, dialog.diffs()) {
+        (Stage::Asking, Some(file), _) => format!("{tool} {file}?"),
+        (Stage::Asking, None, [_, ..]) => format!("{tool} {} files?", dialog.diffs().len()),
+        (Stage::Asking, None, []) if request.input.get("command").is_some() => {
+            "Run this command?".to_owned()
         }
-        None => dialogs::place_in_queue(position),
+        (Stage::Asking, None, []) => format!("Allow {tool}?"),
+        (Stage::Rule, ..) => format!("Always allow {tool}"),
+        (Stage::Reason, ..) => format!("Deny {tool}"),
+        (Stage::Hunks, Some(file), _) => format!("Pick changes in {file}"),
+        (Stage::Hunks, None, _) => "Pick changes".to_owned(),
     }
 }
 
-/// What is out of view, further down, and what that means.
-fn tail(dialog: &PermissionDialog, room: usize, theme: &Theme) -> Line<'static> {
-    let (reading, picking) = (dialog.reading(), picking_of(dialog));
-    let below = reading.below();
-    let is_unread = match picking {
-        Some(picking) => !picking.can_take(),
-        None => !reading.has_reached_end(),
-    };
-    let mut parts = Vec::new();
-    if !reading.is_visible() {
-        parts.push("too small to show it".to_owned());
-    } else if below > 0 {
-        parts.push(below_text(below, is_unread, room));
+/// How much changes in the file that the heading names, and where one is in the queue.
+fn place(
+    dialog: &PermissionDialog,
+    names_file: bool,
+    position: (usize, usize),
+    theme: &Theme,
+) -> Line<'static> {
+    let mut line = Line::default();
+    if let Some(diff) = only_file(dialog).filter(|_| names_file) {
+        line.extend(content::size(diff, theme));
     }
-    parts.extend(picking.map(hints::counts));
-    let role = if is_unread {
-        Role::Warning
-    } else {
-        Role::Muted
-    };
-    Line::styled(truncate(&parts.join(" · "), room), theme.style(role))
-}
-
-/// How many lines are further down, in as many words as there is room for.
-fn below_text(below: usize, is_unread: bool, room: usize) -> String {
-    let lines = if below == 1 { "line" } else { "lines" };
-    let mut forms = vec![
-        format!("{below} more {lines} below"),
-        format!("{below} more below"),
-    ];
-    if is_unread {
-        let asked = [
-            format!("{} · scroll to the end to allow", forms[0]),
-            format!("{} · scroll to allow", forms[1]),
-        ];
-        forms.splice(0..0, asked);
+    let place = dialogs::place_in_queue(position);
+    if !place.is_empty() {
+        if line.width() > 0 {
+            line.push_span(Span::styled(" ── ", theme.style(Role::BorderAlert)));
+        }
+        line.push_span(Span::styled(place, theme.style(Role::Muted)));
     }
-    let fitting = forms.iter().find(|form| width(form) <= room);
-    fitting.or(forms.last()).cloned().unwrap_or_default()
+    line
 }

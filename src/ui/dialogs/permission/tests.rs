@@ -45,7 +45,7 @@ impl Screen {
         }
     }
 
-    fn obstacle(&self) -> Option<&'static str> {
+    fn obstacle(&self) -> Option<String> {
         let dialog = self.dialog.permission().expect("something is asked");
         dialog.obstacle()
     }
@@ -159,21 +159,15 @@ fn fetch(input: Value) -> PermissionRequest {
 fn a_command_is_shown_whole_with_what_is_known_about_it() {
     let text = Screen::new(tests_run(), 80, 24).text();
     insta::assert_snapshot!(text.trim_start(), @r"
-    ╭─ Allow Bash? ────────────────────────────────────────────────────────────────╮
-    │ why          no rule allows `cargo test`                                     │
-    │                                                                              │
-    │ $ cd server &&                                                               │
-    │   cargo test --workspace                                                     │
-    │                                                                              │
-    │ description  Run the tests of the server                                     │
-    │ timeout      120000 ms                                                       │
-    │ runs         in the background                                               │
-    │                                                                              │
-    │ rule         Bash(cargo test:*)                                              │
-    │                                                                              │
-    │ y yes   s yes, for this session   a always   n no   e no, tell the model why │
-    │ Esc no, stop the turn                                                        │
-    ╰──────────────────────────────────────────────────────────────────────────────╯
+    ── Run this command? ───────────────────────────────────────────────────────────
+     $ cd server &&
+       cargo test --workspace
+     description  Run the tests of the server
+     timeout      120000 ms
+     runs         in the background
+     why: no rule allows `cargo test` · rule for s and a: Bash(cargo test:*)
+    ───────────────────────────────────────────────────────────────────── ? more ───
+     y yes   s yes, this session   a always …   n no   e no, tell why …   Esc stop
     ");
 }
 
@@ -182,22 +176,26 @@ fn a_change_is_shown_as_a_diff_and_what_is_out_of_view_is_announced() {
     let mut screen = Screen::new(edit(), 80, 24);
     screen.dialog.push(question(tests_run()), screen.now);
     insta::assert_snapshot!(screen.text().trim_start(), @r"
-    ╭─ Allow Edit? ─────────────────────────────────────────────────────── 1 of 2 ─╮
-    │ why          edits ask                                                       │
-    │                                                                              │
-    │ file         src/notes.txt  +2  −2                                           │
-    │ @@ -1,5 +1,5 @@                                                              │
-    │  1  1   line 1                                                               │
-    │  2    - line 2                                                               │
-    │     2 + line two                                                             │
-    │  3  3   line 3                                                               │
-    │  4  4   line 4                                                               │
-    │  5  5   line 5                                                               │
-    │ @@ -10,7 +10,7 @@                                                            │
-    │ 10 more lines below · scroll to the end to allow                             │
-    │ y yes   s yes, for this session   a always   n no   e no, tell the model why │
-    │ Tab pick changes   Esc no, stop the turn                                     │
-    ╰──────────────────────────────────────────────────────────────────────────────╯
+    ── Edit src/notes.txt? ───────────────────────────────────── +2  −2 ── 1 of 2 ──
+     @@ -1,5 +1,5 @@
+      1  1   line 1
+      2    - line 2
+         2 + line two
+      3  3   line 3
+      4  4   line 4
+      5  5   line 5
+     @@ -10,7 +10,7 @@
+     10 10   line 10
+     11 11   line 11
+     12 12   line 12
+     13    - line 13
+        13 + line thirteen
+     14 14   line 14
+     15 15   line 15
+     16 16   line 16
+     why: edits ask · rule for s and a: Bash(cargo test:*)
+    ────────────────────────────────────────── Tab hunks  d side by side  ? more ───
+     y yes   s yes, this session   a always …   n no   e no, tell why …   Esc stop
     ");
 }
 
@@ -205,18 +203,13 @@ fn a_change_is_shown_as_a_diff_and_what_is_out_of_view_is_announced() {
 fn a_new_file_outside_is_said_to_be_one_and_no_rule_covers_it() {
     let text = Screen::new(write("/etc/motd", 2), 80, 24).text();
     insta::assert_snapshot!(text.trim_start(), @r"
-    ╭─ Allow Write? ───────────────────────────────────────────────────────────────╮
-    │ why          it is outside the workspace                                     │
-    │                                                                              │
-    │ file         /etc/motd  new file  +2  −0                                     │
-    │ 1 + line 0                                                                   │
-    │ 2 + line 1                                                                   │
-    │                                                                              │
-    │ rule         none may cover such a call: it is asked about each time         │
-    │                                                                              │
-    │ y yes   n no   e no, tell the model why   Tab pick changes                   │
-    │ Esc no, stop the turn                                                        │
-    ╰──────────────────────────────────────────────────────────────────────────────╯
+    ── Write /etc/motd? ──────────────────────────────────────── new file  +2  −0 ──
+     1 + line 0
+     2 + line 1
+     why: it is outside the workspace
+     can't be allowed permanently; asks every time
+    ────────────────────────────────────────── Tab hunks  d side by side  ? more ───
+     y yes   n no   e no, tell the model why …   Esc no, stop the turn
     ");
 }
 
@@ -231,28 +224,23 @@ fn an_input_that_nothing_else_knows_is_shown_field_by_field() {
     });
     let text = Screen::new(fetch(input), 60, 40).text();
     insta::assert_snapshot!(text.trim_start(), @r#"
-    ╭─ Allow mcp__tracker__create? ────────────────────────────╮
-    │ why          no rule allows it                           │
-    │                                                          │
-    │   title: "Crash at start"                                │
-    │   body:                                                  │
-    │     │ first                                              │
-    │     │ rule: Bash(*)                                      │
-    │     │                                                    │
-    │   labels:                                                │
-    │     - "bug"                                              │
-    │     -                                                    │
-    │       name: "urgent"                                     │
-    │       weight: 3                                          │
-    │   draft: false                                           │
-    │   parents: []                                            │
-    │                                                          │
-    │ rule         none may cover such a call: it is asked     │
-    │              about each time                             │
-    │                                                          │
-    │ y yes   n no   e no, tell the model why                  │
-    │ Esc no, stop the turn                                    │
-    ╰──────────────────────────────────────────────────────────╯
+    ── Allow mcp__tracker__create? ─────────────────────────────
+       title: "Crash at start"
+       body:
+         │ first
+         │ rule: Bash(*)
+         │
+       labels:
+         - "bug"
+         -
+           name: "urgent"
+           weight: 3
+       draft: false
+       parents: []
+     why: no rule allows it
+     can't be allowed permanently; asks every time
+    ───────────────────────────────────────────────── ? more ───
+     y yes   n no   e no, tell why …   Esc stop
     "#);
 }
 
@@ -260,24 +248,18 @@ fn an_input_that_nothing_else_knows_is_shown_field_by_field() {
 fn a_rule_is_edited_beside_the_file_it_goes_to() {
     let mut screen = Screen::new(tests_run(), 80, 24).perform(&[Action::AllowAlways]);
     insta::assert_snapshot!(screen.text().trim_start(), @r"
-    ╭─ Always allow Bash ──────────────────────────────────────────────────────────╮
-    │ why          no rule allows `cargo test`                                     │
-    │                                                                              │
-    │ $ cd server &&                                                               │
-    │   cargo test --workspace                                                     │
-    │                                                                              │
-    │ description  Run the tests of the server                                     │
-    │ timeout      120000 ms                                                       │
-    │ runs         in the background                                               │
-    │                                                                              │
-    │ rule         Bash(cargo test:*)                                              │
-    │                                                                              │
-    │ saved in /repo/.agent-tui/settings.local.json                                │
-    │ › Bash(cargo test:*)                                                         │
-    │ Enter save   Esc back                                                        │
-    ╰──────────────────────────────────────────────────────────────────────────────╯
+    ── Always allow Bash ───────────────────────────────────────────────────────────
+     $ cd server &&
+       cargo test --workspace
+     description  Run the tests of the server
+     timeout      120000 ms
+     runs         in the background
+     will be saved to /repo/.agent-tui/settings.local.json
+     › Bash(cargo test:*)
+    ────────────────────────────────────────────────────────────────────────────────
+     Enter save   Esc back
     ");
-    assert_eq!(screen.caret, Some(Position::new(22, 21)));
+    assert_eq!(screen.caret, Some(Position::new(21, 21)));
 }
 
 #[test]
@@ -285,38 +267,36 @@ fn changes_are_picked_one_at_a_time() {
     let actions = [Action::Bottom, Action::ChooseHunks, Action::AcceptHunk];
     let mut screen = Screen::new(edit(), 80, 24).perform(&actions);
     insta::assert_snapshot!(screen.text().trim_start(), @r"
-    ╭─ Pick changes of Edit ────────────────────────────────────────── change 2/2 ─╮
-    │ file         src/notes.txt  +2  −2                                           │
-    │ @@ -10,7 +10,7 @@                                                            │
-    │ 10 10   line 10                                                              │
-    │ 11 11   line 11                                                              │
-    │ 12 12   line 12                                                              │
-    │ 13    - line 13                                                              │
-    │    13 + line thirteen                                                        │
-    │ 14 14   line 14                                                              │
-    │ 15 15   line 15                                                              │
-    │ 16 16   line 16                                                              │
-    │ undecided · 1 taken, 0 left out, 1 undecided in all                          │
-    │ y accept   n skip   a accept all   d skip all   Enter apply   Esc back       │
-    ╰──────────────────────────────────────────────────────────────────────────────╯
+    ── Pick changes in src/notes.txt ───────────────────────────────────── +2  −2 ──
+     @@ -10,7 +10,7 @@
+     10 10   line 10
+     11 11   line 11
+     12 12   line 12
+     13    - line 13
+        13 + line thirteen
+     14 14   line 14
+     15 15   line 15
+     16 16   line 16
+    ── change 2 of 2 · 1 accepted · 0 skipped ──────────────────────────────────────
+     y accept   n skip   a accept all   d skip all   Enter apply   Esc back
     ");
 }
 
 #[test]
 fn forty_columns_hold_a_command() {
     insta::assert_snapshot!(Screen::new(tests_run(), 40, 12).text(), @r"
-    ╭─ Allow Bash? ────────────────────────╮
-    │ why          no rule allows `cargo   │
-    │              test`                   │
-    │                                      │
-    │ $ cd server &&                       │
-    │   cargo test --workspace             │
-    │                                      │
-    │ description  Run the tests of the    │
-    │ 5 more below · scroll to allow       │
-    │ y yes  s yes, for this session  n no │
-    │ Esc no, stop the turn                │
-    ╰──────────────────────────────────────╯
+    ── Run this command? ───────────────────
+     $ cd server &&
+       cargo test --workspace
+     description  Run the tests of the
+                  server
+     timeout      120000 ms
+     runs         in the background
+     why          no rule allows `cargo
+                  test`
+    ── 1 more line · Space ────── ? more ───
+     y yes  s yes, this session  a always …
+     n no  e no, tell why …  Esc stop
     ");
 }
 
@@ -324,28 +304,28 @@ fn forty_columns_hold_a_command() {
 fn forty_columns_hold_a_refusal() {
     let mut screen = Screen::new(edit(), 40, 12).perform(&[Action::AllowOnce]);
     insta::assert_snapshot!(screen.text(), @r"
-    ╭─ Allow Edit? ────────────────────────╮
-    │ why          edits ask               │
-    │                                      │
-    │ file         src/notes.txt  +2  −2   │
-    │ @@ -1,5 +1,5 @@                      │
-    │  1   line 1                          │
-    │  2 - line 2                          │
-    │ 15 more below · scroll to allow      │
-    │ not read to its end yet: scroll down │
-    │ y yes  s yes, for this session  n no │
-    │ Esc no, stop the turn                │
-    ╰──────────────────────────────────────╯
+    ── Edit src/notes.txt? ─────────────────
+     file         src/notes.txt  +2  −2
+     @@ -1,5 +1,5 @@
+      1   line 1
+      2 - line 2
+      2 + line two
+      3   line 3
+     11 more lines: read to the end, then
+     answer
+    ── 13 more lines · Space ──── ? more ───
+     y yes  s yes, this session  a always …
+     n no  e no, tell why …  Esc stop
     ");
 }
 
 #[test]
 fn twenty_columns_hold_a_command() {
     insta::assert_snapshot!(Screen::new(tests_run(), 20, 5).text(), @r"
-    Allow Bash?
+    Run this command?
     $ cd server &&
       cargo test
-    15 more lines below
+    15 more · Space
     y yes  n no
     ");
 }
@@ -357,7 +337,7 @@ fn twenty_columns_hold_a_rule() {
     insta::assert_snapshot!(screen.text(), @r"
     Always allow Bash
       al.json
-    1 more line below
+    1 more line · PgDn
     › ash(cargo test:*)
     Enter save  Esc back
     ");
@@ -368,17 +348,14 @@ fn what_hides_is_shown_and_a_wrapped_line_does_not_look_like_two() {
     let command = "echo \u{202e}harmless\u{200b} \u{1b}[8m && true                                              ; rm -rf ~";
     let text = Screen::new(bash(json!({ "command": command })), 60, 20).text();
     insta::assert_snapshot!(text.trim_start(), @r"
-    ╭─ Allow Bash? ────────────────────────────────────────────╮
-    │ why          no rule allows `cargo test`                 │
-    │                                                          │
-    │ $ echo <U+202E>harmless<U+200B> ␛[8m && true             │
-    │ …                                   ; rm -rf ~           │
-    │                                                          │
-    │ rule         Bash(cargo test:*)                          │
-    │                                                          │
-    │ y yes   s yes, for this session   a always   n no        │
-    │ e no, tell the model why   Esc no, stop the turn         │
-    ╰──────────────────────────────────────────────────────────╯
+    ── Run this command? ───────────────────────────────────────
+     $ echo <U+202E>harmless<U+200B> ␛[8m && true
+     …                                 ; rm -rf ~
+     why: no rule allows `cargo test`
+     rule for s and a: Bash(cargo test:*)
+    ───────────────────────────────────────────────── ? more ───
+     y yes   s yes, this session   a always …   n no
+     e no, tell why …   Esc stop
     ");
 }
 
@@ -388,7 +365,7 @@ fn a_tail_behind_blank_lines_is_announced_and_reached() {
     let mut screen = Screen::new(bash(json!({ "command": command })), 80, 24);
     let text = screen.text();
     assert!(!text.contains("rm -rf"));
-    assert!(text.contains("more lines below · scroll to the end to allow"));
+    assert!(text.contains("more lines · Space"));
     let mut screen = screen.perform(&[Action::AllowOnce, Action::Bottom]);
     assert!(screen.dialog.current().is_some());
     assert!(screen.text().contains("rm -rf ~"));
@@ -411,7 +388,7 @@ fn hints_follow_the_keymap() {
     screen.settings.keymap = Keymap::with_user(own, Path::new("keymap.toml")).0;
     let text = screen.text();
     assert!(text.contains("Ctrl+Y yes"));
-    assert!(!text.contains("│ y yes"));
+    assert!(!text.contains(" y yes"));
 }
 
 #[test]
@@ -420,9 +397,9 @@ fn hints_are_dim_until_the_keys_count() {
     screen.settings.theme = Theme::builtin("dark").expect("there is a dark theme");
     let style = |screen: &mut Screen| {
         let buf = screen.paint();
-        let row = buf.area.height - 3;
-        assert_eq!(buf[(2, row)].symbol(), "y");
-        buf[(2, row)].style()
+        let row = buf.area.height - 1;
+        assert_eq!(buf[(1, row)].symbol(), "y");
+        buf[(1, row)].style()
     };
     let early = style(&mut screen);
     screen.now += ARM_DELAY;
@@ -433,14 +410,14 @@ fn hints_are_dim_until_the_keys_count() {
 fn rows_are_laid_out_once_for_as_long_as_they_stay_the_same() {
     let mut screen = Screen::new(write("big.txt", 1000), 80, 24);
     screen.paint();
-    let rows = screen.laid.rows.as_ptr();
+    let rows = screen.laid.written.rows.as_ptr();
     screen.dialog.scroll(5);
     screen.paint();
-    assert_eq!(screen.laid.rows.as_ptr(), rows);
+    assert_eq!(screen.laid.written.rows.as_ptr(), rows);
     assert_eq!(screen.laid.offset, 5);
     screen.area.width = 60;
     screen.paint();
-    assert_ne!(screen.laid.rows.as_ptr(), rows);
+    assert_ne!(screen.laid.written.rows.as_ptr(), rows);
 }
 
 /// Text that tries to be something else.
@@ -482,7 +459,7 @@ proptest! {
     fn all_of_a_command_is_in_the_rows(command in "[ -~]{1,300}", width in 8..90_u16, height in 4..30_u16) {
         let mut screen = Screen::new(bash(json!({ "command": command.clone() })), width, height);
         screen.paint();
-        let rows: String = screen.laid.rows.iter().map(shown).collect();
+        let rows: String = screen.laid.written.rows.iter().map(shown).collect();
         prop_assert!(rows.contains(&command), "{rows}");
     }
 }

@@ -1,10 +1,10 @@
 //! When a key answers, and which request.
 
-use super::{Asked, DENIED, STAYS, answered, bash, edit};
+use super::{Asked, DENIED, STAYS, answered, bash, command, edit, question};
 use crate::app::dialogs::permission::{ARM_DELAY, Stage};
 use crate::app::dialogs::question::Verdict;
 use crate::keymap::Action;
-use crate::protocol::{Answer, CallRef};
+use crate::protocol::{Answer, CallRef, PermissionRequest};
 
 #[test]
 fn each_key_gives_its_answer() {
@@ -99,10 +99,11 @@ fn requests_are_asked_in_their_order() {
     asked.queue.push(bash("3"), asked.now);
     assert_eq!(asked.queue.position(), (1, 3));
     assert_eq!(asked.press("n"), answered("1", DENIED));
-    assert_eq!(asked.queue.position(), (1, 2));
+    assert_eq!(asked.queue.position(), (2, 3));
     asked.wait(300);
     assert_eq!(asked.press("n"), answered("2", DENIED));
     asked.wait(300);
+    assert_eq!(asked.queue.position(), (3, 3));
     assert_eq!(asked.press("n"), answered("3", DENIED));
     assert_eq!(asked.press("n"), STAYS);
     assert!(asked.queue.is_empty());
@@ -159,6 +160,69 @@ fn a_request_after_the_last_one_is_armed_anew() {
 fn keys_meant_for_a_dialog_in_front_do_not_count() {
     let mut asked = Asked::ready(bash("1"));
     asked.queue.uncover(asked.now);
+    assert_eq!(asked.press("y"), STAYS);
+    asked.wait(300);
+    assert_eq!(asked.press("y"), answered("1", Answer::Allow));
+}
+
+#[test]
+fn arrows_choose_an_answer_and_enter_gives_it() {
+    let choose = |keys: &[&str]| {
+        let mut asked = Asked::ready(bash("1"));
+        let mut verdict = STAYS;
+        for key in keys {
+            verdict = asked.press(key);
+        }
+        verdict
+    };
+    assert_eq!(choose(&["enter"]), STAYS, "nothing is chosen yet");
+    assert_eq!(choose(&["right", "enter"]), answered("1", Answer::Allow));
+    let rule = "Bash(cargo test:*)".to_owned();
+    assert_eq!(
+        choose(&["right", "right", "enter"]),
+        answered("1", Answer::AllowForSession { rule })
+    );
+    let to_no = ["right", "right", "right", "right", "enter"];
+    assert_eq!(choose(&to_no), answered("1", DENIED));
+    let to_the_end = [&["right"; 9][..], &["enter"]].concat();
+    let interrupted = Verdict::DeniedAndInterrupt(CallRef::from("1"));
+    assert_eq!(choose(&to_the_end), interrupted);
+    let there_and_back = [&["right"; 2][..], &["left", "enter"]].concat();
+    assert_eq!(choose(&there_and_back), answered("1", Answer::Allow));
+}
+
+#[test]
+fn arrows_go_only_through_answers_that_are_possible() {
+    let request = PermissionRequest {
+        rule: None,
+        ..command()
+    };
+    let mut asked = Asked::ready(question("1", request));
+    asked.press("right");
+    asked.press("right");
+    assert_eq!(asked.dialog().chosen(), Some(Action::Deny));
+}
+
+#[test]
+fn a_chosen_yes_needs_the_whole_of_it_to_be_read() {
+    let mut asked = Asked::fresh(bash("1"));
+    asked.show(37).wait(300);
+    asked.press("right");
+    assert_eq!(asked.press("enter"), STAYS);
+    asked.press("G");
+    asked.show(37);
+    assert_eq!(asked.press("enter"), answered("1", Answer::Allow));
+}
+
+#[test]
+fn keys_that_scroll_do_not_shorten_the_pause() {
+    let mut asked = Asked::fresh(bash("1"));
+    asked.show(0);
+    for key in ["j", "k", "b", "g", "G", "space", "down", "right", "enter"] {
+        asked.wait(200);
+        assert_eq!(asked.press(key), STAYS, "{key}");
+    }
+    asked.wait(200);
     assert_eq!(asked.press("y"), STAYS);
     asked.wait(300);
     assert_eq!(asked.press("y"), answered("1", Answer::Allow));

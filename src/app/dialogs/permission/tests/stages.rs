@@ -16,7 +16,7 @@ fn a_hidden_tail_has_to_be_scrolled_to() {
         assert_eq!(asked.dialog().stage(), Stage::Asking);
         assert_eq!(
             asked.dialog().notice(),
-            Some("not read to its end yet: scroll down")
+            Some("37 more lines: read to the end, then answer")
         );
         asked.press("end");
         assert_eq!(asked.press(key), STAYS, "not drawn yet");
@@ -82,7 +82,7 @@ fn without_a_rule_only_this_call_can_be_allowed() {
             asked
                 .dialog()
                 .notice()
-                .is_some_and(|notice| notice.contains("no rule"))
+                .is_some_and(|notice| notice.contains("can't be allowed permanently"))
         );
     }
     assert_eq!(asked.press("y"), answered("1", Answer::Allow));
@@ -235,10 +235,7 @@ fn hunks_make_the_answer() {
 fn applying_with_undecided_hunks_says_so_first() {
     let (mut asked, verdict) = picked(0, &["y", "enter"]);
     assert_eq!(verdict, STAYS);
-    assert_eq!(
-        asked.dialog().notice(),
-        Some("1 undecided: applying leaves them out")
-    );
+    assert_eq!(asked.dialog().notice(), Some("1 undecided will be skipped"));
     let part = part_of(&[("notes.txt", edited(&[2]))]);
     assert_eq!(asked.press("enter"), answered("1", part));
 

@@ -1,0 +1,151 @@
+//! What stands in the input's place: the question in front, laid out and painted by its kind. It takes its rows from the
+//! conversation, which stays in view above it.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
+
+use super::dialogs::places::Places;
+use super::dialogs::{self, by_hand, pause, question, trust};
+use super::highlight::Highlights;
+use crate::app::AppState;
+use crate::app::dialogs::{Dialog, DialogRest};
+use crate::app::pointer::Target;
+use crate::keymap::{Action, Context};
+use crate::theme::Role;
+
+#[derive(Debug, Default)]
+pub struct Laid {
+    question: question::Laid,
+    trust: trust::Laid,
+    pause: pause::Laid,
+    by_hand: by_hand::Laid,
+    kind: Option<Kind>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Question,
+    Trust,
+    Pause,
+    ByHand,
+}
+
+/// What is asked; something else may lie over it.
+pub fn front(state: &AppState) -> Option<&Dialog> {
+    let mut dialogs = state.dialogs.iter().rev();
+    dialogs.find(|dialog| dialog.takes_input_place())
+}
+
+impl Laid {
+    /// Lays out what is asked, if something is, in the lower part of `over`.
+    pub fn lay_out(
+        &mut self,
+        state: &AppState,
+        over: Rect,
+        code: &mut Highlights,
+    ) -> Option<DialogRest> {
+        self.kind = None;
+        let (kind, rest) = match front(state)? {
+            Dialog::Question(questions) => {
+                let rest = self.question.lay_out(questions, state, over, code);
+                (Kind::Question, Some(rest))
+            }
+            Dialog::Trust(dialog) => {
+                let rest = self.trust.lay_out(dialog, state, over);
+                (Kind::Trust, Some(rest))
+            }
+            Dialog::Pause(dialog) => {
+                self.pause.lay_out(dialog, state, over);
+                (Kind::Pause, None)
+            }
+            Dialog::ByHand(dialog) => {
+                self.by_hand.lay_out(dialog, state, over);
+                (Kind::ByHand, None)
+            }
+            Dialog::Picker(_) | Dialog::Help(_) => return None,
+        };
+        self.kind = Some(kind);
+        rest
+    }
+
+    /// All of it; empty where nothing is asked.
+    pub fn area(&self) -> Rect {
+        self.places().map_or(Rect::default(), |places| places.area)
+    }
+
+    fn places(&self) -> Option<&Places> {
+        Some(match self.kind? {
+            Kind::Question => self.question.places(),
+            Kind::Trust => &self.trust.places,
+            Kind::Pause => &self.pause.places,
+            Kind::ByHand => &self.by_hand.places,
+        })
+    }
+
+    /// What is there: an answer, or the rest of it.
+    pub fn hit(&self, column: u16, row: u16) -> Option<Target> {
+        if !self.area().contains((column, row).into()) {
+            return None;
+        }
+        let found = match self.kind? {
+            Kind::Question => self.question.hit(column, row),
+            Kind::Trust => self.trust.buttons.hit(column, row).map(Target::Button),
+            Kind::Pause => self.pause.buttons.hit(column, row).map(Target::Button),
+            Kind::ByHand => self.by_hand.buttons.hit(column, row).map(Target::Button),
+        };
+        Some(found.unwrap_or(Target::Dialog))
+    }
+
+    /// Paints it; says where the caret is, if something is being typed.
+    pub fn draw(&self, state: &AppState, over: Rect, buf: &mut Buffer) -> Option<Position> {
+        let places = self.places()?;
+        // A layout for another size has no place here.
+        if places.area.is_empty() || places.area.intersection(over) != places.area {
+            return None;
+        }
+        let caret = match front(state)? {
+            Dialog::Question(questions) => self.question.draw(questions, state, buf),
+            Dialog::Trust(dialog) => {
+                self.trust.draw(dialog, state, buf);
+                None
+            }
+            Dialog::Pause(dialog) => {
+                self.pause.draw(dialog, state, buf);
+                None
+            }
+            Dialog::ByHand(dialog) => self.by_hand.draw(dialog, state, buf),
+            Dialog::Picker(_) | Dialog::Help(_) => None,
+        };
+        if state.looks_back() {
+            draw_way_back(state, self.last_line(), buf);
+            return None;
+        }
+        caret
+    }
+
+    /// Where the answers are.
+    pub fn last_line(&self) -> Rect {
+        let area = self.area();
+        Rect {
+            y: area.bottom().saturating_sub(1),
+            height: area.height.min(1),
+            ..area
+        }
+    }
+}
+
+/// The person is in the conversation: the answers stand back for the key that leads back to them.
+fn draw_way_back(state: &AppState, line: Rect, buf: &mut Buffer) {
+    let (theme, keymap) = (&state.settings.theme, &state.settings.keymap);
+    dialogs::clear(line, buf);
+    let Some(key) = keymap.chord_for(Action::Back, &[Context::Scroll, Context::Global]) else {
+        return;
+    };
+    let words = Line::from(vec![
+        Span::raw(" "),
+        Span::styled(key.to_string(), theme.style(Role::Key)),
+        Span::styled(" back to the question", theme.style(Role::KeyHint)),
+    ]);
+    buf.set_line(line.x, line.y, &words, line.width);
+}
