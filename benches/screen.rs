@@ -181,6 +181,7 @@ fn exchange(number: usize) -> Vec<Told> {
             text: String::new(),
             responses: 1,
             usage: Usage::default(),
+            cost: None,
             took: Duration::from_millis(500),
             denials: Vec::new(),
         };

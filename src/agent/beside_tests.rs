@@ -5,8 +5,8 @@ use serde_json::json;
 use super::rig::{Rig, call};
 use crate::conversation::Limits;
 use crate::protocol::{
-    AgentEvent, AgentId, Answer, Block, CallCommand, CallEvent, CallOutcome, CallRef, Command,
-    Ending, Mode, PartOfFile, SessionCommand, SessionEvent, TurnCommand, TurnEvent,
+    AgentEvent, AgentId, Answer, CallCommand, CallEvent, CallOutcome, CallRef, Command, Ending,
+    Mode, PartOfFile, SessionCommand, SessionEvent, TurnCommand, TurnEvent,
 };
 
 /// The model's first call.
@@ -212,40 +212,6 @@ async fn a_command_in_the_background_that_ends_by_itself_is_told_of_while_a_turn
 }
 
 #[tokio::test]
-async fn messages_that_wait_can_be_taken_back() {
-    let mut rig = Rig::new([vec![call("c", "Bash", json!({"command": "touch x"}))]]);
-    rig.submit("go");
-    rig.asked(AgentId::MAIN).await;
-    rig.submit("one");
-    rig.submit("two");
-    rig.send(Command::Session(SessionCommand::TakeBack));
-    let taken = rig.hear(|event| match event {
-        AgentEvent::Session(SessionEvent::TakenBack(messages)) => Some(messages),
-        _ => None,
-    });
-    let both = [vec![Block::text("one")], vec![Block::text("two")]];
-    assert_eq!(taken.await, both);
-    let deny = Answer::Deny { reason: None };
-    rig.answer(FIRST, deny);
-    rig.finished().await;
-    assert_eq!(rig.last_asked().len(), 1, "nothing was left to send");
-}
-
-#[tokio::test]
-async fn what_waits_since_an_interrupt_goes_out_before_what_is_written_later() {
-    let mut rig = Rig::new([vec![call("c", "Bash", json!({"command": "touch x"}))]]);
-    rig.submit("go");
-    rig.asked(AgentId::MAIN).await;
-    rig.submit("first");
-    rig.send(Command::Turn(TurnCommand::Interrupt));
-    assert_eq!(rig.finished().await, Ending::Interrupted);
-    rig.submit("second");
-    rig.finished().await;
-    let said = rig.last_asked();
-    assert_eq!(said[said.len() - 2..], ["first", "second"]);
-}
-
-#[tokio::test]
 async fn every_choice_of_a_mode_is_answered_with_the_mode_in_force() {
     let mut rig = Rig::new([]);
     rig.send(Command::Session(SessionCommand::SetMode(Mode::Plan)));
@@ -255,37 +221,6 @@ async fn every_choice_of_a_mode_is_answered_with_the_mode_in_force() {
     });
     assert_eq!(told.await, Mode::Plan);
     assert_eq!(rig.context.shared.mode(), Mode::Plan);
-}
-
-#[tokio::test]
-async fn to_send_what_waits_stops_nothing_when_nothing_waits() {
-    let mut rig = Rig::new([vec![call("c", "Bash", json!({"command": "touch x"}))]]);
-    rig.submit("go");
-    rig.asked(AgentId::MAIN).await;
-    rig.send(Command::Turn(TurnCommand::SendQueue));
-    rig.answer(FIRST, Answer::Allow);
-    assert_eq!(rig.finished().await, Ending::Done);
-}
-
-#[tokio::test]
-async fn what_waits_at_the_end_of_a_run_that_was_not_done_waits_on() {
-    let limits = Limits {
-        max_turns: Some(1),
-        ..Limits::default()
-    };
-    let touch = call("c", "Bash", json!({"command": "touch x"}));
-    let mut rig = Rig::limited([vec![touch]], limits);
-    rig.submit("go");
-    rig.asked(AgentId::MAIN).await;
-    rig.submit("later");
-    rig.answer(FIRST, Answer::Allow);
-    assert_eq!(rig.finished().await, Ending::MaxTurns);
-    rig.send(Command::Session(SessionCommand::TakeBack));
-    let taken = rig.hear(|event| match event {
-        AgentEvent::Session(SessionEvent::TakenBack(messages)) => Some(messages),
-        _ => None,
-    });
-    assert_eq!(taken.await, [vec![Block::text("later")]]);
 }
 
 #[tokio::test]

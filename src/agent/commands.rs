@@ -5,7 +5,7 @@ use super::driver::Agent;
 use crate::executor::permission::Authority;
 use crate::protocol::{
     AgentId, Block, CallCommand, CallRef, Command, SessionCommand, SessionEvent, ToolCall,
-    TurnCommand,
+    TurnCommand, Wanted,
 };
 use crate::session::Record;
 
@@ -52,11 +52,8 @@ impl Agent {
             SessionCommand::Rules(command) => self.handle_rules(command),
             SessionCommand::ListAgents => self.list_agents(),
             SessionCommand::Leave(why) => self.leaving = Some(why),
-            SessionCommand::TakeBack => {
-                let waiting = self.conversation.queue().drain(..).collect();
-                self.journal()
-                    .tell_session(SessionEvent::TakenBack(waiting));
-            }
+            SessionCommand::TakeBack(Wanted::All) => self.give_back(),
+            SessionCommand::TakeBack(Wanted::One(message)) => self.give_back_one(&message),
             SessionCommand::Run(command) => {
                 let offered = self.conversation.context().tools.snapshot();
                 let journal = &mut self.conversation.journal;
@@ -73,9 +70,12 @@ impl Agent {
 
     fn handle_turn(&mut self, command: TurnCommand) {
         match command {
-            // The queue went out with a request in the meantime, or was taken back.
-            TurnCommand::SendQueue if self.conversation.queue().is_empty() => {}
-            TurnCommand::SendQueue => self.conversation.interrupt(),
+            // The queue went out with a request in the meantime, was taken back, or goes out anyway.
+            TurnCommand::SendQueue if self.stopping || self.conversation.queue().is_empty() => {}
+            TurnCommand::SendQueue => {
+                self.stopping = true;
+                self.conversation.interrupt();
+            }
             TurnCommand::Interrupt => self.interrupt(),
             TurnCommand::GoOn => self.conversation.go_on(),
             TurnCommand::RetryNow => {
@@ -120,11 +120,36 @@ impl Agent {
         true
     }
 
+    /// Stops the turn. What waited until now is the person's again; what they send from now on goes out after it.
     pub(super) fn interrupt(&mut self) {
-        self.send_queue = false;
+        if !std::mem::replace(&mut self.stopping, true) {
+            self.give_back();
+        }
         self.subagents.insist();
         self.asides.cancel_all(&mut self.conversation.journal);
         self.conversation.interrupt();
+    }
+
+    /// Gives all messages that wait back to the person, who did not ask for them.
+    pub(super) fn give_back(&mut self) {
+        let waiting: Vec<Vec<Block>> = self.conversation.queue().drain(..).collect();
+        let text = match waiting.len() {
+            0 => return,
+            1 => "Your queued message was not sent; it is back in the input".to_owned(),
+            some => format!("{some} queued messages were not sent; they are back in the input"),
+        };
+        let journal = self.journal();
+        journal.notice(text);
+        journal.tell_session(SessionEvent::TakenBack(waiting));
+    }
+
+    /// Gives back a message that the person wants to change, unless it has been sent in the meantime.
+    fn give_back_one(&mut self, wanted: &[Block]) {
+        let queue = self.conversation.queue();
+        let at = queue.iter().rposition(|message| message == wanted);
+        let message = at.and_then(|at| queue.remove(at));
+        let taken = SessionEvent::TakenBack(message.into_iter().collect());
+        self.journal().tell_session(taken);
     }
 
     /// Makes a call of the model once more that has its result already, on the person's behalf.

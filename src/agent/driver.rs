@@ -29,10 +29,12 @@ pub struct Agent {
     /// What is offered, as far as it has not been told.
     tools: Changes,
     inbox: mpsc::UnboundedReceiver<Command>,
-    pub(super) outbox: mpsc::Sender<Told>,
+    /// What comes of the person's rule commands, for the log: files are written beside the turns.
+    pub(super) replies: mpsc::UnboundedSender<Record>,
+    replied: mpsc::UnboundedReceiver<Record>,
     pub(super) session: CancellationToken,
-    /// Whether what waits goes out by itself once the turn is over: only when it is done, or has stopped to make way.
-    pub(super) send_queue: bool,
+    /// The turn was asked to stop. What is sent from then on is meant for what comes after it.
+    pub(super) stopping: bool,
     /// Nobody can send commands any more.
     deserted: bool,
     pub(super) beginning: hooks::occasion::Source,
@@ -89,18 +91,20 @@ impl Agent {
             max_output_tokens: setup.max_output_tokens,
             session: setup.session.0,
             journal,
-            events: outbox.clone(),
+            events: outbox,
             token: session.clone(),
         });
+        let (replies, came) = mpsc::unbounded_channel();
         let mut agent = Self {
             conversation,
             asides,
             subagents,
             tools,
             inbox,
-            outbox,
+            replies,
+            replied: came,
             session,
-            send_queue: true,
+            stopping: false,
             deserted: false,
             beginning: setup.beginning,
             leaving: None,
@@ -117,7 +121,6 @@ impl Agent {
             let Some(prompt) = self.next_prompt().await else {
                 break;
             };
-            self.send_queue = true;
             self.exchange(prompt).await;
         }
         self.asides.end(&mut self.conversation.journal).await;
@@ -131,9 +134,7 @@ impl Agent {
     /// The message that goes out next: one that waits, or one that the person writes now. Meanwhile nothing runs but what the
     /// person runs. `None` once nobody can send one any more.
     async fn next_prompt(&mut self) -> Option<Vec<Block>> {
-        if self.send_queue
-            && let Some(waiting) = self.conversation.queue().pop_front()
-        {
+        if let Some(waiting) = self.conversation.queue().pop_front() {
             return Some(waiting);
         }
         let mut idle = std::pin::pin!(self.idle());
@@ -148,6 +149,9 @@ impl Agent {
                 }
                 report = self.asides.next() => self.hear_aside(report),
                 news = self.subagents.next() => self.hear_subagent(news),
+                Some(record) = self.replied.recv() => {
+                    self.journal().append(record);
+                }
                 (call, change) = shared.env.groups.jobs.next_change() => {
                     self.background_changed(call, change);
                 }
@@ -163,6 +167,7 @@ impl Agent {
 
     async fn exchange(&mut self, prompt: Vec<Block>) {
         self.subagents.begin_turn();
+        self.stopping = false;
         self.conversation.begin(prompt);
         let ending = loop {
             // Nobody is to hear of a call before its tool.
@@ -177,6 +182,9 @@ impl Agent {
                 }
                 report = self.asides.next() => self.hear_aside(report),
                 news = self.subagents.next() => self.hear_subagent(news),
+                Some(record) = self.replied.recv() => {
+                    self.journal().append(record);
+                }
                 (call, change) = shared.env.groups.jobs.next_change() => {
                     self.background_changed(call, change);
                 }
@@ -192,9 +200,13 @@ impl Agent {
                 }
             }
         };
-        // What follows a failure would fail, too: the person decides.
-        self.send_queue &= matches!(ending, Ending::Done | Ending::Interrupted);
+        let goes_on = self.stopping || matches!(ending, Ending::Done | Ending::Interrupted);
         self.conversation.finish(ending).await;
+        if !goes_on {
+            // What follows a failure would fail, too: the person decides.
+            self.give_back();
+            self.conversation.tell().await;
+        }
     }
 
     fn tell_tools(&mut self) {

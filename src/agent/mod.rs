@@ -20,6 +20,10 @@ mod identity_tests;
 #[cfg(test)]
 mod input_tests;
 #[cfg(test)]
+mod queue_tests;
+#[cfg(test)]
+mod recall_random_tests;
+#[cfg(test)]
 mod recall_tests;
 #[cfg(test)]
 mod rig;

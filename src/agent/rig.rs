@@ -20,29 +20,128 @@ use crate::protocol::{
     Usage,
 };
 use crate::provider::{
-    Batch, Provider, ProviderError, Request, Response, ResponseStream, StreamEvent, retry,
+    Batch, Provider, ProviderError, ProviderErrorKind, Request, Response, ResponseStream,
+    StreamError, StreamErrorKind, StreamEvent, retry,
 };
+use crate::session::record::VERSION;
 use crate::session::telling::{Recalled, last_agent, recall};
-use crate::session::{Log, Writer};
+use crate::session::{Log, Record, Writer};
 use crate::settings::agents::Catalogue;
 use crate::tools::files::scratch::Scratch;
 use crate::tools::offered::Tools;
 use crate::tools::registry::{Offer, Registry};
 use crate::tools::subagents::{port, read_only};
 
+/// What a model says to one request, and how it ends.
+#[derive(Debug, Clone)]
+pub struct Scripted {
+    blocks: Vec<Block>,
+    /// What comes after the blocks and does not come to its end.
+    rest: Vec<StreamEvent>,
+    /// Texts and inputs come in pieces, as on a wire.
+    in_pieces: bool,
+    end: End,
+}
+
+#[derive(Debug, Clone)]
+pub enum End {
+    Well(StopReason),
+    Broken {
+        retryable: bool,
+    },
+    /// The server does not get as far as an answer.
+    Failed(ProviderErrorKind),
+    /// It never ends.
+    Never,
+}
+
+impl Scripted {
+    pub fn new(blocks: Vec<Block>, rest: Vec<StreamEvent>, end: End) -> Self {
+        Self {
+            blocks,
+            rest,
+            in_pieces: true,
+            end,
+        }
+    }
+
+    fn events(&self) -> Vec<StreamEvent> {
+        let blocks = self.blocks.iter().flat_map(|block| {
+            let mut events = if self.in_pieces {
+                pieces(block)
+            } else {
+                Vec::new()
+            };
+            events.push(StreamEvent::BlockEnded(block.clone()));
+            events
+        });
+        blocks.chain(self.rest.iter().cloned()).collect()
+    }
+
+    fn response(&self, usage: Usage) -> Response {
+        let (stop_reason, error) = match &self.end {
+            End::Well(reason) => (Some(reason.clone()), None),
+            End::Broken { retryable } => {
+                let error = StreamError {
+                    kind: StreamErrorKind::Truncated,
+                    code: "cut".to_owned(),
+                    message: "unexpected end".to_owned(),
+                    retryable: *retryable,
+                };
+                (None, Some(error))
+            }
+            End::Failed(_) | End::Never => (None, None),
+        };
+        Response {
+            blocks: self.blocks.clone(),
+            stop_reason,
+            complete: error.is_none(),
+            error,
+            usage,
+            ..Response::default()
+        }
+    }
+}
+
+impl From<Vec<Block>> for Scripted {
+    fn from(blocks: Vec<Block>) -> Self {
+        Self {
+            in_pieces: false,
+            ..Self::new(blocks, Vec::new(), End::Well(StopReason::EndTurn))
+        }
+    }
+}
+
+/// What comes of a block before its end.
+fn pieces(block: &Block) -> Vec<StreamEvent> {
+    match block {
+        Block::Text { text, .. } => {
+            let words = text.split_inclusive(' ').map(str::to_owned);
+            words.map(StreamEvent::Text).collect()
+        }
+        Block::ToolUse(call) => {
+            let (id, name) = (call.id.clone(), call.name.clone());
+            let started = StreamEvent::ToolStarted { id, name };
+            let (id, fragment) = (call.id.clone(), call.input.to_string());
+            vec![started, StreamEvent::ToolInput { id, fragment }]
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// A model that says what it was told to say, one answer a request.
 #[derive(Default)]
 struct Model {
-    answers: Mutex<VecDeque<Vec<Block>>>,
+    answers: Mutex<VecDeque<Scripted>>,
     /// What it says in the conversations that begin with a prompt.
-    of_subagents: Mutex<HashMap<String, VecDeque<Vec<Block>>>>,
+    of_subagents: Mutex<HashMap<String, VecDeque<Scripted>>>,
     asked: Mutex<Vec<Vec<Message>>>,
     /// The names of the tools in each request.
     offered: Mutex<Vec<Vec<String>>>,
     usage: Mutex<Usage>,
 }
 
-struct Stream(Option<Vec<Block>>, Usage);
+struct Stream(Option<Scripted>, Usage);
 
 impl Provider for Model {
     fn name(&self) -> &'static str {
@@ -67,25 +166,31 @@ impl Provider for Model {
             None => self.answers.lock().expect("unpoisoned").pop_front(),
         };
         let usage = *self.usage.lock().expect("unpoisoned");
-        let blocks = answer.unwrap_or_else(|| vec![Block::text("done")]);
-        let stream: Box<dyn ResponseStream> = Box::new(Stream(Some(blocks), usage));
+        let answer = answer.unwrap_or_else(|| vec![Block::text("done")].into());
+        if let End::Failed(kind) = answer.end {
+            let error = ProviderError {
+                kind,
+                message: "rate limited (429): slow down".to_owned(),
+                hint: None,
+            };
+            return async move { Err(error) }.boxed();
+        }
+        let stream: Box<dyn ResponseStream> = Box::new(Stream(Some(answer), usage));
         async move { Ok(stream) }.boxed()
     }
 }
 
 impl ResponseStream for Stream {
     fn next(&mut self) -> BoxFuture<'_, Batch> {
-        let blocks = self.0.take().expect("asked once");
-        let events = blocks.iter().cloned().map(StreamEvent::BlockEnded);
-        let events = events.collect();
-        let response = Response {
-            blocks,
-            stop_reason: Some(StopReason::EndTurn),
-            complete: true,
-            usage: self.1,
-            ..Response::default()
+        let Some(answer) = self.0.take() else {
+            return std::future::pending().boxed();
         };
-        async move { Batch::Over(events, Box::new(response)) }.boxed()
+        let events = answer.events();
+        if matches!(answer.end, End::Never) {
+            return async move { Batch::Events(events) }.boxed();
+        }
+        let response = Box::new(answer.response(self.1));
+        async move { Batch::Over(events, response) }.boxed()
     }
 }
 
@@ -122,7 +227,20 @@ impl Rig {
     ) {
         let mut known = self.model.of_subagents.lock().expect("unpoisoned");
         let scripts = subagents.into_iter();
-        known.extend(scripts.map(|(prompt, answers)| (prompt.to_owned(), answers.into())));
+        known.extend(scripts.map(|(prompt, answers)| {
+            let answers = answers.into_iter().map(Scripted::from).collect();
+            (prompt.to_owned(), answers)
+        }));
+    }
+
+    /// With answers of every kind, and tries that follow each other at once.
+    pub fn scripted(answers: Vec<Scripted>) -> Self {
+        let retry = retry::Policy {
+            tries: 3,
+            base: Duration::from_millis(2),
+            cap: Duration::from_millis(10),
+        };
+        Self::with(Scratch::new(), answers, Limits::default(), None, retry)
     }
 
     /// With hooks, which run in the scratch directory.
@@ -142,8 +260,19 @@ impl Rig {
         limits: Limits,
         hooks: Option<Runner>,
     ) -> Self {
+        let answers = answers.into_iter().map(Scripted::from).collect();
+        Self::with(scratch, answers, limits, hooks, retry::Policy::default())
+    }
+
+    fn with(
+        scratch: Scratch,
+        answers: Vec<Scripted>,
+        limits: Limits,
+        hooks: Option<Runner>,
+        retry: retry::Policy,
+    ) -> Self {
         let model = Arc::new(Model {
-            answers: Mutex::new(answers.into_iter().collect()),
+            answers: Mutex::new(answers.into()),
             ..Model::default()
         });
         let places = Places {
@@ -173,8 +302,8 @@ impl Rig {
         let context = Arc::new(context);
         let path = scratch.root.with_file_name("log.jsonl");
         let (log, lines) = match Log::open(&path) {
-            Ok((log, contents)) => (log, contents.lines),
-            Err(_) => (Log::create(&path).expect("a log"), Vec::new()),
+            Ok((log, contents)) => (Writer::new(log), contents.lines),
+            Err(_) => (new_log(&path, &scratch.root), Vec::new()),
         };
         let last_agent = last_agent(&lines);
         let checkpoints = &context.shared.env.checkpoints;
@@ -190,10 +319,10 @@ impl Rig {
             policy: Policy::default(),
             limits,
             prices: BTreeMap::new(),
-            retry: retry::Policy::default(),
+            retry,
             max_output_tokens: 1000,
             session: SessionId("s".into()),
-            log: Writer::new(log),
+            log,
             history,
             orders,
             last_agent,
@@ -414,6 +543,18 @@ impl Rig {
             })
             .collect()
     }
+}
+
+fn new_log(path: &Path, workspace: &Path) -> Writer {
+    let log = Writer::new(Log::create(path).expect("a log"));
+    let session = Record::Session {
+        version: VERSION,
+        id: SessionId("s".into()),
+        cwd: workspace.to_owned(),
+        forked_from: None,
+    };
+    log.write(AgentId::MAIN, &session);
+    log
 }
 
 pub fn call(id: &str, tool: &str, input: Value) -> Block {

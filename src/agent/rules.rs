@@ -7,9 +7,8 @@ use serde_json::Value;
 use super::driver::Agent;
 use crate::permissions::Store;
 use crate::permissions::store::SaveError;
-use crate::protocol::{
-    AgentEvent, KnownRule, NamedFile, RuleList, RulesCommand, SessionEvent, Source,
-};
+use crate::protocol::{KnownRule, NamedFile, RuleList, RulesCommand, SessionEvent, Source};
+use crate::session::Record;
 
 impl Agent {
     pub(super) fn handle_rules(&mut self, command: RulesCommand) {
@@ -26,16 +25,14 @@ impl Agent {
 
     /// Says what would be decided about a call. Meanwhile the agent goes on: git may have to be asked.
     fn test(&self, tool: String, input: Value) {
-        let (context, outbox) = (self.conversation.context().clone(), self.outbox.clone());
+        let (context, replies) = (self.conversation.context().clone(), self.replies.clone());
         tokio::spawn(async move {
             let told = match context.judge(&tool, &input).await {
                 Some(verdict) => format!("{tool}: {}", verdict.in_short()),
                 None => format!("no tool named {tool}; see /tools"),
             };
-            // A reader that is gone cannot be told.
-            let _ = outbox
-                .send(AgentEvent::Session(SessionEvent::Reply(told)).into())
-                .await;
+            // An agent that is gone cannot be told.
+            let _ = replies.send(Record::Reply { text: told });
         });
     }
 
@@ -67,7 +64,7 @@ impl Agent {
         );
         let Source::File(NamedFile { path: file, .. }) = rule.from.clone() else {
             let told = format!("{told} (until you quit)");
-            self.journal().tell_session(SessionEvent::Reply(told));
+            self.journal().append(Record::Reply { text: told });
             return;
         };
         let (list, rule) = (rule.list, rule.rule.clone());
@@ -85,18 +82,20 @@ impl Agent {
             ));
             return;
         };
-        let outbox = self.outbox.clone();
+        let replies = self.replies.clone();
         tokio::spawn(async move {
             let written = tokio::task::spawn_blocking(move || write(&store)).await;
-            let event = match written {
-                Ok(Ok(())) => SessionEvent::Reply(told),
-                Ok(Err(error)) => {
-                    SessionEvent::Notice(format!("{told}, but only until you quit: {error}"))
-                }
-                Err(_) => SessionEvent::Notice("the rule could not be saved".to_owned()),
+            let record = match written {
+                Ok(Ok(())) => Record::Reply { text: told },
+                Ok(Err(error)) => Record::Notice {
+                    text: format!("{told}, but only until you quit: {error}"),
+                },
+                Err(_) => Record::Notice {
+                    text: "the rule could not be saved".to_owned(),
+                },
             };
-            // A reader that is gone cannot be told; the file has it.
-            let _ = outbox.send(AgentEvent::Session(event).into()).await;
+            // An agent that is gone cannot be told; the file has it.
+            let _ = replies.send(record);
         });
     }
 }

@@ -1,7 +1,7 @@
 //! The system prompt: who the model is, where it works, what the memory files say. Ordered from stable to changing, so
 //! that a provider's prompt cache holds as long as it can.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::settings::memory::{Standing, memory};
 
@@ -15,6 +15,9 @@ pub struct Surroundings {
     pub provider: String,
     pub model: String,
 }
+
+/// No description of a time zone is longer.
+const LONGEST_ZONE: u64 = 1 << 20;
 
 /// What the model is told before anything else, and what a person should know about that.
 pub struct SystemPrompt {
@@ -35,7 +38,7 @@ pub fn system_prompt(around: &Surroundings, git: &str) -> SystemPrompt {
 }
 
 fn environment(around: &Surroundings, git: &str) -> String {
-    let date = jiff::Zoned::now().date();
+    let date = today();
     format!(
         "Environment\n- Workspace: {}\n- Platform: {} ({})\n- Date: {date}\n- Model: {} ({})\n{git}",
         around.workspace.display(),
@@ -44,4 +47,57 @@ fn environment(around: &Surroundings, git: &str) -> String {
         around.model,
         around.provider,
     )
+}
+
+/// The date where the person is; in UTC where their time zone cannot be read.
+fn today() -> jiff::civil::Date {
+    let zone = std::env::var_os("TZ").unwrap_or_default();
+    if is_readable_zone(&zone.to_string_lossy()) {
+        return jiff::Zoned::now().date();
+    }
+    let now = jiff::Timestamp::now();
+    now.to_zoned(jiff::tz::TimeZone::UTC).date()
+}
+
+/// Whether what `TZ` says can be read at once: the name of a file may be that of a pipe, which nobody writes to.
+fn is_readable_zone(zone: &str) -> bool {
+    let name = Path::new(zone.strip_prefix(':').unwrap_or(zone));
+    let directory = std::env::var_os("TZDIR").map(PathBuf::from);
+    let file = match directory {
+        Some(directory) => directory.join(name),
+        None if name.is_absolute() => name.to_owned(),
+        // Of the system's own list.
+        None => return true,
+    };
+    match std::fs::metadata(file) {
+        Ok(found) => found.is_file() && found.len() <= LONGEST_ZONE,
+        // It is no file, which does no harm.
+        Err(_) => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_zone_that_is_no_file_is_not_read() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let pipe = directory.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.is_ok_and(|made| made.success()));
+        let file = directory.path().join("file");
+        std::fs::write(&file, "TZif2").expect("written");
+        for zone in [
+            pipe.to_string_lossy(),
+            format!(":{}", pipe.display()).into(),
+        ] {
+            assert!(!is_readable_zone(&zone), "{zone}");
+        }
+        assert!(!is_readable_zone(&directory.path().to_string_lossy()));
+        assert!(is_readable_zone(&file.to_string_lossy()));
+        for zone in ["", "UTC", "Europe/Berlin", "CET-1CEST", "/not/there"] {
+            assert!(is_readable_zone(zone), "{zone}");
+        }
+    }
 }

@@ -20,6 +20,7 @@ mod permissions;
 mod pickers;
 pub mod pointer;
 pub mod preview;
+pub mod queue;
 pub mod scroll;
 pub mod search;
 pub mod select;
@@ -42,10 +43,12 @@ use crossterm::event::{KeyCode, KeyEvent};
 use self::call::Calls;
 use self::composer::Composer;
 use self::dialogs::Dialog;
+pub use self::events::in_short;
 use self::flash::Flash;
 use self::job::{Job, JobResult};
 use self::panel::ToolPanel;
 use self::pointer::Pointer;
+use self::queue::Queue;
 use self::scroll::{Found, Scroll};
 use self::search::Search;
 use self::select::Selection;
@@ -178,6 +181,10 @@ pub struct Work {
     pub response: Vec<CellId>,
     /// When the last text of it came.
     pub heard: Option<Instant>,
+    /// What that response has shown goes when it is asked for again.
+    pub void: bool,
+    /// Why the last request failed that is to be tried again.
+    pub failed: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -228,7 +235,7 @@ pub struct AppState {
     pub selection: Option<Selection>,
     pub composer: Composer,
     /// Messages that wait for the running turn.
-    pub queue: Vec<String>,
+    pub queue: Queue,
     /// What the model plans to do, as long as something of it is open.
     pub todos: Vec<Todo>,
     /// Enter was pressed while what had waited was on its way back to the input: it is sent when it is there.
@@ -282,7 +289,7 @@ impl AppState {
             search: None,
             selection: None,
             composer: Composer::default(),
-            queue: Vec::new(),
+            queue: Queue::default(),
             todos: Vec::new(),
             sends_when_back: false,
             expected: VecDeque::new(),
@@ -380,7 +387,7 @@ impl AppState {
             }
         }
         if let Some(work) = self.work() {
-            // Its letters are free only where none is typed and none means something else.
+            // Its keys are free only where nothing is typed and they mean nothing else.
             let is_free = contexts.first() == Some(&Context::ComposerEmpty);
             if matches!(work.stage, Stage::Retrying { .. }) && is_free {
                 contexts.insert(0, Context::Retry);

@@ -33,6 +33,8 @@ pub enum Target {
     Conversation(Spot),
     /// The mark that says how much is below.
     NewBelow,
+    /// A message that waits, by its number.
+    Queued(usize),
     /// A call of the panel, by its number there.
     Call(usize),
     Panel,
@@ -68,6 +70,7 @@ impl AppState {
             Target::Dialog | Target::Button(_) | Target::Option(_) => true,
             Target::Conversation(_)
             | Target::NewBelow
+            | Target::Queued(_)
             | Target::Call(_)
             | Target::Panel
             | Target::Composer { .. }
@@ -125,6 +128,10 @@ impl AppState {
             Target::Composer { row, column } => {
                 self.focus_on(Focus::Composer);
                 self.composer.click(row, column);
+            }
+            Target::Queued(number) => {
+                self.focus_on(Focus::Composer);
+                return self.ask_back_number(Some(number));
             }
             Target::ListRow(_)
             | Target::Dialog

@@ -191,6 +191,7 @@ impl App {
             text: String::new(),
             responses: 1,
             usage: Usage::default(),
+            cost: None,
             took: Duration::from_millis(1500),
             denials: Vec::new(),
         }));

@@ -72,7 +72,7 @@ impl AppState {
             return Vec::new();
         }
         // What waited was not sent: it is the person's again.
-        let waited = std::mem::take(&mut self.queue);
+        let waited = self.queue.take();
         if !waited.is_empty() {
             self.composer.take_back(&waited.join("\n\n"), self.now);
         }

@@ -6,6 +6,7 @@ mod ladder;
 mod panel;
 mod permissions;
 mod questions;
+mod queue;
 mod recalling;
 mod sending;
 mod slash;

@@ -126,11 +126,19 @@ impl Transcript {
         self.telling = record;
     }
 
-    /// The record that is being told of says what a cell says that was there before it.
+    /// The record that is being told of says what a cell says that was there before it. Its place is behind what was
+    /// recorded meanwhile.
     pub fn recorded(&mut self, id: CellId) {
-        if let Some(index) = self.index_of(id) {
+        let Some(index) = self.index_of(id) else {
+            return;
+        };
+        if index + 1 == self.entries.len() {
             self.entries[index].seq = self.telling;
+            return;
         }
+        let entry = self.entries.remove(index);
+        let id = self.push(entry.cell);
+        self.change(id, |it| it.open = entry.open);
     }
 
     pub fn last(&self) -> Option<&Entry> {

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use super::hook_caller::{HookCaller, Starting};
+use super::hook_caller::{HookCaller, Starting, may_stop};
 use super::journal::Journal;
 use super::limits::{Hooked, Limits};
 use super::spending::Account;
@@ -81,6 +81,8 @@ pub struct Conversation {
     permitted: HashSet<CallRef>,
     /// What hooks have to say to the begin of the session, until the model was told.
     starting: Option<Starting>,
+    /// The person knows that `maxCost` bounds nothing, where it does not.
+    told_unbounded: bool,
     exchange: Option<Exchange>,
 }
 
@@ -126,6 +128,7 @@ impl Conversation {
             news: Vec::new(),
             permitted: HashSet::new(),
             starting: None,
+            told_unbounded: false,
             exchange: None,
         }
     }
@@ -362,6 +365,9 @@ impl Conversation {
                 exchange.executor.discard(journal);
                 journal.append(Record::Discarded);
             }
+            Next::TellBroken(text) => {
+                journal.append(Record::Broken { text });
+            }
             Next::Warn(text) => journal.notice(text),
             Next::Settle { call, result } => journal.settle(call, result),
             Next::Count(usage) => self.count(usage),
@@ -442,8 +448,22 @@ impl Conversation {
         self.journal.append(Record::User { message });
     }
 
+    /// A bound that does not hold is told once.
+    fn tell_unbounded(&mut self) {
+        let is_unbounded = self.limits.max_cost.is_some() && self.limits.price.is_none();
+        if self.kind.is_none() && is_unbounded && !std::mem::replace(&mut self.told_unbounded, true)
+        {
+            let model = &self.request.model;
+            let text = format!(
+                "`maxCost` has no effect: no price known for {model}; set it under `prices`"
+            );
+            self.journal.notice(text);
+        }
+    }
+
     /// Sends the history, once it is fit to be sent.
     fn send(&mut self, attempt: u32) {
+        self.tell_unbounded();
         for problem in self.context.refresh_agents() {
             self.journal.notice(problem);
         }
@@ -575,22 +595,4 @@ impl Exchange {
         let facts = events.into_iter().map(Fact::Streamed);
         facts.flat_map(|fact| self.turn.handle(fact)).collect()
     }
-}
-
-/// What hooks say to the end of the turn.
-fn may_stop(journal: &mut Journal, answer: hooks::Answer) -> Fact {
-    let answer = journal.note(answer);
-    if let Some(halt) = answer.halt {
-        journal.notice(halt.to_string());
-        return Fact::MayStop;
-    }
-    let Some(word) = answer.blocked() else {
-        return Fact::MayStop;
-    };
-    let notice = format!(
-        "the hook {} keeps the model working: {}",
-        word.by, word.reason
-    );
-    journal.notice(notice);
-    Fact::MustGoOn(word.reason.clone())
 }

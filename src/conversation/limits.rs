@@ -28,7 +28,7 @@ pub struct Limits {
     pub hooked: Hooked,
     pub max_turns: Option<u32>,
     pub max_tokens: Option<u64>,
-    /// In dollars. Where the price is not known it bounds nothing.
+    /// In dollars. Where the price is not known it bounds nothing, and the person is told so.
     pub max_cost: Option<f64>,
     pub price: Option<Price>,
 }

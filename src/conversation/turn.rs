@@ -91,6 +91,8 @@ pub enum Next {
     Drain,
     /// What has come of the answer is void.
     Discard,
+    /// The answer broke off, and what has come of it is kept; in words for the person.
+    TellBroken(String),
     /// A person should know this.
     Warn(String),
     /// A call that was never run has this result.
@@ -303,11 +305,13 @@ impl Turn {
     }
 
     pub fn summary(&self, ending: Ending, took: Duration) -> TurnSummary {
+        let spending = self.used.spending();
         TurnSummary {
             ending,
             text: self.last_text.clone(),
             responses: self.responses,
-            usage: self.used.spending().used,
+            usage: spending.used,
+            cost: spending.cost,
             took,
             denials: Vec::new(),
         }
@@ -367,14 +371,17 @@ impl Turn {
                 nexts.extend(self.finish(Ending::Interrupted));
                 nexts
             }
-            Stage::Asking | Stage::Waiting => self.interrupted(),
+            Stage::Asking => self.interrupted(),
             Stage::Draining(whole) => {
                 whole.after = After::End(Ending::Interrupted);
                 Vec::new()
             }
-            Stage::Begin | Stage::Collecting | Stage::Paused(_) | Stage::Stopping => {
-                self.finish(Ending::Interrupted)
-            }
+            // Nothing is under way: calls of an answer that broke off have delivered their results.
+            Stage::Begin
+            | Stage::Collecting
+            | Stage::Waiting
+            | Stage::Paused(_)
+            | Stage::Stopping => self.finish(Ending::Interrupted),
             Stage::Over => Vec::new(),
         }
     }

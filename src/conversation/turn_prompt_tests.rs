@@ -162,10 +162,10 @@ fn an_interrupt_ends_the_waiting() {
         hint: None,
     };
     turn.handle(Fact::Failed(error));
-    assert_eq!(turn.handle(Fact::Interrupted), [Next::Drain]);
     assert_eq!(
-        turn.handle(Fact::Drained),
+        turn.handle(Fact::Interrupted),
         [Next::Finish(Ending::Interrupted)]
     );
+    assert_eq!(turn.handle(Fact::Drained), []);
     assert_eq!(turn.handle(Fact::TimeToTry), []);
 }

@@ -136,6 +136,7 @@ impl Rig {
                 | Next::ShowInput { .. }
                 | Next::Keep(_)
                 | Next::Discard
+                | Next::TellBroken(_)
                 | Next::Warn(_)
                 | Next::Count(_)
                 | Next::Tell(_)

@@ -311,7 +311,11 @@ fn a_stream_that_breaks_after_a_call_keeps_what_is_complete_and_goes_on() {
     turn.handle(ended(text("I read")));
     turn.handle(ended(call("a")));
     turn.handle(written("and then"));
-    assert_eq!(turn.handle(over(broken(true))), [Next::Drain]);
+    let kept = "The connection broke; what had arrived was kept".to_owned();
+    assert_eq!(
+        turn.handle(over(broken(true))),
+        [Next::TellBroken(kept), Next::Drain]
+    );
     let nexts = turn.handle(Fact::Drained);
     assert_eq!(
         nexts[..2],

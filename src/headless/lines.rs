@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use crate::protocol::event::SessionOpened;
 use crate::protocol::{
-    Block, CallEvent, CallOutcome, Ending, Message, Mode, Phase, TurnEvent, TurnSummary, WireId,
+    Block, CallEvent, CallOutcome, Ending, Message, Mode, Phase, TurnEvent, TurnSummary, Usage,
+    WireId,
 };
 
 pub fn init(opened: &SessionOpened, cwd: &Path, mode: Mode) -> Value {
@@ -67,6 +68,8 @@ pub fn turn(event: &TurnEvent, parent: Option<&WireId>, session: &str) -> Option
         }),
         TurnEvent::Prompted(_)
         | TurnEvent::Refused
+        | TurnEvent::Discarded
+        | TurnEvent::Broken(_)
         | TurnEvent::Streamed
         | TurnEvent::Spent(_)
         | TurnEvent::Requested { .. }
@@ -112,7 +115,7 @@ pub fn result(summary: &TurnSummary, session: &str) -> Value {
             })
         })
         .collect();
-    json!({
+    let mut line = json!({
         "type": "result",
         "subtype": subtype,
         "is_error": summary.ending != Ending::Done,
@@ -122,7 +125,17 @@ pub fn result(summary: &TurnSummary, session: &str) -> Value {
         "usage": summary.usage,
         "permission_denials": denials,
         "session_id": session,
-    })
+    });
+    if let Some(cost) = total_cost(summary) {
+        line["total_cost_usd"] = json!(cost);
+    }
+    line
+}
+
+/// In dollars; what is not known is not there, and not 0.
+fn total_cost(summary: &TurnSummary) -> Option<f64> {
+    let is_told = summary.responses == 0 || summary.usage != Usage::default();
+    summary.cost.filter(|_| is_told)
 }
 
 /// The blocks of a message as the model gets them: a note is a text like others, an error stands in its tag.
@@ -236,6 +249,28 @@ mod tests {
             "content": "<tool_use_error>no</tool_use_error>",
         }]);
         assert_eq!(line["message"]["content"], content);
+    }
+
+    #[test]
+    fn a_result_has_its_cost_where_it_is_known() {
+        let line = |cost, usage| {
+            let took = Duration::from_millis(5);
+            let summary = TurnSummary {
+                responses: 1,
+                usage,
+                cost,
+                ..TurnSummary::of(Ending::Done, took)
+            };
+            result(&summary, "s").get("total_cost_usd").cloned()
+        };
+        let usage = Usage {
+            input_tokens: Some(10),
+            ..Usage::default()
+        };
+        assert_eq!(line(Some(0.25), usage), Some(json!(0.25)));
+        assert_eq!(line(None, usage), None, "the price is not known");
+        let untold = Usage::default();
+        assert_eq!(line(Some(0.0), untold), None, "nor what was used");
     }
 
     #[test]

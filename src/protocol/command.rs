@@ -22,8 +22,8 @@ pub enum SessionCommand {
     Submit(Vec<Block>),
     /// A command that the person runs directly. Its output goes to the model with the next message.
     Run(String),
-    /// Give back the messages that wait, for the person to change them.
-    TakeBack,
+    /// Give back messages that wait, for the person to change them.
+    TakeBack(Wanted),
     SetMode(Mode),
     Rules(RulesCommand),
     /// Tell the types of subagents, with [`SessionEvent::Agents`](super::SessionEvent::Agents).
@@ -32,9 +32,18 @@ pub enum SessionCommand {
     Leave(Leaving),
 }
 
+/// Which of the messages that wait are wanted back.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Wanted {
+    All,
+    /// The last one that says just this, if it has not been sent.
+    One(Vec<Block>),
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnCommand {
-    /// Stop the turn; sent again, stop also the calls that an interrupt lets finish. What waits stays where it is.
+    /// Stop the turn, and give back what waits; sent again, stop also the calls that an interrupt lets finish. What is
+    /// submitted after it is sent once the turn has stopped.
     Interrupt,
     /// Stop the turn, and send what waits.
     SendQueue,

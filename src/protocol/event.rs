@@ -63,7 +63,7 @@ pub enum SessionEvent {
     Saving(Result<(), String>),
     /// The active mode from now on: the answer to every [`SetMode`](super::SessionCommand::SetMode).
     ModeIs(Mode),
-    /// The messages that waited are the person's again.
+    /// Messages that waited are the person's again. Empty where the one that was wanted back has been sent already.
     TakenBack(Vec<Vec<Block>>),
     /// The answer to something that the person wanted to know, or to be done.
     Reply(String),
@@ -113,10 +113,14 @@ pub enum TurnEvent {
     Prompted(Message),
     /// The person's message does not go to the model: a hook refused it, or it was stopped before.
     Refused,
-    /// A request goes out. What an earlier try of it had shown is void.
+    /// A request goes out. What was discarded before it is void.
     Requested {
         attempt: u32,
     },
+    /// What came of the last request will not be used: it is asked for again, or was declined.
+    Discarded,
+    /// The response broke off after a call of it had started. What had arrived is kept; in words for the person.
+    Broken(String),
     /// A request failed and is tried again after `wait`.
     Retrying {
         problem: String,
@@ -247,6 +251,8 @@ pub struct TurnSummary {
     /// How many responses of the model it took.
     pub responses: u32,
     pub usage: Usage,
+    /// What that cost, in dollars; `None` if the price of any of it is not known.
+    pub cost: Option<f64>,
     pub took: Duration,
     pub denials: Vec<Denial>,
 }
@@ -270,6 +276,7 @@ impl TurnSummary {
             text: String::new(),
             responses: 0,
             usage: Usage::default(),
+            cost: None,
             took,
             denials: Vec::new(),
         }

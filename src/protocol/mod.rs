@@ -20,7 +20,9 @@ pub mod tool;
 pub mod touches;
 
 pub use about::{CustomCommand, PreviewFields, SubjectFields, ToolInfo};
-pub use command::{CallCommand, Command, Leaving, RulesCommand, SessionCommand, TurnCommand};
+pub use command::{
+    CallCommand, Command, Leaving, RulesCommand, SessionCommand, TurnCommand, Wanted,
+};
 pub use event::{
     AgentEvent, CallEvent, CallOutcome, ChangeSize, Ending, HookInfo, KnownRule, Recorded,
     SessionEvent, SessionOpened, Told, TurnEvent, TurnSummary,

@@ -13,6 +13,7 @@ use crate::app::{Opening, OpeningSession};
 
 use crate::protocol::{
     AgentEvent, Block, Command, Leaving, Mode, SessionCommand, SessionEvent, SessionId, Told,
+    Wanted,
 };
 use crate::settings::trust::Review;
 
@@ -256,7 +257,7 @@ impl Link {
         // Whoever writes it down must have it before the end.
         let _ = agent
             .commands
-            .send(Command::Session(SessionCommand::TakeBack));
+            .send(Command::Session(SessionCommand::TakeBack(Wanted::All)));
         let _ = agent
             .commands
             .send(Command::Session(SessionCommand::Leave(why)));

@@ -29,6 +29,8 @@ pub struct History {
     /// The checkpoints of the files that calls without a result have changed: before and after.
     changes: HashMap<CallRef, Vec<Checkpoint>>,
     cut_off: Vec<(CallRef, ToolResult)>,
+    /// The request asked for the rest of an answer that the provider had paused.
+    continues: bool,
     last_call: u32,
     last_aside: u32,
     workspace: Option<PathBuf>,
@@ -223,11 +225,13 @@ impl History {
             }
             Record::Notice { .. }
             | Record::Started { .. }
+            | Record::Reply { .. }
             | Record::Mode { .. }
             | Record::Todos { .. }
             | Record::Retry { .. }
             | Record::Thinking { .. }
             | Record::Streamed
+            | Record::Broken { .. }
             | Record::Saved { .. }
             | Record::Arriving { .. }
             | Record::Reached { .. }
@@ -266,6 +270,8 @@ impl History {
             model: model.to_owned(),
         };
         self.names.clear();
+        let last = self.messages.last();
+        self.continues = last.is_some_and(|last| last.role == Role::Assistant);
         self.open = Some(Message::from_assistant(Vec::new(), origin));
     }
 
@@ -313,6 +319,16 @@ impl History {
         Arc::make_mut(&mut self.messages).push(message);
     }
 
+    /// The rest of an answer that was paused belongs to the part before it: two answers in a row cannot be sent.
+    fn push_answer(&mut self, answer: Message) {
+        let continues = std::mem::take(&mut self.continues);
+        let last = Arc::make_mut(&mut self.messages).last_mut();
+        match last.filter(|last| continues && last.origin == answer.origin) {
+            Some(last) => last.content.extend(answer.content),
+            None => self.push(answer),
+        }
+    }
+
     fn add_text(&mut self, more: &str) {
         let Some(open) = &mut self.open else { return };
         match open.content.last_mut() {
@@ -329,7 +345,7 @@ impl History {
 
     fn deliver(&mut self, calls: &[CallRef], then: &[Block]) {
         if let Some(open) = self.open.take() {
-            self.push(open);
+            self.push_answer(open);
         }
         let results = calls
             .iter()
@@ -360,7 +376,7 @@ impl History {
             });
             results.push(Block::ToolResult(result));
         }
-        self.push(open);
+        self.push_answer(open);
         if !results.is_empty() {
             self.push(Message::from_user(results));
         }

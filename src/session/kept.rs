@@ -25,6 +25,7 @@ enum Part {
     /// Text or thinking of an answer, as it came in.
     Piece,
     Request,
+    Discarded,
     Other,
 }
 
@@ -41,8 +42,8 @@ impl Kept {
     /// Keeps a line, with its end, that says what `record` of `agent` says.
     pub fn add(&mut self, agent: AgentId, record: &Record, bytes: &[u8]) {
         match record {
-            // What a failed try has shown is void.
-            Record::Request { attempt, .. } if *attempt > 0 => {
+            // What was discarded is void once it is asked for again.
+            Record::Request { .. } if self.is_discarded(agent) => {
                 self.change_pieces(agent, |_| Vec::new());
             }
             Record::Assistant { .. } | Record::Discarded => self.change_pieces(agent, joined),
@@ -51,6 +52,7 @@ impl Kept {
         let part = match record {
             Record::Text { .. } | Record::Thinking { .. } => Part::Piece,
             Record::Request { .. } => Part::Request,
+            Record::Discarded => Part::Discarded,
             _ => Part::Other,
         };
         let longer = self.length.map(|length| length.saturating_add(bytes.len()));
@@ -70,6 +72,13 @@ impl Kept {
     pub fn whole(&self) -> Option<impl Iterator<Item = &[u8]>> {
         self.length?;
         Some(self.lines.iter().map(|line| &*line.bytes))
+    }
+
+    /// Whether what came of the agent's last request was discarded.
+    fn is_discarded(&self, agent: AgentId) -> bool {
+        let parts = self.lines.iter().rev().filter(|line| line.agent == agent);
+        let mut since = parts.take_while(|line| line.part != Part::Request);
+        since.any(|line| line.part == Part::Discarded)
     }
 
     /// Makes something else of an agent's pieces since its last request, of each run of them that follow each other.

@@ -62,6 +62,8 @@ pub enum Record {
     },
     /// Something that the person was told, in one line.
     Notice { text: String },
+    /// The answer to something that the person wanted to know, or to be done.
+    Reply { text: String },
     /// The permission mode from now on.
     Mode { mode: Mode },
     /// The shell has gone to another directory.
@@ -77,7 +79,7 @@ pub enum Record {
     Refused,
     /// The model is told this, though nobody has written it: hooks want it to go on.
     Told { message: Message },
-    /// A request goes out. What came of an earlier, unfinished one is void, but for calls that were begun.
+    /// A request goes out. What was discarded of an earlier one is void, but for calls that were begun.
     Request {
         provider: String,
         model: String,
@@ -105,6 +107,8 @@ pub enum Record {
     },
     /// What came of the last request is void.
     Discarded,
+    /// The answer broke off after a call of it had started: what is complete of it is kept. What the person was told.
+    Broken { text: String },
     /// The results go back to the model, in this order, followed by what else is said to it.
     Delivered {
         calls: Vec<CallRef>,
@@ -134,6 +138,9 @@ pub enum Record {
         responses: u32,
         #[serde(default)]
         usage: Usage,
+        /// In dollars, where it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<f64>,
     },
 
     // Calls, of the model and of the person.

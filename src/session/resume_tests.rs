@@ -123,6 +123,7 @@ fn over() -> Record {
         took_ms: 1,
         responses: 1,
         usage: Usage::default(),
+        cost: None,
     }
 }
 

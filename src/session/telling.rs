@@ -69,6 +69,7 @@ fn told(
         } => session(SessionEvent::RunBegan { provider, model }),
         Record::Started { .. } => started(record, agent, at).into_iter().collect(),
         Record::Notice { text } => session(SessionEvent::Notice(text)),
+        Record::Reply { text } => session(SessionEvent::Reply(text)),
         Record::Mode { mode } => session(SessionEvent::ModeIs(mode)),
         Record::User { message } => turn(TurnEvent::Prompted(message)),
         Record::Refused => turn(TurnEvent::Refused),
@@ -86,6 +87,8 @@ fn told(
         Record::Text { text } => turn(TurnEvent::Text(text)),
         Record::Thinking { text } => turn(TurnEvent::Thinking(text)),
         Record::Streamed => turn(TurnEvent::Streamed),
+        Record::Discarded => turn(TurnEvent::Discarded),
+        Record::Broken { text } => turn(TurnEvent::Broken(text)),
         Record::Todos { todos } => turn(TurnEvent::Planned(todos)),
         Record::Assistant {
             message,
@@ -122,7 +125,6 @@ fn told(
         Record::Session { .. }
         | Record::Moved { .. }
         | Record::Block { .. }
-        | Record::Discarded
         | Record::Repaired { .. }
         | Record::Change { .. } => Vec::new(),
     }
@@ -206,6 +208,7 @@ pub fn ended(summary: &TurnSummary) -> Record {
         took_ms: millis(summary.took),
         responses: summary.responses,
         usage: summary.usage,
+        cost: summary.cost,
     }
 }
 
@@ -217,6 +220,7 @@ fn summary(record: Record, history: &History) -> Option<TurnSummary> {
         took_ms,
         responses,
         usage,
+        cost,
     } = record
     else {
         return None;
@@ -235,6 +239,7 @@ fn summary(record: Record, history: &History) -> Option<TurnSummary> {
         text: history.last_text(),
         responses,
         usage,
+        cost,
         took: Duration::from_millis(took_ms),
         denials: history.denials().to_vec(),
     })

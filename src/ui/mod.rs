@@ -17,6 +17,7 @@ pub mod markdown;
 pub mod page;
 pub mod panel;
 pub mod plain;
+pub mod queue;
 mod rule;
 mod selection;
 pub mod status;
@@ -245,6 +246,11 @@ impl Caches {
         {
             return Target::Conversation(spot);
         }
+        if areas.queue.contains(at)
+            && let Some(number) = queue::message_at(areas.queue, row)
+        {
+            return Target::Queued(number);
+        }
         Target::Elsewhere
     }
 
@@ -291,10 +297,7 @@ impl Areas {
         };
         let wide = whole.width >= WIDE_ENOUGH_FOR_PANEL && !state.calls.is_empty();
         let left = height.saturating_sub(status + rule + air + composer);
-        let queue = u16::try_from(state.queue.len())
-            .unwrap_or(3)
-            .min(3)
-            .min(left / 4);
+        let queue = queue::height(state).min(left / 4);
         // What is asked leaves its rows to the conversation, where the calls are, too.
         let strip = if wide || asked > 0 {
             0
@@ -401,7 +404,7 @@ fn draw(state: &AppState, caches: &Caches, whole: Rect, buf: &mut Buffer) -> Opt
     } else {
         panel::draw_strip(state, &caches.listed, buf);
     }
-    draw_queue(state, areas.queue, buf);
+    queue::draw(state, areas.queue, buf);
     rule::draw(state, areas.rule, buf);
     draw_new_below(state, caches, buf);
     let typed = state.dialogs.is_empty() && state.focus == Focus::Composer;
@@ -478,39 +481,6 @@ fn new_below(state: &AppState, pane: &Pane, areas: Areas) -> Option<(String, Rec
     let cells = u16::try_from(width(&text)).unwrap_or(0).min(area.width);
     let mark = Rect::new(area.right() - cells, area.bottom() - 1, cells, 1);
     Some((text, mark))
-}
-
-/// Messages that wait for the running turn.
-fn draw_queue(state: &AppState, area: Rect, buf: &mut Buffer) {
-    let theme = &state.settings.theme;
-    let rows = usize::from(area.height);
-    let room = usize::from(area.width.saturating_sub(2));
-    for (number, (y, text)) in (area.y..area.bottom()).zip(&state.queue).enumerate() {
-        let hidden = state.queue.len() - number;
-        let words = if number + 1 == rows && hidden > 1 {
-            format!("and {hidden} more")
-        } else {
-            first_line(text, room)
-        };
-        let line = Line::from(vec![
-            Span::styled("» ", theme.style(Role::Queued)),
-            Span::styled(words, theme.style(Role::Muted)),
-        ]);
-        buf.set_line(area.x, y, &line, area.width);
-    }
-}
-
-/// The first line of a text; a mark says that there are more.
-fn first_line(text: &str, room: usize) -> String {
-    let mut lines = text.lines();
-    let first = clean(lines.next().unwrap_or_default());
-    match lines.next() {
-        Some(_) => format!(
-            "{}…",
-            truncate(&first, room.saturating_sub(1)).trim_end_matches('…')
-        ),
-        None => truncate(&first, room),
-    }
 }
 
 /// The word that is searched for, in place of the input.

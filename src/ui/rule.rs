@@ -11,7 +11,7 @@ use crate::app::composer::vim;
 use crate::app::dialogs::Dialog;
 use crate::app::search::Search;
 use crate::app::transcript::Cell;
-use crate::app::{AppState, Focus, Stage, Work};
+use crate::app::{AppState, Focus, Stage, Work, in_short};
 use crate::protocol::{Mode, Phase};
 use crate::theme::Role;
 
@@ -111,11 +111,7 @@ fn activity(state: &AppState) -> Option<Doing> {
             until,
         } => {
             let left = until.saturating_duration_since(state.now).as_secs() + 1;
-            let (problem, attempt) = (clean(problem), attempt + 1);
-            (
-                format!("! retrying in {left}s · try {attempt} · {problem}"),
-                Role::Warning,
-            )
+            (retry_words(problem, *attempt, left), Role::Warning)
         }
         Stage::Stopping => match finishing(state) {
             Some(tool) => (
@@ -131,6 +127,23 @@ fn activity(state: &AppState) -> Option<Doing> {
         Stage::Killing => (format!("{spinner} killing it"), Role::Warning),
     };
     Some(Doing { text, role })
+}
+
+/// What went wrong, when it is tried again, and then what the provider said.
+fn retry_words(problem: &str, attempt: u32, seconds: u64) -> String {
+    let problem = clean(problem);
+    let short = in_short(&problem);
+    let said = problem[short.len()..].trim_start_matches(": ");
+    // An answer that the provider has paused has not failed.
+    let what = match attempt {
+        0 => "continuing",
+        _ => "retrying",
+    };
+    let words = format!("! {short}, {what} in {seconds}s");
+    if said.is_empty() {
+        return words;
+    }
+    format!("{words} · {said}")
 }
 
 fn doing(state: &AppState, work: &Work) -> (String, Role) {

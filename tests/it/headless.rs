@@ -478,3 +478,62 @@ fn text_from_outside_cannot_command_the_terminal() {
         "{output:?}"
     );
 }
+
+#[test]
+fn who_waits_for_a_pipe_that_nobody_closes_is_told_so() {
+    let program = Program::new();
+    let mut child = program
+        .command(&["-p", "help", "--provider", "builtin"])
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let stdin = child.stdin.take().expect("a pipe");
+    let stderr = child.stderr.take().expect("a pipe");
+    let mut line = String::new();
+    let mut said = BufReader::new(stderr);
+    said.read_line(&mut line).expect("a line");
+    assert!(
+        line.starts_with("note: waiting for the end of standard input"),
+        "{line}"
+    );
+    drop(stdin);
+    assert!(child.wait().expect("an end").success());
+}
+
+fn priced(program: &Program, settings: &str) -> crate::support::program::Output {
+    std::fs::create_dir_all(program.config()).expect("made");
+    std::fs::write(program.config().join("settings.json"), settings).expect("written");
+    let server = Server::start([Wire::Anthropic.reply(&[text("Just this.")])]);
+    let arguments = ["-p", "hi", "--output-format", "json"];
+    program.ask(&server, Wire::Anthropic, &arguments)
+}
+
+#[test]
+fn a_result_says_what_it_cost_where_the_price_is_known() {
+    let program = Program::new();
+    let output = priced(
+        &program,
+        r#"{"prices": {"m": {"input": 100000.0, "output": 1000000.0}}}"#,
+    );
+    assert_eq!(output.result()["total_cost_usd"], json!(8.0));
+}
+
+#[test]
+fn a_cost_that_cannot_be_bounded_is_told() {
+    let program = Program::new();
+    let output = priced(&program, r#"{"maxCost": 1.0}"#);
+    assert_eq!(output.result().get("total_cost_usd"), None);
+    let told = "note: `maxCost` has no effect: no price known for m; set it under `prices`\n";
+    assert_eq!(output.stderr, told);
+}
+
+#[test]
+fn a_time_zone_that_is_a_pipe_does_not_keep_it_from_starting() {
+    let program = Program::new();
+    let pipe = program.path("zone");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.is_ok_and(|made| made.success()));
+    let mut command = program.command(&["-p", "help", "--provider", "builtin"]);
+    let child = command.env("TZ", &pipe).spawn().expect("it starts");
+    assert_eq!(crate::support::program::finish(child).code, Some(0));
+}

@@ -145,6 +145,11 @@ impl Composer {
         self.editor.is_empty()
     }
 
+    /// Whether it is empty, and nothing else has its keys.
+    pub fn is_free(&self) -> bool {
+        self.is_empty() && self.search.is_none() && self.completion.is_none()
+    }
+
     /// The whole draft, with what is folded.
     pub fn text(&self) -> String {
         self.tokens.expand(&self.editor.text(), Form::Sent)

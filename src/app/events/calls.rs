@@ -99,17 +99,32 @@ impl AppState {
 
     /// The turn is over: what came to no result of its own, such as a call that was never written to its end, has none.
     pub(super) fn close_calls(&mut self) {
-        let now = self.moment;
         for key in self.panel.calls.clone() {
-            let call = self.calls.get(key);
-            if call.is_over() || call.by == Author::Person {
-                continue;
+            if self.calls.get(key).by != Author::Person {
+                self.close_call(key, "the turn ended");
             }
-            self.calls.change(key, |call| {
-                call.times.ended = Some(now);
-                call.state = State::Completed(Completed::skipped("the turn ended"));
-            });
         }
+    }
+
+    /// The stream broke off: what it was writing has no end.
+    pub(super) fn close_unwritten(&mut self) {
+        for key in self.panel.calls.clone() {
+            if matches!(self.calls.get(key).state, State::Arriving(_)) {
+                self.close_call(key, "cut off");
+            }
+        }
+    }
+
+    /// A call that comes to no result of its own is over.
+    pub(super) fn close_call(&mut self, key: CallKey, why: &str) {
+        if self.calls.get(key).is_over() {
+            return;
+        }
+        let now = self.moment;
+        self.calls.change(key, |call| {
+            call.times.ended = Some(now);
+            call.state = State::Completed(Completed::skipped(why));
+        });
     }
 
     fn advance(&mut self, key: CallKey, event: CallEvent) {

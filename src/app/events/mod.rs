@@ -14,8 +14,7 @@ use crate::app::transcript::{Cell, NoticeKind, Progress, Summary, SummaryEnding}
 use crate::app::{Activity, AppState, Effect, Stage, Work};
 use crate::protocol::todo::{Todo, TodoStatus};
 use crate::protocol::{
-    AgentEvent, Block, Command, Ending, Message, SessionCommand, SessionEvent, Told, TurnEvent,
-    TurnId, TurnSummary,
+    AgentEvent, Block, Ending, Message, SessionEvent, Told, TurnEvent, TurnId, TurnSummary,
 };
 
 /// A turn this short says nothing about how long it took.
@@ -92,9 +91,10 @@ impl AppState {
     }
 
     fn taken_back(&mut self, messages: &[Vec<Block>]) -> Vec<Effect> {
-        self.queue.clear();
+        self.queue.remove(messages);
         let sends = std::mem::take(&mut self.sends_when_back);
         if messages.is_empty() {
+            self.flash("already sent");
             return Vec::new();
         }
         let texts: Vec<String> = messages.iter().map(|blocks| text_of(blocks)).collect();
@@ -150,7 +150,9 @@ impl AppState {
             | TurnEvent::Spent(_)
             | TurnEvent::Delivered(_)
             | TurnEvent::GoneOn => {}
-            TurnEvent::Requested { attempt } => self.requested(attempt),
+            TurnEvent::Requested { .. } => self.requested(),
+            TurnEvent::Discarded => work.void = true,
+            TurnEvent::Broken(text) => self.broken(text),
             TurnEvent::Retrying {
                 problem,
                 attempt,
@@ -185,21 +187,28 @@ impl AppState {
     fn prompted(&mut self, turn: TurnId, message: &Message) {
         if let Some(cell) = self.expected.pop_front() {
             self.transcript.recorded(cell);
-        } else if self.queue.is_empty() {
-            self.push_user(message);
-        } else {
+        } else if let Some(text) = self.queue.take_first() {
             // In the words that it waited in: long pastes stay folded.
-            let text = self.queue.remove(0);
             let images = images_in(&message.content);
             self.transcript.push(Cell::User { text, images });
+        } else {
+            self.push_user(message);
         }
+        self.sends_when_back &= self.queue.returns();
         self.works_on(turn);
     }
 
     fn works_on(&mut self, turn: TurnId) {
         match &mut self.activity {
             Activity::Working(work) if work.turn.is_none_or(|known| known == turn) => {
-                work.turn = Some(turn);
+                if work.turn.replace(turn).is_none() {
+                    // What ended since it was sent belongs to what was before the turn.
+                    self.panel.start_turn(&self.calls);
+                }
+                if work.stage == Stage::MakingWay && self.queue.is_empty() {
+                    // What it was to stop for went out before it did.
+                    work.stage = Stage::Running;
+                }
             }
             Activity::Working(_) | Activity::Idle => self.begin_turn(Some(turn)),
         }
@@ -213,19 +222,29 @@ impl AppState {
         }
     }
 
-    fn requested(&mut self, attempt: u32) {
+    fn requested(&mut self) {
         let now = self.moment;
-        if attempt > 0 {
+        if self.work().is_some_and(|work| work.void) {
             self.void_response();
         }
         if let Some(work) = self.work_mut() {
             work.response.clear();
             work.heard = None;
+            work.void = false;
+            work.failed = None;
             if matches!(work.stage, Stage::Retrying { .. }) {
                 work.stage = Stage::Running;
             }
         }
         self.panel.response_started(now);
+    }
+
+    /// The response broke off, and what had arrived stays.
+    fn broken(&mut self, text: String) {
+        self.stop_writing(Progress::Cut);
+        self.close_unwritten();
+        self.panel.response_ended(self.moment);
+        self.notice(NoticeKind::Warning, text);
     }
 
     /// What a broken try had shown is void: its text goes, and its calls that never ran.
@@ -244,6 +263,7 @@ impl AppState {
                     let key = *key;
                     self.panel.calls.retain(|call| *call != key);
                     self.transcript.remove(cell);
+                    self.close_call(key, "cut off");
                 }
                 Cell::Answer(_) | Cell::Thinking { .. } => self.transcript.remove(cell),
                 Cell::Welcome | Cell::User { .. } | Cell::Notice { .. } | Cell::Summary(_) => {}
@@ -255,10 +275,11 @@ impl AppState {
         self.stop_writing(Progress::Cut);
         let until = self.now + wait;
         self.panel.response_ended(self.moment);
+        let Some(work) = self.work_mut() else { return };
+        // An answer that the provider has paused has not failed.
+        work.failed = (attempt > 0).then(|| problem.clone());
         // One that stops already goes on stopping.
-        if let Some(work) = self.work_mut()
-            && matches!(work.stage, Stage::Running | Stage::Retrying { .. })
-        {
+        if matches!(work.stage, Stage::Running | Stage::Retrying { .. }) {
             work.stage = Stage::Retrying {
                 problem,
                 attempt,
@@ -274,10 +295,7 @@ impl AppState {
 
     fn finished(&mut self, summary: &TurnSummary) -> Vec<Effect> {
         let stopped = summary.ending != Ending::Done;
-        let makes_way = summary.ending == Ending::Interrupted
-            && self
-                .work()
-                .is_some_and(|work| work.stage == Stage::MakingWay);
+        let failed = self.work_mut().and_then(|work| work.failed.take());
         self.stop_writing(if stopped {
             Progress::Cut
         } else {
@@ -309,6 +327,10 @@ impl AppState {
             Ending::Done => {}
             Ending::Interrupted => {
                 let cell = said(SummaryEnding::Interrupted);
+                if let Some(problem) = failed {
+                    let text = format!("stopped while retrying: {}", in_short(&problem));
+                    self.notice(NoticeKind::Warning, text);
+                }
                 self.transcript.push(cell);
             }
             Ending::MaxTurns => {
@@ -320,15 +342,10 @@ impl AppState {
             }
             Ending::Failed { problem, hint } => self.explain(problem.clone(), hint.clone()),
         }
-        let mut effects = self.call_person(match &summary.ending {
+        self.call_person(match &summary.ending {
             Ending::Done => "done",
             Ending::Interrupted | Ending::MaxTurns | Ending::Failed { .. } => "stopped",
-        });
-        if stopped && !makes_way && !self.queue.is_empty() {
-            // Control goes back to the person, and so does what waited.
-            effects.push(Effect::Send(Command::Session(SessionCommand::TakeBack)));
-        }
-        effects
+        })
     }
 
     /// Calls the person, if they look elsewhere.
@@ -348,8 +365,15 @@ impl Work {
             stage: Stage::Running,
             response: Vec::new(),
             heard: None,
+            void: false,
+            failed: None,
         }
     }
+}
+
+/// A problem without what the provider said about it.
+pub fn in_short(problem: &str) -> &str {
+    problem.split(": ").next().unwrap_or(problem)
 }
 
 /// What the person has written. What their commands printed stands in the conversation already.

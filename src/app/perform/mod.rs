@@ -14,7 +14,7 @@ use crate::app::select::{Hold, Reach};
 use crate::app::transcript::{Cell, CellId};
 use crate::app::{AppState, Copied, DiffStyle, Effect, ExitReason, Focus, QUIT_WINDOW, Stage};
 use crate::keymap::Action;
-use crate::protocol::{Command, Mode, SessionCommand, TurnCommand};
+use crate::protocol::{Command, Mode, SessionCommand, TurnCommand, Wanted};
 
 /// The modes that a key goes through, in this order.
 const CYCLE: [Mode; 3] = [Mode::Default, Mode::AcceptEdits, Mode::Plan];
@@ -26,6 +26,11 @@ impl AppState {
         }
         if !self.dialogs.is_empty() && !self.looks_back {
             return self.perform_in_dialog(action);
+        }
+        if action == Action::HistoryPrevious
+            && let Some(effects) = self.ask_back()
+        {
+            return effects;
         }
         if self.focus == Focus::Composer
             && let Some(effects) = self.composer.perform(action, self.now)
@@ -119,7 +124,7 @@ impl AppState {
     /// Enter: what the draft is decides what becomes of it.
     pub(in crate::app) fn send(&mut self) -> Vec<Effect> {
         if self.composer.is_empty() {
-            self.sends_when_back = !self.is_working() && !self.queue.is_empty();
+            self.sends_when_back = self.queue.returns();
             return self.send_queue();
         }
         let Sent { draft, mut effects } = match self.composer.submit(self.now) {
@@ -142,11 +147,28 @@ impl AppState {
         effects
     }
 
-    /// Whether Enter would stop the turn for what waits. One that stops already gives back what waits instead.
+    /// Whether Enter would stop the turn for what waits. Where it stops already, what waits goes out anyway, and before a
+    /// retry it goes out with the next try.
     pub fn sends_queue(&self) -> bool {
-        let stage = self.work().map(|work| &work.stage);
-        let runs = matches!(stage, Some(Stage::Running | Stage::Retrying { .. }));
-        runs && self.composer.is_empty() && !self.queue.is_empty()
+        let runs = self.work().is_some_and(|work| work.stage == Stage::Running);
+        runs && self.composer.is_empty() && self.queue.stays()
+    }
+
+    /// ↑ on the empty line wants the last message that waits back, before it goes to those that were sent.
+    fn ask_back(&mut self) -> Option<Vec<Effect>> {
+        let is_free = self.focus == Focus::Composer && self.composer.is_free();
+        if !is_free || self.queue.is_empty() {
+            return None;
+        }
+        Some(self.ask_back_number(None))
+    }
+
+    /// Wants the message with this number back, or the last one. The agent says whether it has it still.
+    pub(in crate::app) fn ask_back_number(&mut self, number: Option<usize>) -> Vec<Effect> {
+        let message = self.queue.ask_back(number);
+        let command = message.map(|it| SessionCommand::TakeBack(Wanted::One(it)));
+        let send = command.map(|command| Effect::Send(Command::Session(command)));
+        send.into_iter().collect()
     }
 
     fn send_queue(&mut self) -> Vec<Effect> {
@@ -167,8 +189,9 @@ impl AppState {
         shown: String,
     ) -> Vec<Effect> {
         self.scroll.follow();
-        if self.is_working() {
-            self.queue.push(shown);
+        // What waits for a turn that has just ended goes first.
+        if self.is_working() || !self.queue.is_empty() {
+            self.queue.push(blocks.clone(), shown);
         } else {
             let images = blocks
                 .iter()
@@ -197,6 +220,7 @@ impl AppState {
             Rung::Interrupt => {
                 if let Some(work) = self.work_mut() {
                     work.stage = Stage::Stopping;
+                    self.queue.return_all();
                 }
                 return vec![Effect::Send(Command::Turn(TurnCommand::Interrupt))];
             }

@@ -120,6 +120,7 @@ fn a_retry_voids_the_text_of_the_broken_try_and_keeps_the_calls_that_ran() {
     app.tool("not", "Read")
         .arrives()
         .queued(json!({"file_path": "not"}));
+    app.hear(TurnEvent::Discarded);
     app.hear(TurnEvent::Retrying {
         problem: "overloaded".to_owned(),
         attempt: 1,
@@ -384,6 +385,51 @@ fn the_same_conversation_opened_again_is_counted_on() {
     other.session.0 = "another".to_owned();
     app.told(AgentEvent::Session(SessionEvent::Opened(other)));
     assert_eq!(app.state.session.spending, Spending::default());
+}
+
+#[test]
+fn text_of_a_response_that_broke_off_stays_with_what_happened() {
+    let mut app = App::working();
+    app.says("first");
+    app.tool("ran", "Read")
+        .arrives()
+        .queued(json!({"file_path": "ran"}))
+        .running();
+    app.says("and the");
+    let broke = "The connection broke; what had arrived was kept".to_owned();
+    app.hear(TurnEvent::Broken(broke));
+    app.tool("ran", "Read").completes("text").yielded();
+    app.hear(TurnEvent::Retrying {
+        problem: "the connection broke".to_owned(),
+        attempt: 1,
+        wait: millis(1000),
+    });
+    app.hear(TurnEvent::Requested { attempt: 1 });
+    app.says("the rest");
+    assert_eq!(
+        said(&app),
+        [
+            "Whole: first",
+            "call: Read ran",
+            "Cut: and the",
+            "Warning: The connection broke; what had arrived was kept",
+            "Writing: the rest"
+        ]
+    );
+}
+
+#[test]
+fn a_call_that_was_cut_off_while_it_was_written_says_so() {
+    let mut app = App::working();
+    app.tool("ran", "Read").running();
+    app.tool("cut", "Read").arrives().writes(r#"{"file"#);
+    app.hear(TurnEvent::Broken("broke".to_owned()));
+    let cut = app.state.calls.find("cut".into()).expect("a call");
+    let why = "cut off".to_owned();
+    assert_eq!(
+        app.state.calls.get(cut).completed().map(|it| &it.outcome),
+        Some(&CallOutcome::Skipped { why })
+    );
 }
 
 #[test]

@@ -162,27 +162,14 @@ fn a_paste_ends_what_would_hide_the_input() {
 }
 
 #[test]
-fn before_a_retry_letters_act_only_where_nothing_is_typed() {
-    let retrying = || {
-        let mut app = App::working();
-        app.tool("a", "Read").running();
-        app.hear(TurnEvent::Retrying {
-            problem: "overloaded".to_owned(),
-            attempt: 1,
-            wait: millis(5000),
-        });
-        app
-    };
-    let mut app = retrying();
-    assert_eq!(app.commands("r"), [Command::Turn(TurnCommand::RetryNow)]);
-    assert_eq!(app.commands("esc"), [Command::Turn(TurnCommand::Interrupt)]);
-
-    let mut app = retrying();
-    app.types("draft");
-    assert_eq!(app.commands("r"), []);
-    assert_eq!(app.draft(), "draftr");
-
-    let mut app = retrying();
+fn before_a_retry_the_panel_has_its_keys() {
+    let mut app = App::working();
+    app.tool("a", "Read").running();
+    app.hear(TurnEvent::Retrying {
+        problem: "overloaded".to_owned(),
+        attempt: 1,
+        wait: millis(5000),
+    });
     app.press("ctrl+t");
     assert_eq!(
         app.commands("r"),

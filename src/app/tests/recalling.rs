@@ -132,6 +132,7 @@ fn of_turns() -> impl Strategy<Value = Record> {
             usage: Usage::default(),
         }),
         1 => Just(Record::Discarded),
+        1 => texts().prop_map(|text| Record::Broken { text }),
         1 => (0..500_u64).prop_map(|saved_ms| Record::Saved { saved_ms }),
         1 => texts().prop_map(|why| Record::Paused { why }),
         1 => Just(Record::GoneOn),
@@ -143,6 +144,7 @@ fn of_turns() -> impl Strategy<Value = Record> {
                 took_ms,
                 responses: 1,
                 usage: Usage::default(),
+                cost: None,
             }
         }),
     ]
@@ -151,6 +153,7 @@ fn of_turns() -> impl Strategy<Value = Record> {
 fn of_the_session() -> impl Strategy<Value = Record> {
     prop_oneof![
         texts().prop_map(|text| Record::Notice { text }),
+        texts().prop_map(|text| Record::Reply { text }),
         Just(Record::Mode { mode: Mode::Plan }),
         Just(run()),
     ]

@@ -1,7 +1,7 @@
 //! What an answer of the model leads to, as it streams in and once it is whole.
 
 use super::super::words::{
-    NOTHING_SAID, STREAM_HINT, cut_short, not_run, refusal, silent, stream_problem,
+    NOTHING_SAID, STREAM_HINT, cut_short, kept_of, not_run, refusal, silent, stream_problem,
 };
 use super::names::{Names, admitted, with_all_calls};
 use super::{After, Next, Partial, Stage, Turn, Whole};
@@ -75,7 +75,9 @@ impl Turn {
                         hint: Some(STREAM_HINT.into()),
                     })
                 };
-                self.drain(answer.ended, answer.calls, None, response.usage, after)
+                let mut nexts = vec![Next::TellBroken(kept_of(&error))];
+                nexts.extend(self.drain(answer.ended, answer.calls, None, response.usage, after));
+                nexts
             }
             (None, _) => {
                 self.failures = 0;

@@ -141,7 +141,7 @@ impl Problem {
             Self::ProxyLogin => "the proxy needs a login",
             Self::TimedOut => "the provider timed out",
             Self::ContextFull => "the conversation is too long for this model",
-            Self::RateLimited => "rate limited by the provider",
+            Self::RateLimited => "rate limited",
             Self::Overloaded => "the provider is overloaded",
             Self::ServerTrouble => "server error at the provider",
         }

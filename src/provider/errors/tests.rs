@@ -118,7 +118,7 @@ fn a_wait_of_more_than_two_minutes_is_left_to_the_person() {
         error,
         ProviderError {
             kind: ProviderErrorKind::Final,
-            message: "rate limited by the provider (429); the provider says to wait 28 h".into(),
+            message: "rate limited (429); the provider says to wait 28 h".into(),
             hint: Some("try again in 28 h, or switch to another model".into()),
         }
     );

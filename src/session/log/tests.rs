@@ -367,9 +367,25 @@ fn pieces_of_an_answer_are_kept_as_one_once_it_is_whole() {
 
 #[test]
 fn pieces_of_a_failed_try_are_not_kept() {
-    let written = [requested(0), said("void"), requested(1), said("good")];
-    let expected = [requested(0), requested(1), said("good")];
+    let void = Record::Discarded;
+    let written = [
+        requested(0),
+        said("void"),
+        void.clone(),
+        requested(1),
+        said("good"),
+    ];
+    let expected = [requested(0), void, requested(1), said("good")];
     assert_eq!(kept(&written), expected);
+}
+
+#[test]
+fn pieces_of_an_answer_that_broke_off_and_was_not_discarded_are_kept() {
+    let broken = Record::Broken {
+        text: "the connection broke".to_owned(),
+    };
+    let written = [requested(0), said("good"), broken, requested(1)];
+    assert_eq!(kept(&written), written);
 }
 
 /// F2: what is wrong with a log is said.

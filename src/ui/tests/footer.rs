@@ -58,7 +58,7 @@ fn before_a_retry_the_footer_says_how_to_skip_the_wait() {
         wait: millis(5000),
     });
     let hints = first_hints(&mut screen, 2);
-    assert_eq!(hints, [hint("Esc", "give up"), hint("r", "retry now")]);
+    assert_eq!(hints, [hint("Esc", "give up"), hint("Enter", "retry now")]);
 }
 
 #[test]

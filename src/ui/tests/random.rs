@@ -336,6 +336,7 @@ fn any_turn_event() -> impl Strategy<Value = TurnEvent> {
             text: String::new(),
             responses: 1,
             usage: Usage::default(),
+            cost: None,
             took: Duration::from_secs(100),
             denials: Vec::new(),
         })),

@@ -1,0 +1,166 @@
+//! Messages that wait: when they go out, when they come back, and that each does one of the two, once.
+
+use serde_json::json;
+
+use super::rig::{Rig, call};
+use crate::conversation::Limits;
+use crate::protocol::{
+    AgentEvent, AgentId, Answer, Block, CallRef, Command, Ending, SessionCommand, SessionEvent,
+    TurnCommand, TurnEvent, Wanted,
+};
+
+const FIRST: CallRef = CallRef::main(1);
+const BACK: &str = "Your queued message was not sent; it is back in the input";
+
+/// A call that waits for the person, so that the turn runs for as long as the test wants.
+fn asks() -> Vec<Block> {
+    vec![call("c", "Bash", json!({"command": "touch x"}))]
+}
+
+/// A turn that waits for the person.
+async fn asked(answers: impl IntoIterator<Item = Vec<Block>>) -> Rig {
+    let mut rig = Rig::new(answers);
+    rig.submit("go");
+    rig.asked(AgentId::MAIN).await;
+    rig
+}
+
+fn take_back(wanted: Wanted) -> Command {
+    Command::Session(SessionCommand::TakeBack(wanted))
+}
+
+fn one(text: &str) -> Wanted {
+    Wanted::One(vec![Block::text(text)])
+}
+
+fn texts(messages: &[Vec<Block>]) -> Vec<String> {
+    messages.iter().map(Block::texts).collect()
+}
+
+async fn taken_back(rig: &mut Rig) -> Vec<String> {
+    let taken = rig.hear(|event| match event {
+        AgentEvent::Session(SessionEvent::TakenBack(messages)) => Some(texts(&messages)),
+        _ => None,
+    });
+    taken.await
+}
+
+/// What is told of the queue and of the turns, until a turn is over.
+async fn told(rig: &mut Rig) -> Vec<String> {
+    let events = rig.whole_turn().await.into_iter();
+    let told = events.filter_map(|event| match event {
+        AgentEvent::Session(SessionEvent::TakenBack(messages)) => {
+            Some(format!("back: {}", texts(&messages).join(", ")))
+        }
+        AgentEvent::Session(SessionEvent::Notice(text)) => Some(text),
+        AgentEvent::Turn(_, TurnEvent::Prompted(message)) => {
+            Some(format!("sent: {}", message.text()))
+        }
+        AgentEvent::Turn(_, TurnEvent::Finished(summary)) => Some(format!("{:?}", summary.ending)),
+        _ => None,
+    });
+    told.collect()
+}
+
+#[tokio::test]
+async fn messages_that_wait_can_be_taken_back() {
+    let mut rig = asked([asks()]).await;
+    rig.submit("one");
+    rig.submit("two");
+    rig.send(take_back(Wanted::All));
+    assert_eq!(taken_back(&mut rig).await, ["one", "two"]);
+    rig.answer(FIRST, Answer::Deny { reason: None });
+    rig.finished().await;
+    assert_eq!(rig.last_asked().len(), 1, "nothing was left to send");
+}
+
+#[tokio::test]
+async fn one_message_can_be_taken_back_and_the_others_go_out() {
+    let mut rig = asked([asks()]).await;
+    for text in ["one", "two", "three"] {
+        rig.submit(text);
+    }
+    rig.send(take_back(one("two")));
+    assert_eq!(taken_back(&mut rig).await, ["two"]);
+    rig.send(take_back(one("two")));
+    assert_eq!(taken_back(&mut rig).await, [""; 0], "it is there no more");
+    rig.answer(FIRST, Answer::Allow);
+    let told = told(&mut rig).await;
+    assert_eq!(told, ["sent: one", "sent: three", "Done"]);
+}
+
+#[tokio::test]
+async fn a_message_that_was_sent_is_not_given_back() {
+    let mut rig = Rig::new([vec![Block::text("hello")], asks()]);
+    rig.submit("one");
+    rig.finished().await;
+    rig.submit("two");
+    rig.asked(AgentId::MAIN).await;
+    rig.send(take_back(one("two")));
+    assert_eq!(taken_back(&mut rig).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn what_waits_at_an_interrupt_comes_back_with_a_word_and_what_follows_it_goes_out() {
+    let mut rig = asked([asks()]).await;
+    rig.submit("before");
+    rig.send(Command::Turn(TurnCommand::Interrupt));
+    rig.submit("after");
+    assert_eq!(told(&mut rig).await, [BACK, "back: before", "Interrupted"]);
+    assert_eq!(told(&mut rig).await, ["sent: after", "Done"]);
+    let requests = rig.requests();
+    let all = requests.iter().flatten();
+    assert!(all.clone().all(|text| text != "before"), "{requests:?}");
+    assert_eq!(
+        requests.last().and_then(|it| it.last()),
+        Some(&"after".to_owned())
+    );
+}
+
+#[tokio::test]
+async fn to_insist_on_an_interrupt_gives_nothing_back() {
+    let mut rig = asked([asks()]).await;
+    rig.send(Command::Turn(TurnCommand::Interrupt));
+    rig.submit("after");
+    rig.send(Command::Turn(TurnCommand::Interrupt));
+    assert_eq!(told(&mut rig).await, ["Interrupted"]);
+    assert_eq!(told(&mut rig).await, ["sent: after", "Done"]);
+}
+
+#[tokio::test]
+async fn what_stops_for_a_message_sends_it_even_where_the_person_insists() {
+    let mut rig = asked([asks()]).await;
+    rig.submit("rather this");
+    rig.send(Command::Turn(TurnCommand::SendQueue));
+    rig.send(Command::Turn(TurnCommand::Interrupt));
+    assert_eq!(told(&mut rig).await, ["Interrupted"]);
+    assert_eq!(told(&mut rig).await, ["sent: rather this", "Done"]);
+}
+
+#[tokio::test]
+async fn to_send_what_waits_stops_nothing_when_nothing_waits() {
+    let mut rig = asked([asks()]).await;
+    rig.send(Command::Turn(TurnCommand::SendQueue));
+    rig.answer(FIRST, Answer::Allow);
+    assert_eq!(rig.finished().await, Ending::Done);
+}
+
+#[tokio::test]
+async fn what_waits_at_the_end_of_a_run_that_was_not_done_comes_back_with_a_word() {
+    let limits = Limits {
+        max_turns: Some(1),
+        ..Limits::default()
+    };
+    let mut rig = Rig::limited([asks()], limits);
+    rig.submit("go");
+    rig.asked(AgentId::MAIN).await;
+    rig.submit("later");
+    rig.answer(FIRST, Answer::Allow);
+    assert_eq!(told(&mut rig).await, ["MaxTurns"]);
+    let notice = rig.hear(|event| match event {
+        AgentEvent::Session(SessionEvent::Notice(text)) => Some(text),
+        _ => None,
+    });
+    assert_eq!(notice.await, BACK);
+    assert_eq!(taken_back(&mut rig).await, ["later"]);
+}

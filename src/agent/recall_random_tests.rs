@@ -1,0 +1,248 @@
+//! Whatever becomes of a conversation, what a person has seen of it is what they see when it is opened again, and each
+//! message that they sent went out once, or is in the input.
+//!
+//! A real agent with real tools, a model whose answers end in every way, and a person who presses the keys.
+
+use std::time::{Duration, Instant};
+
+use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop, prop_oneof, proptest};
+use proptest::prop_assert_eq;
+use proptest::test_runner::TestCaseError;
+use serde_json::json;
+use tokio::time::timeout;
+
+use super::rig::{End, Rig, Scripted, call};
+use crate::app::rig::{App, seen, sent};
+use crate::app::transcript::Cell;
+use crate::app::{Effect, Msg, update};
+use crate::protocol::{
+    AgentEvent, Answer, Block, CallEvent, Command, RuleList, RulesCommand, SessionCommand,
+    StopReason,
+};
+use crate::provider::{ProviderErrorKind, StreamEvent};
+
+/// How long nothing happens before the person loses patience.
+const PATIENCE: Duration = Duration::from_millis(400);
+
+/// What the person does after this many events.
+#[derive(Debug, Clone)]
+enum Act {
+    /// Sends a message.
+    Say,
+    /// Presses keys.
+    Press(&'static str),
+    Do(Command),
+}
+
+fn acts() -> impl Strategy<Value = Act> {
+    let run = SessionCommand::Run("echo by myself".to_owned());
+    let rule = RulesCommand::Add {
+        list: RuleList::Allow,
+        rule: "Bash(true)".to_owned(),
+    };
+    prop_oneof![
+        5 => Just(Act::Say),
+        3 => Just(Act::Press("esc")),
+        2 => Just(Act::Press("esc esc")),
+        3 => Just(Act::Press("enter")),
+        3 => Just(Act::Press("up")),
+        1 => Just(Act::Press("up enter")),
+        1 => Just(Act::Do(Command::Session(run))),
+        1 => Just(Act::Do(Command::Session(SessionCommand::Rules(rule)))),
+    ]
+}
+
+fn answers() -> impl Strategy<Value = Scripted> {
+    let blocks = prop_oneof![
+        2 => Just(Block::text("I look around. ")),
+        2 => Just(bash("ls")),
+        1 => Just(bash("ls not-there")),
+        1 => Just(bash("touch made")),
+        1 => Just(bash("sleep 50; ls")),
+        1 => Just(call("r", "Read", json!({"file_path": "poem"}))),
+        1 => Just(call("u", "Unknown", json!({}))),
+    ];
+    let rest = prop_oneof![
+        3 => Just(Vec::new()),
+        2 => Just(vec![StreamEvent::Text("and then ".to_owned())]),
+        1 => Just(vec![StreamEvent::Thinking("hm".to_owned())]),
+        1 => Just(vec![
+            StreamEvent::ToolStarted { id: "cut".into(), name: "Read".to_owned() },
+            StreamEvent::ToolInput { id: "cut".into(), fragment: r#"{"file"#.to_owned() },
+        ]),
+    ];
+    let ends = prop_oneof![
+        4 => Just(End::Well(StopReason::EndTurn)),
+        1 => Just(End::Well(StopReason::MaxTokens)),
+        1 => Just(End::Well(StopReason::Refusal)),
+        1 => Just(End::Well(StopReason::PauseTurn)),
+        3 => any::<bool>().prop_map(|retryable| End::Broken { retryable }),
+        1 => Just(End::Failed(ProviderErrorKind::Retry { after: None })),
+        1 => Just(End::Failed(ProviderErrorKind::Final)),
+        1 => Just(End::Failed(ProviderErrorKind::Retry { after: Some(Duration::from_secs(50)) })),
+        1 => Just(End::Never),
+    ];
+    (prop::collection::vec(blocks, 0..4), rest, ends)
+        .prop_map(|(blocks, rest, end)| Scripted::new(blocks, rest, end))
+}
+
+fn bash(command: &str) -> Block {
+    call("b", "Bash", json!({ "command": command }))
+}
+
+/// A person before the screen of an agent.
+struct Person {
+    rig: Rig,
+    app: App,
+    said: usize,
+    /// What the person answers when they are asked, one after the other.
+    allows: Vec<bool>,
+}
+
+impl Person {
+    fn update(&mut self, msg: Msg) {
+        self.app.state.now = Instant::now();
+        let effects = update(&mut self.app.state, msg);
+        // The rig answers what is asked.
+        self.app.state.dialogs.clear();
+        self.carry_out(effects);
+    }
+
+    fn carry_out(&self, effects: Vec<Effect>) {
+        for command in sent(effects) {
+            self.rig.send(command);
+        }
+    }
+
+    fn press(&mut self, keys: &str) {
+        self.app.state.now = Instant::now();
+        let effects = self.app.press(keys);
+        self.carry_out(effects);
+    }
+
+    fn act(&mut self, act: &Act) {
+        match act {
+            Act::Say => {
+                self.app.types(&format!("<{}>", self.said));
+                self.said += 1;
+                self.press("enter");
+            }
+            // Esc on an idle screen would empty the input.
+            Act::Press(keys) if keys.starts_with("esc") && !self.app.state.is_working() => {}
+            // It would bring back what was sent before.
+            Act::Press(keys) if keys.starts_with("up") && self.app.state.queue.is_empty() => {}
+            Act::Press(keys) => self.press(keys),
+            Act::Do(command) => self.rig.send(command.clone()),
+        }
+    }
+
+    /// Whether nothing is under way that the person knows of.
+    fn is_settled(&self) -> bool {
+        !self.app.state.is_working() && self.app.state.queue.is_empty()
+    }
+
+    /// Does all of it, and waits for the end of what comes of it.
+    async fn live(&mut self, acts: &[(Act, usize)]) {
+        let mut acts = acts.iter();
+        let mut next = acts.next();
+        let mut heard = 0;
+        let mut in_vain = 0;
+        loop {
+            assert!(
+                in_vain < 20,
+                "nothing comes any more: {:?}",
+                seen(&self.app.state)
+            );
+            while let Some((act, after)) = next
+                && (heard >= *after || self.is_settled())
+            {
+                self.act(act);
+                heard = 0;
+                next = acts.next();
+            }
+            match timeout(PATIENCE, self.rig.next()).await {
+                Ok(told) => {
+                    heard += 1;
+                    in_vain = 0;
+                    if let AgentEvent::Call { call, event, .. } = &told.event
+                        && matches!(event, CallEvent::Asked(_))
+                    {
+                        let answer = match self.allows.pop() {
+                            Some(true) | None => Answer::Allow,
+                            Some(false) => Answer::Deny { reason: None },
+                        };
+                        self.rig.answer(*call, answer);
+                    }
+                    self.update(Msg::Agent(told));
+                }
+                Err(_) if self.app.state.is_working() => {
+                    in_vain += 1;
+                    self.press("esc");
+                }
+                Err(_) if next.is_none() && self.is_settled() => return,
+                Err(_) => in_vain += 1,
+            }
+        }
+    }
+}
+
+/// How often the person's messages are in what was sent, and in the input.
+fn places(person: &Person) -> Vec<usize> {
+    let entries = person.app.state.transcript.entries().iter();
+    let texts = entries.filter_map(|entry| match &entry.cell {
+        Cell::User { text, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    let draft = person.app.draft();
+    let all: Vec<&str> = texts.chain([draft.as_str()]).collect();
+    let all = all.join("\n");
+    let count = |number| all.matches(&format!("<{number}>")).count();
+    (0..person.said).map(count).collect()
+}
+
+async fn lived(
+    answers: Vec<Scripted>,
+    acts: Vec<(Act, usize)>,
+    allows: Vec<bool>,
+) -> Result<(), TestCaseError> {
+    let rig = Rig::scripted(answers);
+    rig.scratch.put("poem", "one\ntwo\n");
+    let mut person = Person {
+        rig,
+        app: App::starting(),
+        said: 0,
+        allows,
+    };
+    person.act(&Act::Say);
+    person.live(&acts).await;
+    prop_assert_eq!(places(&person), vec![1; person.said]);
+
+    let Person { rig, mut app, .. } = person;
+    let mut rig = rig.resumed().await;
+    let mut again = App::starting();
+    let opened = rig.next().await;
+    again.state.now = Instant::now();
+    update(&mut again.state, Msg::Agent(opened));
+    app.state.session = again.state.session.clone();
+    prop_assert_eq!(seen(&again.state), seen(&app.state));
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 24,
+        max_shrink_iters: 20,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn what_was_seen_is_seen_again_and_every_message_is_in_one_place(
+        answers in prop::collection::vec(answers(), 1..6),
+        acts in prop::collection::vec((acts(), 0..12_usize), 0..8),
+        allows in prop::collection::vec(any::<bool>(), 0..6),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.expect("a runtime").block_on(lived(answers, acts, allows))?;
+    }
+}

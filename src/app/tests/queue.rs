@@ -1,0 +1,353 @@
+//! Messages that are sent while a turn runs: when they go out, when they come back, and how they are taken back.
+
+use super::sending::said_by_person;
+use crate::app::job::JobResult;
+use crate::app::pointer::{Pointer, PointerKind, Target};
+use crate::app::rig::{App, millis, submit};
+use crate::app::transcript::Cell;
+use crate::app::{Effect, Msg, Stage};
+use crate::protocol::{
+    AgentEvent, Block, Command, Ending, Image, SessionCommand, SessionEvent, TurnCommand,
+    TurnEvent, Wanted,
+};
+
+fn waiting(app: &App) -> Vec<&str> {
+    let queue = app.state.queue.iter();
+    queue.map(|waiting| waiting.shown.as_str()).collect()
+}
+
+/// Sends it while the turn runs.
+fn queue(app: &mut App, text: &str) {
+    app.types(text);
+    assert_eq!(app.commands("enter"), [submit(text)]);
+}
+
+fn want(text: &str) -> Command {
+    let message = vec![Block::text(text)];
+    Command::Session(SessionCommand::TakeBack(Wanted::One(message)))
+}
+
+/// The agent gives these back.
+fn gives_back(app: &mut App, texts: &[&str]) -> Vec<Effect> {
+    let messages = texts.iter().map(|text| vec![Block::text(*text)]);
+    let taken = SessionEvent::TakenBack(messages.collect());
+    app.told(AgentEvent::Session(taken))
+}
+
+fn flash(app: &App) -> Option<&str> {
+    app.state.flash.as_ref().map(|flash| flash.text.as_str())
+}
+
+#[test]
+fn what_is_sent_while_a_turn_runs_waits_in_view() {
+    let mut app = App::working();
+    queue(&mut app, "and the docs");
+    assert_eq!(waiting(&app), ["and the docs"]);
+    assert_eq!(said_by_person(&app), ["fix the failing test"]);
+
+    app.taken_up("and the docs");
+    assert!(app.state.queue.is_empty());
+    assert_eq!(
+        said_by_person(&app),
+        ["fix the failing test", "and the docs"]
+    );
+}
+
+#[test]
+fn a_message_that_waited_is_shown_in_the_words_that_it_waited_in() {
+    let mut app = App::working();
+    app.update(Msg::Pasted("line\n".repeat(100)));
+    app.press("enter");
+    let waited = waiting(&app)[0].to_owned();
+    app.taken_up(&"line\n".repeat(100));
+    assert_eq!(said_by_person(&app)[1], waited);
+    assert!(waited.len() < 50, "{waited:?}");
+}
+
+#[test]
+fn enter_on_an_empty_line_sends_what_waits_at_once() {
+    let mut app = App::working();
+    queue(&mut app, "rather this");
+    assert_eq!(
+        app.commands("enter"),
+        [Command::Turn(TurnCommand::SendQueue)]
+    );
+    assert_eq!(
+        app.state.work().map(|work| &work.stage),
+        Some(&Stage::MakingWay)
+    );
+
+    // The turn stops for the message, which is not taken back.
+    assert_eq!(app.ends(Ending::Interrupted), []);
+    app.taken_up("rather this");
+    assert!(app.state.queue.is_empty());
+    assert!(app.state.is_working());
+}
+
+#[test]
+fn enter_on_an_empty_line_shows_the_end_where_the_message_will_be() {
+    let mut app = App::working();
+    queue(&mut app, "rather this");
+    app.press("pgup");
+    assert!(!app.state.scroll.is_following());
+    app.press("enter");
+    assert!(app.state.scroll.is_following());
+}
+
+#[test]
+fn enter_twice_on_an_empty_line_interrupts_once() {
+    let mut app = App::working();
+    queue(&mut app, "rather this");
+    app.press("enter");
+    assert_eq!(app.press("enter"), []);
+    assert_eq!(app.press("enter"), []);
+}
+
+#[test]
+fn an_interrupt_leaves_it_to_the_agent_to_give_back_what_waits() {
+    let mut app = App::working();
+    queue(&mut app, "later");
+    app.types("half a thou");
+    assert_eq!(app.commands("esc"), [Command::Turn(TurnCommand::Interrupt)]);
+    assert_eq!(waiting(&app), ["later"], "it may be on its way out");
+    gives_back(&mut app, &["later"]);
+    assert!(app.state.queue.is_empty());
+    assert_eq!(app.draft(), "later\nhalf a thou");
+    assert_eq!(app.ends(Ending::Interrupted), []);
+}
+
+#[test]
+fn what_is_sent_while_the_turn_stops_stays_in_the_queue_and_goes_out() {
+    let mut app = App::working();
+    queue(&mut app, "before");
+    app.press("esc");
+    queue(&mut app, "rather this");
+    gives_back(&mut app, &["before"]);
+    assert_eq!(waiting(&app), ["rather this"]);
+    assert_eq!(app.draft(), "before");
+    assert_eq!(app.ends(Ending::Interrupted), []);
+    assert_eq!(waiting(&app), ["rather this"]);
+    app.taken_up("rather this");
+    assert_eq!(
+        said_by_person(&app),
+        ["fix the failing test", "rather this"]
+    );
+    assert!(app.state.is_working());
+}
+
+#[test]
+fn to_insist_on_the_stop_takes_nothing_back() {
+    let mut app = App::working();
+    app.press("esc");
+    queue(&mut app, "rather this");
+    app.press("esc");
+    assert_eq!(app.press("enter"), []);
+    app.ends(Ending::Interrupted);
+    app.taken_up("rather this");
+    assert_eq!(app.draft(), "");
+}
+
+#[test]
+fn what_follows_a_message_that_is_about_to_go_out_waits_behind_it() {
+    let mut app = App::working();
+    app.press("esc");
+    queue(&mut app, "first");
+    app.ends(Ending::Interrupted);
+    queue(&mut app, "second");
+    assert_eq!(waiting(&app), ["first", "second"]);
+    app.taken_up("first").taken_up("second");
+    assert_eq!(said_by_person(&app)[1..], ["first", "second"]);
+}
+
+#[test]
+fn enter_while_what_waited_is_on_its_way_back_sends_it_when_it_is_there() {
+    let mut app = App::working();
+    queue(&mut app, "later");
+    app.press("esc");
+    assert_eq!(app.press("enter"), []);
+    let sent = Effect::Send(submit("later"));
+    assert!(gives_back(&mut app, &["later"]).contains(&sent));
+    assert_eq!(app.draft(), "");
+}
+
+#[test]
+fn enter_is_not_remembered_for_a_message_that_went_out_instead_of_coming_back() {
+    let mut app = App::working();
+    queue(&mut app, "later");
+    app.press("up enter");
+    app.taken_up("later");
+    queue(&mut app, "another");
+    app.press("up");
+    assert_eq!(gives_back(&mut app, &["another"]), []);
+    assert_eq!(app.draft(), "another");
+}
+
+#[test]
+fn up_on_the_empty_line_takes_the_last_one_back_for_editing() {
+    let mut app = App::working();
+    queue(&mut app, "one");
+    queue(&mut app, "two");
+    assert_eq!(app.commands("up"), [want("two")]);
+    assert_eq!(waiting(&app), ["one", "two"], "until the agent has said so");
+    gives_back(&mut app, &["two"]);
+    assert_eq!(waiting(&app), ["one"]);
+    assert_eq!(app.draft(), "two");
+    // In a draft the key is what it always was.
+    assert_eq!(app.commands("up"), []);
+    assert_eq!(waiting(&app), ["one"]);
+}
+
+#[test]
+fn a_turn_is_not_stopped_for_a_message_that_is_on_its_way_back() {
+    let mut app = App::working();
+    queue(&mut app, "one");
+    app.press("up");
+    assert_eq!(app.press("enter"), []);
+    let stage = app.state.work().map(|work| &work.stage);
+    assert_eq!(stage, Some(&Stage::Running));
+}
+
+#[test]
+fn a_turn_that_was_to_stop_for_a_message_which_it_took_up_before_that_runs_on() {
+    let mut app = App::working();
+    queue(&mut app, "one");
+    app.press("enter");
+    app.taken_up("one");
+    let stage = app.state.work().map(|work| &work.stage);
+    assert_eq!(stage, Some(&Stage::Running));
+}
+
+#[test]
+fn up_twice_takes_two_back_each_once() {
+    let mut app = App::working();
+    queue(&mut app, "same");
+    queue(&mut app, "same");
+    assert_eq!(app.commands("up up up"), [want("same"), want("same")]);
+    gives_back(&mut app, &["same"]);
+    assert_eq!(waiting(&app), ["same"]);
+    gives_back(&mut app, &["same"]);
+    assert!(app.state.queue.is_empty());
+    assert_eq!(app.draft(), "same\nsame");
+}
+
+#[test]
+fn a_message_that_was_sent_before_it_could_be_taken_back_is_sent_once() {
+    let mut app = App::working();
+    queue(&mut app, "one");
+    app.press("up");
+    app.taken_up("one");
+    gives_back(&mut app, &[]);
+    assert_eq!(flash(&app), Some("already sent"));
+    assert_eq!(app.draft(), "");
+    assert!(app.state.queue.is_empty());
+}
+
+#[test]
+fn a_click_takes_any_of_them_back() {
+    let mut app = App::working();
+    queue(&mut app, "one");
+    queue(&mut app, "two");
+    let click = |number| {
+        Msg::Pointed(Pointer {
+            kind: PointerKind::Pressed { times: 1 },
+            target: Target::Queued(number),
+        })
+    };
+    assert_eq!(app.update(click(0)), [Effect::Send(want("one"))]);
+    assert_eq!(app.update(click(0)), [], "it is on its way");
+    assert_eq!(app.update(click(7)), []);
+    gives_back(&mut app, &["one"]);
+    assert_eq!(waiting(&app), ["two"]);
+}
+
+#[test]
+fn without_anything_that_waits_up_goes_through_the_history() {
+    let mut app = App::working();
+    assert_eq!(app.commands("up"), []);
+    assert_eq!(app.draft(), "fix the failing test");
+}
+
+#[test]
+fn nothing_taken_back_leaves_the_draft_alone() {
+    let mut app = App::typed("draft");
+    gives_back(&mut app, &[]);
+    assert_eq!(app.draft(), "draft");
+}
+
+#[test]
+fn an_image_that_waited_comes_back_with_its_message() {
+    let mut app = App::working();
+    app.update(Msg::Pasted("/tmp/a.png".to_owned()));
+    let image = Block::Image(Image::base64("image/png", "AAAA"));
+    app.update(Msg::JobDone(JobResult::Attached {
+        path: "/tmp/a.png".into(),
+        result: Ok(image.clone()),
+    }));
+    let sent = app.commands("enter");
+    let [Command::Session(SessionCommand::Submit(blocks))] = sent.as_slice() else {
+        panic!("{sent:?}");
+    };
+    assert!(blocks.contains(&image));
+    app.told(AgentEvent::Session(SessionEvent::TakenBack(vec![
+        blocks.clone(),
+    ])));
+    assert_eq!(app.state.flash, None);
+    assert_eq!(app.commands("enter"), sent);
+}
+
+#[test]
+fn an_image_that_cannot_come_back_is_told_of() {
+    let mut app = App::working();
+    let image = Block::Image(Image::base64("image/png", "AAAA"));
+    let message = vec![image, Block::text("what is it?")];
+    app.told(AgentEvent::Session(SessionEvent::TakenBack(vec![message])));
+    assert_eq!(app.draft(), "what is it?");
+    let flash = app.state.flash.as_ref().map(|flash| flash.text.as_str());
+    assert_eq!(
+        flash,
+        Some("an image could not be put back; attach it again")
+    );
+}
+
+fn retrying(app: &mut App, problem: &str) {
+    app.hear(TurnEvent::Retrying {
+        problem: problem.to_owned(),
+        attempt: 1,
+        wait: millis(5000),
+    });
+}
+
+#[test]
+fn before_a_retry_every_letter_is_typed_and_enter_on_the_empty_line_tries_at_once() {
+    let mut app = App::working();
+    retrying(&mut app, "overloaded");
+    assert_eq!(
+        app.commands("enter"),
+        [Command::Turn(TurnCommand::RetryNow)]
+    );
+    app.types("rather stop");
+    assert_eq!(app.draft(), "rather stop");
+    assert_eq!(app.commands("enter"), [submit("rather stop")]);
+    // What waits goes out with the next try.
+    assert_eq!(
+        app.commands("enter"),
+        [Command::Turn(TurnCommand::RetryNow)]
+    );
+}
+
+#[test]
+fn who_stops_a_retry_still_sees_why_there_was_one() {
+    let mut app = App::working();
+    retrying(&mut app, "rate limited (429): slow down, please");
+    app.press("esc");
+    app.ends(Ending::Interrupted);
+    let notices = app.state.transcript.entries().iter();
+    let notices = notices.filter_map(|entry| match &entry.cell {
+        Cell::Notice { text, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    assert_eq!(
+        notices.collect::<Vec<_>>(),
+        ["stopped while retrying: rate limited (429)"]
+    );
+}
