@@ -53,6 +53,11 @@ fn main() -> ExitCode {
             60.0,
         ),
         Figure::new("re-wrap after a resize, 1,000 messages", rewrap(1_000), 4.0),
+        Figure::new(
+            "key to frame, a draft of 5,000 lines",
+            key_in_long_draft(),
+            0.5,
+        ),
         Figure::new("a frame at 500×200 with 50,000 lines", large_frame(), 50.0),
     ];
     let mut missed = 0;
@@ -204,6 +209,22 @@ fn first_frame() -> Duration {
 
 fn frame_after_key(messages: usize) -> Duration {
     let mut screen = Screen::with_messages(WIDTH, HEIGHT, messages);
+    median(|| {
+        let begun = Instant::now();
+        screen.press(KeyCode::Char('x'));
+        screen.draw();
+        begun.elapsed()
+    })
+}
+
+/// In the middle of it, where lines are above and below what is in view.
+fn key_in_long_draft() -> Duration {
+    let mut screen = Screen::with_messages(WIDTH, HEIGHT, 10);
+    let draft = "a line of the draft, as long as lines mostly are\n".repeat(5_000);
+    screen.state.composer.set_text(&draft, Instant::now());
+    for _ in 0..2_500 {
+        screen.press(KeyCode::Up);
+    }
     median(|| {
         let begun = Instant::now();
         screen.press(KeyCode::Char('x'));

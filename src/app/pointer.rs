@@ -3,6 +3,7 @@
 use super::dialogs::Dialog;
 use super::scroll::Motion;
 use super::select::{Hold, Reach, Selection, Spot};
+use super::transcript::CellId;
 use super::{AppState, Copied, Effect, Focus};
 use crate::keymap::Action;
 
@@ -31,6 +32,8 @@ pub enum PointerKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     Conversation(Spot),
+    /// A message that is pinned at the top while it is out of view.
+    Message(CellId),
     /// The mark that says how much is below.
     NewBelow,
     /// A message that waits, by its number.
@@ -70,6 +73,7 @@ impl AppState {
             Target::Dialog | Target::Button(_) | Target::Option(_) => true,
             Target::Conversation(_)
             | Target::NewBelow
+            | Target::Message(_)
             | Target::Queued(_)
             | Target::Call(_)
             | Target::Panel
@@ -101,7 +105,8 @@ impl AppState {
                 }
                 Target::Option(option) => return self.press_option(option, times),
                 Target::ListRow(row) => return self.click_in_picker(row),
-                Target::Conversation(_) | Target::NewBelow if front.takes_input_place() => {}
+                Target::Conversation(_) | Target::Message(_) | Target::NewBelow
+                    if front.takes_input_place() => {}
                 _ => return Vec::new(),
             }
         }
@@ -115,6 +120,7 @@ impl AppState {
                 };
                 self.selection = Some(Selection::at(spot, reach));
             }
+            Target::Message(cell) => self.scroll.go(Motion::Cell(cell)),
             Target::NewBelow => self.scroll.follow(),
             Target::Call(index) => {
                 self.focus_on(Focus::Panel);

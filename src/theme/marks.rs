@@ -52,6 +52,7 @@ pub(super) const fn of(role: Role) -> Modifier {
         | Role::Success
         | Role::ListMark
         | Role::CodeBlock
+        | Role::UserGround
         | Role::Completed
         | Role::ModeDefault
         | Role::Keyword

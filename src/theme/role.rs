@@ -35,6 +35,8 @@ roles! {
     Strike: "strike",
     /// What the person wrote.
     User: "user",
+    /// The ground of the rows that the person wrote.
+    UserGround: "user-ground",
     Thinking: "thinking",
     Success: "success",
     Warning: "warning",

@@ -95,6 +95,26 @@ fn every_theme_has_every_role_and_its_own_name() {
 }
 
 #[test]
+fn what_the_person_wrote_and_the_marks_beside_it_can_be_read_on_its_ground() {
+    for theme in builtins().filter(|theme| theme.name != "ansi16") {
+        let ground = theme.style(Role::UserGround).bg.and_then(Rgb::of);
+        let ground = ground.expect("a ground");
+        for role in [Role::User, Role::Muted, Role::Accent] {
+            let Some(text) = theme.style(role).fg.and_then(Rgb::of) else {
+                continue;
+            };
+            let found = contrast(text, ground);
+            assert!(found >= 4.5, "{} {role:?}: {found:.2}", theme.name);
+        }
+        // Faint: it is seen beside the terminal's own ground, and does not shout.
+        for own in grounds(theme.ground) {
+            let found = contrast(ground, own);
+            assert!(found < 2.0, "{}: {found:.2}", theme.name);
+        }
+    }
+}
+
+#[test]
 fn everything_can_be_read_in_true_colour() {
     for theme in builtins() {
         for role in Role::ALL {
@@ -210,6 +230,7 @@ fn only_what_must_stand_out_has_a_ground() {
         Role::Chosen,
         Role::Match,
         Role::CurrentMatch,
+        Role::UserGround,
         Role::CodeBlock,
         Role::Added,
         Role::AddedWord,

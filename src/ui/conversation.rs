@@ -1,19 +1,22 @@
 //! The conversation pane: the rows in view, with what is selected and what was found in them.
 
+use std::ops::Range;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::caches::{CellCache, Measured, Shown};
+use super::cells;
 use super::highlight::Highlights;
 use super::layout::{self, Heights, Place};
 use super::selection::{self, selected};
 use super::text::{Row, Targets, width};
 use crate::app::AppState;
-use crate::app::scroll::{Anchor, Rest};
+use crate::app::scroll::{Anchor, Rest, Scroll};
 use crate::app::search::find_all;
 use crate::app::select::{Selection, Spot};
-use crate::app::transcript::CellId;
+use crate::app::transcript::{Cell, CellId};
 use crate::theme::Role;
 
 /// The rows in view, from the top.
@@ -22,7 +25,14 @@ pub struct Pane {
     pub area: Rect,
     pub rows: Vec<(CellId, usize)>,
     pub follows: bool,
+    /// The message that the rows at the top answer, while it is out of view. It has the row above the area.
+    pub pinned: Option<CellId>,
+    /// Where the view is in the whole: the rows of the area that the bar beside it covers.
+    pub bar: Option<Range<u16>>,
 }
+
+/// A lower pane keeps all its rows for the conversation itself.
+const HIGH_ENOUGH_TO_PIN: u16 = 8;
 
 impl Pane {
     /// Lays out what is in view, after all scrolling, and says where it came to rest and what is selected then.
@@ -44,13 +54,20 @@ impl Pane {
             width: area.width,
         };
         let entries = state.transcript.entries();
-        let mut placed = layout::place(
-            entries,
-            &mut measured,
-            &state.scroll,
-            height,
-            state.asking_cell(),
-        );
+        let asking = state.asking_cell();
+        let mut placed = layout::place(entries, &mut measured, &state.scroll, height, asking);
+        let pinned = above(state, placed.top).filter(|_| area.height >= HIGH_ENOUGH_TO_PIN);
+        let height = height - usize::from(pinned.is_some());
+        if pinned.is_some() && placed.follows {
+            placed = layout::place(entries, &mut measured, &Scroll::default(), height, asking);
+        }
+        self.pinned = pinned;
+        let taken = narrow(usize::from(pinned.is_some()));
+        self.area = Rect {
+            y: area.y + taken,
+            height: area.height - taken,
+            ..area
+        };
         let selection = state.selection.as_ref();
         let moved = selection.map(|selection| selection::moved(selection, &mut measured, height));
         // What is selected by keys stays in view.
@@ -72,6 +89,7 @@ impl Pane {
             index += 1;
             row = 0;
         }
+        self.bar = self.find_bar(state, &mut measured);
         let spot = |at: Option<&(CellId, usize)>| {
             let (cell, row) = at.copied().unwrap_or((CellId(0), 0));
             Spot {
@@ -96,8 +114,49 @@ impl Pane {
         (rest, moved)
     }
 
+    /// Guessed from the cells in view and how many there are, as nothing else is laid out. Nothing where all is in view.
+    fn find_bar(&self, state: &AppState, measured: &mut Measured) -> Option<Range<u16>> {
+        let (first, last) = (self.rows.first()?, self.rows.last()?);
+        let count = state.transcript.len();
+        let mut part = |(cell, row): (CellId, usize)| {
+            let index = state.transcript.index_of(cell)?;
+            let rows = measured.height(index).max(1);
+            Some((index * 1_000 + row * 1_000 / rows, index, rows))
+        };
+        let (top, _, _) = part(*first)?;
+        let (bottom, index, rows) = part((last.0, last.1 + 1))?;
+        if top == 0 && index + 1 == count && last.1 + 1 == rows {
+            return None;
+        }
+        let height = usize::from(self.area.height);
+        let at = |part: usize| narrow(part * height / (count * 1_000)).min(self.area.height);
+        let end = if self.follows {
+            self.area.height
+        } else {
+            at(bottom).max(1)
+        };
+        Some(at(top).min(end - 1)..end)
+    }
+
     pub fn draw(&self, state: &AppState, cache: &CellCache, buf: &mut Buffer) {
         let theme = &state.settings.theme;
+        if let Some(bar) = &self.bar {
+            let style = theme.style(Role::Faint);
+            for y in bar.clone() {
+                buf.set_string(self.area.right(), self.area.y + y, "┃", style);
+            }
+        }
+        let pinned = self.pinned.and_then(|id| state.transcript.get(id));
+        if let Some(Cell::User { text, .. }) = pinned.map(|entry| &entry.cell) {
+            let line = cells::pinned(text, self.area.width, theme);
+            let row = Rect {
+                y: self.area.y - 1,
+                height: 1,
+                ..self.area
+            };
+            buf.set_style(row, line.style);
+            buf.set_line(row.x, row.y, &line, row.width);
+        }
         for (y, (cell, number)) in (self.area.y..).zip(&self.rows) {
             let Some(shown) = cache.row(*cell, *number) else {
                 continue;
@@ -170,6 +229,15 @@ impl Pane {
             buf.set_style(area, style);
         }
     }
+}
+
+/// The message that is answered at a place, if none of it is in view from there on.
+fn above(state: &AppState, top: Place) -> Option<CellId> {
+    let entry = state.transcript.entries().get(top.index)?;
+    if matches!(entry.cell, Cell::User { .. }) {
+        return None;
+    }
+    state.transcript.message_before(entry.id)
 }
 
 /// An area without the room at its left.

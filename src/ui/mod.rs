@@ -240,6 +240,13 @@ impl Caches {
         if self.below.contains(at) && self.detail.is_none() {
             return Target::NewBelow;
         }
+        if let Some(message) = self.pane.pinned
+            && self.detail.is_none()
+            && areas.conversation.contains(at)
+            && row < self.pane.area.y
+        {
+            return Target::Message(message);
+        }
         if areas.conversation.contains(at)
             && self.detail.is_none()
             && let Some(spot) = self.pane.spot(column, row)

@@ -96,7 +96,7 @@ fn open_calls(state: &AppState) -> usize {
 }
 
 /// The first line of a text; a mark says that there are more.
-fn first_line(text: &str, room: usize) -> String {
+pub(super) fn first_line(text: &str, room: usize) -> String {
     let mut lines = text.lines();
     let first = clean(lines.next().unwrap_or_default());
     match lines.next() {

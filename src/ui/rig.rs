@@ -96,12 +96,13 @@ impl Screen {
         lines(self.buffer()).join("\n")
     }
 
-    /// The lines of the next frame that have something of this in them.
+    /// The lines of the next frame that have something of this in them, without the scroll bar.
     pub fn lines_with(&mut self, part: &str) -> Vec<String> {
         self.frame();
         let mut lines = lines(self.buffer());
         lines.retain(|line| line.contains(part));
-        lines
+        let text = lines.iter().map(|line| line.trim_end_matches(['┃', ' ']));
+        text.map(str::to_owned).collect()
     }
 
     pub fn footer(&mut self) -> String {

@@ -1,13 +1,15 @@
-//! The text of the draft, in a `TextArea` that is moved and cut by what people take for one character.
+//! The text of the draft: its lines, the caret, the text that was cut last, and what can be undone.
 //!
-//! The `TextArea` owns the lines, the caret, the yanked text and the single steps of undo. Here those steps are put
-//! together to what a person did (a word typed, a paste, a completion), so that one undo takes back one thing. All
-//! changes go through [`Editor::change`]. How the lines are wrapped and shown is `layout`'s matter.
+//! All changes go through [`Editor::change`], which notes what was removed and what was put in its place. Changes are put
+//! together to what a person did (a word typed, a paste, a completion), so that one undo takes back one thing. How the
+//! lines are wrapped and shown is `layout`'s matter.
+//!
+//! A change costs what it changes: nothing here goes through the lines around it, so that a key in a draft of thousands
+//! of lines costs what it costs in an empty one.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use tui_textarea::{CursorMove, TextArea};
 use unicode_segmentation::UnicodeSegmentation;
 
 /// How many single steps can be undone.
@@ -37,7 +39,10 @@ enum Joining {
 
 #[derive(Debug)]
 pub struct Editor {
-    area: TextArea<'static>,
+    /// At least one.
+    lines: Vec<String>,
+    caret: Place,
+    yanked: String,
     undo: Undo,
     /// Counts the changes of the text.
     revision: u64,
@@ -45,10 +50,10 @@ pub struct Editor {
 
 impl Default for Editor {
     fn default() -> Self {
-        let mut area = TextArea::default();
-        area.set_max_histories(UNDO_STEPS);
         Self {
-            area,
+            lines: vec![String::new()],
+            caret: Place::START,
+            yanked: String::new(),
             undo: Undo::default(),
             revision: 0,
         }
@@ -57,7 +62,7 @@ impl Default for Editor {
 
 impl Editor {
     pub fn lines(&self) -> &[String] {
-        self.area.lines()
+        &self.lines
     }
 
     pub fn line(&self, line: usize) -> &str {
@@ -69,7 +74,7 @@ impl Editor {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.area.is_empty()
+        self.lines.len() == 1 && self.lines[0].is_empty()
     }
 
     pub fn revision(&self) -> u64 {
@@ -77,8 +82,7 @@ impl Editor {
     }
 
     pub fn caret(&self) -> Place {
-        let caret = self.area.cursor();
-        Place::new(caret.0, caret.1)
+        self.caret
     }
 
     /// The text of the caret's line up to the caret.
@@ -99,32 +103,12 @@ impl Editor {
 
     /// Moves the caret; a place that does not exist is taken for the nearest one.
     pub fn go(&mut self, place: Place) {
-        self.area.cancel_selection();
-        self.walk(place);
+        self.caret = self.nearest(place);
     }
 
-    fn walk(&mut self, place: Place) {
-        let line = place.line.min(self.lines().len() - 1);
-        let column = place.column.min(self.line_end(line).column);
-        if let (Ok(line), Ok(column)) = (u16::try_from(line), u16::try_from(column)) {
-            self.area.move_cursor(CursorMove::Jump(line, column));
-            return;
-        }
-        // `Jump` counts in u16. What lies beyond is walked to, from the nearer end.
-        let far = usize::from(u16::MAX);
-        self.area.move_cursor(CursorMove::Jump(u16::MAX, 0));
-        let last = self.caret().line;
-        match u16::try_from(line) {
-            Ok(line) => self.area.move_cursor(CursorMove::Jump(line, u16::MAX)),
-            Err(_) => (last..line).for_each(|_| self.area.move_cursor(CursorMove::Down)),
-        }
-        let (start, end) = (self.caret().column.min(far), self.line_end(line).column);
-        if end - column < column.abs_diff(start) {
-            self.area.move_cursor(CursorMove::End);
-            (column..end).for_each(|_| self.area.move_cursor(CursorMove::Back));
-        } else {
-            (start..column).for_each(|_| self.area.move_cursor(CursorMove::Forward));
-        }
+    fn nearest(&self, place: Place) -> Place {
+        let line = place.line.min(self.lines.len() - 1);
+        Place::new(line, place.column.min(self.line_end(line).column))
     }
 
     /// Types a piece of text; what is typed in one go is undone in one go, word by word.
@@ -146,7 +130,7 @@ impl Editor {
     pub fn cut(&mut self, range: Range<Place>) {
         let cut = self.slice(&range);
         if !cut.is_empty() {
-            self.area.set_yank_text(cut);
+            self.yanked = cut;
         }
         self.remove(range);
     }
@@ -154,7 +138,7 @@ impl Editor {
     /// Puts back what was cut last.
     pub fn yank(&mut self) {
         let caret = self.caret();
-        let text = self.area.yank_text();
+        let text = self.yanked.clone();
         self.replace(caret..caret, &text);
     }
 
@@ -164,12 +148,11 @@ impl Editor {
 
     /// Forgets the text and all that could be undone; what was cut stays.
     pub fn reset(&mut self) {
-        let yank = self.area.yank_text();
         *self = Self {
             revision: self.revision + 1,
+            yanked: std::mem::take(&mut self.yanked),
             ..Self::default()
         };
-        self.area.set_yank_text(yank);
     }
 
     pub fn slice(&self, range: &Range<Place>) -> String {
@@ -196,57 +179,87 @@ impl Editor {
     }
 
     pub fn undo(&mut self) {
-        let Some(group) = self.undo.done.pop_back() else {
+        let Some(mut group) = self.undo.done.pop_back() else {
             return;
         };
-        for _ in 0..group.steps {
-            self.area.undo();
+        self.undo.steps -= group.steps.len();
+        for step in group.steps.iter().rev() {
+            let inserted = step.at..end_of(step.at, &step.inserted);
+            self.put(inserted, &step.removed);
         }
-        self.undo.steps -= group.steps;
-        self.undo.undone.push(group.steps);
+        group.open_at = None;
+        self.undo.undone.push(group);
         self.revision += 1;
     }
 
     pub fn redo(&mut self) {
-        let Some(steps) = self.undo.undone.pop() else {
+        let Some(group) = self.undo.undone.pop() else {
             return;
         };
-        for _ in 0..steps {
-            self.area.redo();
+        for step in &group.steps {
+            let removed = step.at..end_of(step.at, &step.removed);
+            self.put(removed, &step.inserted);
         }
-        self.undo.push(steps, None);
+        self.undo.push(group);
         self.revision += 1;
     }
 
     fn change(&mut self, range: Range<Place>, text: &str, joining: Joining) {
-        let (start, end) = (range.start.min(range.end), range.start.max(range.end));
-        let mut steps = 0;
-        self.go(start);
-        let start = self.caret();
-        self.area.start_selection();
-        self.walk(end);
-        if self.caret() > start {
-            // Typing over a selection removes it; `cut` would replace what was yanked.
-            self.area.insert_str("");
-            steps += 1;
-        }
-        self.area.cancel_selection();
-        let begins_word = begins_word(self.before_caret(), text);
-        if !text.is_empty() {
-            self.area.insert_str(text);
-            steps += 1;
-        }
-        if steps == 0 {
+        let start = self.nearest(range.start.min(range.end));
+        let end = self.nearest(range.start.max(range.end));
+        self.caret = start;
+        if start == end && text.is_empty() {
             return;
         }
+        let begins_word = begins_word(self.before_caret(), text);
+        let removed = self.slice(&(start..end));
+        self.put(start..end, text);
         self.revision += 1;
         self.undo.undone.clear();
-        match joining {
-            Joining::Typed if !begins_word && self.undo.ends_at(start) => {
-                self.undo.extend(steps, self.caret());
+        let step = Step {
+            at: start,
+            removed,
+            inserted: text.to_owned(),
+        };
+        let open_at = (joining == Joining::Typed).then_some(self.caret);
+        match self.undo.open_at(start) {
+            Some(group) if joining == Joining::Typed && !begins_word => {
+                group.steps.push(step);
+                group.open_at = open_at;
+                self.undo.count(1);
             }
-            Joining::Typed => self.undo.push(steps, Some(self.caret())),
-            Joining::Alone => self.undo.push(steps, None),
+            Some(_) | None => self.undo.push(Group {
+                steps: vec![step],
+                open_at,
+            }),
+        }
+    }
+
+    /// Puts a text in the place of another, with the caret behind it.
+    fn put(&mut self, range: Range<Place>, text: &str) {
+        let Range { start, end } = range;
+        let from = byte_at(self.line(start.line), start.column);
+        let to = byte_at(self.line(end.line), end.column);
+        let behind = self.lines[end.line].split_off(to);
+        // Lines that are gone whole; most changes are inside one.
+        self.lines.drain(start.line + 1..=end.line);
+        self.lines[start.line].truncate(from);
+        self.caret = end_of(start, text);
+        let mut added = text.split('\n');
+        self.lines[start.line].push_str(added.next().unwrap_or_default());
+        let next = start.line + 1;
+        self.lines.splice(next..next, added.map(str::to_owned));
+        self.lines[self.caret.line].push_str(&behind);
+    }
+}
+
+/// Where a text ends that begins at a place.
+fn end_of(start: Place, text: &str) -> Place {
+    match text.rsplit_once('\n') {
+        None => Place::new(start.line, start.column + text.chars().count()),
+        Some((before, last)) => {
+            let line = start.line + 1 + before.matches('\n').count();
+            Place::new(line, last.chars().count())
         }
     }
 }
@@ -356,47 +369,49 @@ enum Kind {
     Word,
 }
 
-/// How many steps of the `TextArea` each thing took that a person did.
 #[derive(Debug, Default)]
 struct Undo {
     done: VecDeque<Group>,
-    undone: Vec<usize>,
+    undone: Vec<Group>,
+    /// How many steps all of `done` are.
     steps: usize,
 }
 
+/// One thing that a person did.
 #[derive(Debug)]
 struct Group {
-    steps: usize,
+    steps: Vec<Step>,
     /// Where typing can continue it.
     open_at: Option<Place>,
 }
 
+#[derive(Debug)]
+struct Step {
+    at: Place,
+    removed: String,
+    inserted: String,
+}
+
 impl Undo {
-    fn ends_at(&self, place: Place) -> bool {
-        let last = self.done.back();
-        last.is_some_and(|group| group.open_at == Some(place))
+    /// The last thing done, if typing at a place continues it.
+    fn open_at(&mut self, place: Place) -> Option<&mut Group> {
+        let last = self.done.back_mut();
+        last.filter(|group| group.open_at == Some(place))
     }
 
-    fn extend(&mut self, steps: usize, open_at: Place) {
-        if let Some(group) = self.done.back_mut() {
-            group.steps += steps;
-            group.open_at = Some(open_at);
-        }
+    fn push(&mut self, group: Group) {
+        let steps = group.steps.len();
+        self.done.push_back(group);
         self.count(steps);
     }
 
-    fn push(&mut self, steps: usize, open_at: Option<Place>) {
-        self.done.push_back(Group { steps, open_at });
-        self.count(steps);
-    }
-
-    /// The `TextArea` forgets its oldest steps, so what they belonged to cannot be undone any more.
+    /// The oldest things cannot be undone any more once there are too many.
     fn count(&mut self, steps: usize) {
         self.steps += steps;
         while self.steps > UNDO_STEPS
             && let Some(oldest) = self.done.pop_front()
         {
-            self.steps -= oldest.steps;
+            self.steps -= oldest.steps.len();
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::editor::Place;
+use super::editor::{Place, byte_at};
 use super::paste::{self, ImagePath};
 use super::token::{self, Content};
 use super::{Cause, Composer};
@@ -98,11 +98,16 @@ impl Composer {
         let before = self.editor.revision();
         let end = Place::new(start.line, start.column + image.raw.chars().count());
         let caret = self.editor.caret();
-        self.editor.replace(start..end, &letter.to_string());
+        // What is typed behind it stands apart from it.
+        let line = self.editor.line(end.line);
+        let behind = &line[byte_at(line, end.column)..];
+        let parted = behind.starts_with(char::is_whitespace);
+        let chip = format!("{letter}{}", if parted { "" } else { " " });
+        self.editor.replace(start..end, &chip);
         if caret < start || caret.line > start.line {
             self.editor.go(caret);
         } else if caret > end {
-            let column = caret.column - (end.column - start.column) + 1;
+            let column = caret.column - (end.column - start.column) + chip.chars().count();
             self.editor.go(Place::new(start.line, column));
         }
         self.settle(before, Cause::Other, now);

@@ -415,6 +415,9 @@ impl Composer {
             if cause != Cause::Recalled {
                 self.history.stop();
             }
+            if self.is_empty() {
+                self.tokens.start_draft();
+            }
         }
         if cause != Cause::Rows {
             self.goal = None;

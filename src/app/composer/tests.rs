@@ -274,7 +274,7 @@ fn images_survive_the_editor_as_long_as_their_label_does() {
     let opened = rig.act(Action::OpenEditor);
     assert_eq!(
         opened,
-        [Effect::Start(Job::EditDraft("[image a.png]".into()))]
+        [Effect::Start(Job::EditDraft("[image a.png] ".into()))]
     );
     let edited = JobResult::Edited(Ok("see [image a.png] here\n".into()));
     rig.composer.done(edited, rig.now).expect("edited");

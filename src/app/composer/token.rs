@@ -37,8 +37,9 @@ pub enum Form {
 #[derive(Debug, Default)]
 pub struct Tokens {
     all: Vec<Token>,
-    /// How many of this draft have been given a number.
-    numbered: usize,
+    /// How many pastes and how many images of this draft have been given a number.
+    pastes: usize,
+    images: usize,
 }
 
 impl Tokens {
@@ -70,7 +71,7 @@ impl Tokens {
 
     /// The next draft counts its tokens from the start.
     pub fn start_draft(&mut self) {
-        self.numbered = 0;
+        (self.pastes, self.images) = (0, 0);
     }
 
     pub fn expand(&self, text: &str, form: Form) -> String {
@@ -132,8 +133,12 @@ impl Tokens {
     }
 
     fn add(&mut self, label: &str, content: Content) {
-        self.numbered += 1;
-        let label = match self.numbered {
+        let number = match content {
+            Content::Pasted(_) => &mut self.pastes,
+            Content::Image { .. } => &mut self.images,
+        };
+        *number += 1;
+        let label = match *number {
             1 => format!("[{label}]"),
             number => format!("[{label} #{number}]"),
         };

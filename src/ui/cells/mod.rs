@@ -12,6 +12,8 @@ pub use call::{
     shown_subject, state_role,
 };
 
+pub use user::pinned;
+
 use std::time::Duration;
 
 use ratatui::text::{Line, Span};

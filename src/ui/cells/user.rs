@@ -1,17 +1,21 @@
 //! What the person wrote.
 
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::{CellContext, MARGIN};
-use crate::theme::Role;
+use crate::theme::{Role, Theme};
+use crate::ui::queue::first_line;
 use crate::ui::text::{Indent, Row, attach, clean, link_addresses, wrap};
 
 /// A long paste is the model's to read; the screen shows its beginning.
 const MOST_LINES: usize = 40;
+const BAR: &str = "▌ ";
 
 pub fn rows(text: &str, images: usize, cx: &CellContext) -> Vec<Row> {
     let style = cx.theme.style(Role::User);
-    let bar = Span::styled("▌ ", cx.theme.style(Role::Accent));
+    let ground = ground(cx.theme);
+    let bar = Span::styled(BAR, cx.theme.style(Role::Accent).patch(ground));
     let indent = Indent::all(vec![bar]);
     debug_assert_eq!(indent.gutter, MARGIN);
     let mut rows = Vec::new();
@@ -28,7 +32,8 @@ pub fn rows(text: &str, images: usize, cx: &CellContext) -> Vec<Row> {
     if more > 0 {
         asides.push(format!("… {more} more lines"));
     }
-    match images {
+    // Those that stand in the text are seen there.
+    match images.saturating_sub(text.matches("[image ").count()) {
         0 => {}
         1 => asides.push("1 image".to_owned()),
         images => asides.push(format!("{images} images")),
@@ -37,5 +42,24 @@ pub fn rows(text: &str, images: usize, cx: &CellContext) -> Vec<Row> {
         let line = Line::from(Span::styled(aside, cx.theme.style(Role::Muted)));
         rows.extend(wrap(line, cx.width, &indent));
     }
+    for row in &mut rows {
+        row.line.style = ground;
+    }
     rows
+}
+
+/// One row that stands for a message whose rows are out of view, cut to a width.
+pub fn pinned(text: &str, width: u16, theme: &Theme) -> Line<'static> {
+    let room = usize::from(width.saturating_sub(MARGIN));
+    let bar = Span::styled(BAR, theme.style(Role::Accent));
+    let text = Span::styled(first_line(text, room), theme.style(Role::User));
+    Line::from(vec![bar, text]).style(ground(theme))
+}
+
+/// Only the ground: the text on it has colours of its own.
+fn ground(theme: &Theme) -> Style {
+    Style {
+        bg: theme.style(Role::UserGround).bg,
+        ..Style::new()
+    }
 }

@@ -186,7 +186,7 @@ fn output_cannot_steer_the_terminal() {
 
 #[test]
 fn of_changes_long_ago_only_their_size_is_kept() {
-    let mut screen = App::working().on(80, 24);
+    let mut screen = App::working().on(80, 30);
     for (call, path) in [("a", "a.txt"), ("b", "b.txt")] {
         let change = FileDiff {
             path: path.to_owned(),

@@ -3,7 +3,7 @@ use serde_json::json;
 use crate::app::pointer::{PointerKind, Target};
 use crate::app::rig::{App, millis, numbered};
 use crate::app::scroll::Anchor;
-use crate::protocol::{AgentEvent, Ending, SessionEvent};
+use crate::protocol::{AgentEvent, Ending, SessionEvent, TurnEvent};
 use crate::ui::rig::Screen;
 
 /// A conversation of a hundred numbered paragraphs, followed to its end.
@@ -223,4 +223,69 @@ fn a_call_that_is_clicked_opens_where_it_is() {
     screen.frame();
     assert_eq!(screen.find("seq 40"), at);
     assert_eq!(screen.state.scroll.anchor, Anchor::Follow);
+}
+
+/// A message whose answer is longer than the screen, while that is written.
+fn long_answer() -> Screen {
+    let mut screen = App::working().on(60, 16);
+    screen.hear(TurnEvent::Text("a line of the answer\n\n".repeat(40)));
+    screen.frame();
+    screen
+}
+
+#[test]
+fn the_message_that_is_answered_stays_at_the_top_while_it_is_out_of_view() {
+    let mut screen = long_answer();
+    let text = screen.text();
+    assert_eq!(text.lines().next(), Some("▌ fix the failing test"));
+    assert!(text.contains("a line of the answer"));
+    // A click goes to it, and there it is not told twice.
+    let at = screen.find("▌ fix");
+    screen.point_at(PointerKind::Pressed { times: 1 }, at);
+    assert_eq!(screen.lines_with("fix the failing test").len(), 1);
+    assert_ne!(screen.state.scroll.anchor, Anchor::Follow);
+    screen.press("ctrl+end");
+    let text = screen.text();
+    assert_eq!(text.lines().next(), Some("▌ fix the failing test"));
+}
+
+#[test]
+fn a_bar_beside_the_conversation_says_where_the_view_is_when_not_all_is_in_view() {
+    let mut screen = App::working().on(60, 16);
+    assert!(!screen.text().contains('┃'));
+    let mut screen = {
+        drop(screen);
+        long_answer()
+    };
+    let bar = |screen: &mut Screen| -> Vec<usize> {
+        let text = screen.text();
+        let rows = text.lines().enumerate();
+        rows.filter(|(_, line)| line.ends_with('┃'))
+            .map(|(row, _)| row)
+            .collect()
+    };
+    let at_end = bar(&mut screen);
+    assert_eq!(at_end.last(), Some(&11), "{at_end:?}");
+    screen.press("ctrl+home");
+    let at_start = bar(&mut screen);
+    assert_eq!(at_start.first(), Some(&0), "{at_start:?}");
+    assert!(at_start.last() < at_end.first().max(at_end.last()));
+}
+
+#[test]
+fn esc_in_the_conversation_leaves_the_place_and_a_second_one_goes_to_the_end() {
+    let mut screen = long_answer();
+    screen.press("ctrl+s pgup");
+    screen.frame();
+    let anchor = screen.state.scroll.anchor;
+    assert_ne!(anchor, Anchor::Follow);
+    assert_eq!(screen.commands("esc"), []);
+    screen.frame();
+    assert_eq!(screen.state.scroll.anchor, anchor);
+    assert!(screen.footer().contains("go to the end"));
+    // The turn that runs is not stopped by it.
+    assert_eq!(screen.commands("esc"), []);
+    screen.frame();
+    assert_eq!(screen.state.scroll.anchor, Anchor::Follow);
+    assert!(screen.footer().contains("Esc interrupt"));
 }
