@@ -38,7 +38,7 @@ pub struct Asides {
 }
 
 impl Asides {
-    /// What an earlier run of the session has left to tell is told.
+    /// Takes over what an earlier run of the session still has to tell.
     pub fn new(context: Arc<Context>, session: &CancellationToken, history: &History) -> Self {
         let policy = Policy {
             order: Order::AtOnce,

@@ -72,7 +72,7 @@ impl Agent {
         let mut journal = Journal::new(setup.log, AgentId::MAIN, setup.history);
         journal.tell_session(SessionEvent::Opened(opened));
         if !is_kept {
-            let nowhere = Err("there is no place for it".to_owned());
+            let nowhere = Err("no directory to save it in".to_owned());
             journal.tell_session(SessionEvent::Saving(nowhere));
         }
         for notice in setup.notices {
@@ -170,7 +170,7 @@ impl Agent {
         self.stopping = false;
         self.conversation.begin(prompt);
         let ending = loop {
-            // Nobody is to hear of a call before its tool.
+            // A tool must be announced before its calls.
             self.tell_tools();
             self.conversation.tell().await;
             let shared = self.conversation.context().shared.clone();
@@ -193,7 +193,7 @@ impl Agent {
                     if let Some(command) = command {
                         self.handle_command(command);
                     } else {
-                        // Whoever could have waited for the answer is gone.
+                        // The receiver of the answer is gone.
                         self.deserted = true;
                         self.interrupt();
                     }

@@ -105,7 +105,7 @@ async fn an_unknown_type_is_an_error_that_names_those_that_there_are() {
     let result = results(&rig.last_request()).join("");
     assert_eq!(
         result,
-        "There is no subagent type `wizard`. Use one of: explore, general"
+        "Unknown subagent type `wizard`. Use one of: explore, general"
     );
 }
 

@@ -135,7 +135,7 @@ impl Subagents {
         let kind = match agents.map(|agents| agents.find(&wanted.kind)) {
             Some(Ok(kind)) => kind,
             Some(Err(problem)) => return drop(started.send(Err(problem))),
-            None => return drop(started.send(Err("There are no subagents here".to_owned()))),
+            None => return drop(started.send(Err("Subagents are not available here".to_owned()))),
         };
         self.last = AgentId(self.last.0.saturating_add(1));
         let agent = self.last;

@@ -1,4 +1,4 @@
-//! `--debug`, and what becomes of panics.
+//! `--debug`, and how panics are reported.
 
 use std::backtrace::Backtrace;
 use std::fs::{File, OpenOptions};
@@ -18,7 +18,7 @@ use crate::config::{Dirs, keys, logged, open_regular};
 use crate::process::stderr::say;
 use crate::provider::errors::redact;
 
-/// More of it helps nobody.
+/// More of it is no help.
 const LONGEST_PANIC_LOG: u64 = 1 << 20;
 /// A longer log is put aside when the program starts, and takes the place of the one put aside before.
 const LONGEST_DEBUG_LOG: u64 = 64 << 20;
@@ -28,7 +28,7 @@ pub fn quiet_panics() {
     std::panic::set_hook(Box::new(|info| {
         tracing::error!("panic: {}", logged(info));
         let trace = Backtrace::force_capture();
-        // Whoever tells the person of the panic looks whether there is a log.
+        // The code that reports the panic checks whether there is a log.
         let _ = write_down(&Dirs::find().panic_log(), &format!("{info}\n{trace}\n"));
     }));
 }
@@ -71,7 +71,7 @@ pub fn log_to_file() -> Result<(), UsageError> {
         .with_ansi(false)
         .with_writer(Mutex::new(WithoutKeys::new(file)));
     tracing_subscriber::registry()
-        // What libraries say about themselves helps nobody here, and may have keys in it.
+        // Messages of libraries are no help here, and may contain keys.
         .with(Targets::new().with_target(env!("CARGO_CRATE_NAME"), Level::DEBUG))
         .with(written)
         .try_init()
@@ -105,7 +105,7 @@ impl<W> WithoutKeys<W> {
         Self { file, keys }.and_as_json()
     }
 
-    /// A key may stand in a command, and that in JSON.
+    /// A key may be inside a command, which may be inside JSON.
     fn and_as_json(mut self) -> Self {
         let quoted = self.keys.iter().map(|key| format!("{key:?}"));
         let inner: Vec<String> = quoted.map(|key| key[1..key.len() - 1].to_owned()).collect();

@@ -139,7 +139,7 @@ fn show(told: &Told<'_>, input: &[u8]) {
     print_line("");
 }
 
-/// A text of the hook, as it is but for what a terminal would obey.
+/// Text of the hook, without control characters.
 fn block(name: &str, bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     if text.trim().is_empty() {

@@ -281,7 +281,7 @@ fn environment(
     }
 }
 
-/// What all calls of the session share, but for the hooks, which need to know it.
+/// What all calls of the session share, except the hooks, which need it.
 fn shared(args: &Args, project: &Project, asking: Asking, env: Environment) -> Shared {
     let (rules, mode) = (project.settings.rules.clone(), project.mode(args));
     let mut shared = Shared::new(rules, mode, asking, project.places(args), Arc::new(env));

@@ -58,7 +58,7 @@ pub fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => {
             let code = error.exit_code();
-            // Help for a reader that is gone helps nobody.
+            // Nobody reads the help: the reader is gone.
             let _ = error.print();
             return ExitCode::from(u8::try_from(code).unwrap_or(2));
         }

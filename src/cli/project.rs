@@ -61,7 +61,7 @@ impl Project {
         Err(UsageError::new(errors.join("\nerror: ")).hint("fix or move the file"))
     }
 
-    /// The same, but what is broken in the settings is left to be told: nothing runs unasked that it may have forbidden.
+    /// The same, but broken settings are only reported: nothing that they may have forbidden runs without asking.
     pub fn look(args: &Args, audience: Audience, said: &TrustAnswer) -> Result<Self, UsageError> {
         let dirs = Dirs::find();
         let workspace = std::env::current_dir().map_err(|error| {
@@ -122,7 +122,8 @@ impl Project {
         !self.trusted && self.review.state != State::Nothing && said.no != Some(self.review.mark())
     }
 
-    /// Whether the person has vouched for the project: one that wants nothing counts in full, but nobody was asked about it.
+    /// Whether the person has vouched for the project. The settings of one that needs no trust apply, but nobody was
+    /// asked.
     pub fn standing(&self, args: &Args) -> Standing {
         let said_yes = self.trusted && self.review.state != State::Nothing;
         if args.trust || said_yes {

@@ -1,5 +1,5 @@
-//! What becomes of settings files that change while the program runs: what is stricter counts at once, what is wider only
-//! if it is the person's own or they have trusted it.
+//! Settings files that change while the program runs: stricter rules apply at once, what is wider only if it is the
+//! person's own or they have trusted it.
 
 use super::args::Args;
 use super::project::Project;
@@ -172,7 +172,7 @@ fn tighten(rules: &mut Rules, files: &Files, trust: Trust<'_>) {
     }
 }
 
-/// What to say about files that are gone, and have forbidden something: somebody may just be about to write them again.
+/// Notices about files that are gone and had deny or ask rules: they may just be about to be rewritten.
 fn gone(before: &Files, now: &Files, rules: &Rules) -> Vec<String> {
     let pairs = before.layers.iter().zip(&now.layers);
     let gone = pairs.filter(|(old, new)| {

@@ -18,9 +18,9 @@ pub struct Dirs {
 }
 
 impl Dirs {
-    /// The platform's directories, unless `AGENT_TUI_CONFIG_DIR` and `AGENT_TUI_DATA_DIR` say otherwise. Without a home the
-    /// program still starts: with no configuration, because what lies in a place that all can write to could be anyone's,
-    /// and with a directory for temporary files for its data. A home that is not there is none: it is not made.
+    /// The platform's directories, unless `AGENT_TUI_CONFIG_DIR` and `AGENT_TUI_DATA_DIR` say otherwise. Without a home
+    /// the program still starts: with no configuration, because files in a place that everybody can write to could come
+    /// from anyone, and with a directory for temporary files for its data. A missing home directory is not created.
     pub fn find() -> Self {
         let platform = directories::ProjectDirs::from("", "", "agent-tui");
         let choose = |variable: &str, standard: Option<PathBuf>, otherwise: PathBuf| {
@@ -123,7 +123,7 @@ fn temporary() -> PathBuf {
     std::env::temp_dir().join(format!("agent-tui-{user}"))
 }
 
-/// Creates a directory, with its parents, that only its owner may enter. One that is somebody else's is refused.
+/// Creates a directory, with its parents, that only its owner may enter. A directory owned by another user is refused.
 pub fn create_private_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)?;
     let data = std::fs::metadata(path)?;

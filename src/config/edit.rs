@@ -28,7 +28,7 @@ impl Change<'_> {
             return Ok(None);
         }
         let same = |edited: &String| json::read(edited).is_ok_and(|(value, _)| value == new);
-        // What the careful way did not get right, a key that stands there twice say, is written again as a whole.
+        // If the careful edit failed, for example because a key occurs twice, the file is written as a whole.
         let whole = || format!("{new:#}\n");
         Ok(Some(self.edited(text).filter(same).unwrap_or_else(whole)))
     }
@@ -160,7 +160,7 @@ fn innermost<'k>(object: &CstObject, keys: &'k [&'k str]) -> (CstObject, &'k [&'
     (object.clone(), keys)
 }
 
-/// Of a key that stands there twice, the last one, as JSON's readers do.
+/// If a key occurs twice, the last one, as JSON readers do.
 fn member(object: &CstObject, key: &str) -> Option<CstObjectProp> {
     let mut members = object.properties().into_iter().rev();
     members.find(|member| member.decoded_name().as_deref() == Some(key))

@@ -52,14 +52,14 @@ impl Node {
         }
     }
 
-    /// The value that a key has; of a key that stands there twice, the last one, as JSON's readers do.
+    /// The value that a key has; if a key occurs twice, the last one, as JSON readers do.
     pub fn get(&self, name: &str) -> Option<&Node> {
         let mut members = self.members().iter().rev();
         let found = members.find(|member| member.name == name);
         found.map(|member| &member.value)
     }
 
-    /// The members whose names stand there before already.
+    /// The members whose names occurred before.
     pub fn repeated(&self) -> impl Iterator<Item = &Member> {
         let mut seen = std::collections::HashSet::new();
         let members = self.members().iter();
@@ -67,7 +67,7 @@ impl Node {
     }
 }
 
-/// Reads a text that must be JSON but for its comments.
+/// Reads text that must be JSON, apart from comments.
 pub fn read(text: &str) -> Result<(Value, Node), Wrong> {
     let text = &*without_comments(text);
     let value: Value = serde_json::from_str(text).map_err(|error| wrong(text, &error))?;

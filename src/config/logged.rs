@@ -29,7 +29,7 @@ impl<T: Display> Display for Logged<T> {
     }
 }
 
-/// Whoever reads the log in a terminal must not have it changed by what is in it.
+/// The log must not contain control sequences that change the terminal of its reader.
 fn on_one_line(f: &mut fmt::Formatter<'_>, characters: impl Iterator<Item = char>) -> fmt::Result {
     for character in characters {
         if character.is_control() || turns_direction(character) {

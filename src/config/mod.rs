@@ -31,7 +31,7 @@ pub fn read_regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     if file.metadata()?.len() > limit {
         return Err(too_long(limit));
     }
-    // It may grow, and files of the kernel have a length that nobody knows before.
+    // It may grow, and the length of kernel files is not known in advance.
     read_bounded(file, limit)
 }
 
@@ -58,7 +58,7 @@ fn too_long(limit: u64) -> io::Error {
     )
 }
 
-/// Opens a regular file, and nothing else; never waits for somebody at the other end of a pipe.
+/// Opens a regular file, and nothing else; never waits for the other end of a pipe.
 pub fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     let no_wait = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
     let file = options.custom_flags(no_wait).open(path)?;

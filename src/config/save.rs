@@ -40,7 +40,7 @@ impl SaveError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fresh {
     Private,
-    /// Whoever the person lets read what they make.
+    /// The permissions that the person's umask gives new files.
     Ordinary,
 }
 

@@ -73,7 +73,7 @@ pub struct Conversation {
     numbers: CallNumbers,
     /// Messages that wait for the next request.
     queue: VecDeque<Vec<Block>>,
-    /// What the model is told with the next message, though nobody has written it.
+    /// Notes that go to the model with the next message.
     notes: Vec<Block>,
     /// The same, with the next request, whether a message goes with it or not.
     news: Vec<Block>,

@@ -79,7 +79,7 @@ impl HookCaller {
         asking.boxed()
     }
 
-    /// Tells hooks that the person is waited for. Nobody waits for them; what they have to say is reported.
+    /// Tells hooks that the program waits for the person. It does not wait for the hooks; their messages are reported.
     pub fn notify(
         &self,
         kind: Notification,

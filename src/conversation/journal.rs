@@ -215,7 +215,7 @@ impl Journal {
         }
     }
 
-    /// Sees to it, when the program is about to end, that the log is where a person will look for it.
+    /// Makes sure, before the program ends, that the log is where a person will look for it.
     pub fn make_sure(&mut self) {
         for news in self.writer.make_sure() {
             self.tell_news(news);

@@ -22,7 +22,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 pub struct Limits {
     /// Calls wait for the end of the stream, so a stream that breaks has started none.
     pub calls_wait: bool,
-    /// Somebody is there to say whether it goes on all the same.
+    /// A person can decide to continue anyway.
     pub pauses: bool,
     /// What hooks are asked about.
     pub hooked: Hooked,
@@ -110,7 +110,7 @@ pub(super) struct Repeated {
 impl Repeated {
     /// Counts a call; true once it was made so often in a row that it is not to be run again.
     pub fn is_too_often(&mut self, call: &ToolUse) -> bool {
-        // A call that cannot be run because its input is broken is a call all the same.
+        // A call that cannot be run because its input is broken is still a call.
         let input = call
             .input_raw
             .clone()

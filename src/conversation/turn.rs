@@ -89,7 +89,7 @@ pub enum Next {
     Execute(ToolCall),
     /// No more calls will come: wait until those that there are have their results.
     Drain,
-    /// What has come of the answer is void.
+    /// What has arrived of the answer is discarded.
     Discard,
     /// The answer broke off, and what has come of it is kept; in words for the person.
     TellBroken(String),
@@ -142,7 +142,7 @@ pub enum Next {
     AskToStop {
         again: bool,
     },
-    /// The model is told this, though nobody has written it.
+    /// A note for the model that nobody wrote.
     Tell(Vec<Block>),
     Finish(Ending),
 }
@@ -480,7 +480,7 @@ impl Turn {
             },
             After::Loop | After::End(_) => {
                 if let Some(wait) = self.pauses.wait() {
-                    // It is no failed try: nothing that came is void.
+                    // This is not a failed try: nothing is discarded.
                     return self.wait(PAUSED.to_owned(), wait, 0);
                 }
                 self.attempt = 0;

@@ -43,7 +43,7 @@ async fn a_denied_call_does_not_run_and_the_model_is_told() {
     let (result, called) = answered(Answer::Deny { reason: None }).await;
     assert_eq!(
         result,
-        "<tool_use_error>The user did not allow this call. Do not try it again; ask how to go on</tool_use_error>"
+        "<tool_use_error>The user did not allow this call. Do not try it again; ask how to continue</tool_use_error>"
     );
     assert_eq!(called, Vec::<String>::new());
 }

@@ -163,7 +163,7 @@ impl CallRun {
             return;
         };
         self.reach(call, Phase::InHooks).await;
-        // A hook that is cancelled has nothing to say; the call has its result all the same.
+        // A cancelled hook has no answer; the call keeps its result.
         let answer = asking.await;
         let answer = self.note(answer).await;
         if let Some(word) = answer.blocked() {

@@ -325,7 +325,7 @@ impl Executor {
             // That is the turn's business.
             Report::Halted(_) => {}
             Report::Changing(id, change, written) => {
-                // A call that has its result already must not change anything any more: nobody answers it.
+                // A call that has its result already must not change anything any more, so it gets no reply.
                 if self.machine.is_executing(id) {
                     observer.observe(Observed::Changing(id, change));
                     let _ = written.send(());
@@ -456,7 +456,7 @@ impl Executor {
             return;
         };
         if tracked.begun.is_some() {
-            // It was stopped to start again, with tokens that nobody has used.
+            // It was stopped to start again, with fresh cancellation tokens.
             tracked.cancel = self.siblings.child_token();
             tracked.background = CancellationToken::new();
         }

@@ -75,13 +75,13 @@ pub struct Outcome {
 /// How a call's work came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// It did what it was to do, or failed in a way that concerns nobody else.
+    /// It succeeded, or failed in a way that does not affect other calls.
     Normal,
-    /// Nobody allowed it.
+    /// It was not allowed.
     Denied,
     /// A command ran and failed.
     CommandFailed,
-    /// A command goes on, and nobody waits for it.
+    /// A command continues, and the turn does not wait for it.
     Backgrounded,
     /// It stopped because it was told to.
     Stopped,
@@ -484,7 +484,7 @@ impl Machine {
             Call::Queued | Call::Executing { .. } => {
                 call.state = match self.policy.order {
                     Order::Scheduled => Call::Completed(result.clone()),
-                    // Nobody waits for the others.
+                    // The others are not waited for.
                     Order::AtOnce => Call::Yielded,
                 };
                 steps.push(Step::Complete(call.call, result, outcome));

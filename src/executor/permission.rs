@@ -356,7 +356,7 @@ impl CallRun {
             ),
             Denied::ByPerson(None) => (
                 "denied by you".to_owned(),
-                "The user did not allow this call. Do not try it again; ask how to go on"
+                "The user did not allow this call. Do not try it again; ask how to continue"
                     .to_owned(),
             ),
             Denied::Before(reason) => (reason.clone(), denied_text(call, &reason)),

@@ -275,7 +275,7 @@ impl CallRun {
                 call.name,
                 near.unwrap_or_default()
             );
-            refused(call, text, "there is no such tool")
+            refused(call, text, "unknown tool")
         })
     }
 

@@ -11,7 +11,7 @@ use super::shared::Asking;
 use crate::protocol::{Answer, CallRef, Phase, Question, QuestionKind, Reply};
 use crate::tools::ask::Asker;
 
-/// Where the reply to an open question goes. Dropping it says that nobody waits for the person any more.
+/// Where the reply to an open question goes. Dropping it means that the call no longer waits for the person.
 #[derive(Debug)]
 pub enum ReplyTo {
     /// Whether the call may run.

@@ -69,7 +69,7 @@ impl Live {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asking {
     Person,
-    /// Nobody is there: what would have to be asked is denied.
+    /// No person is there: calls that would ask are denied.
     Nobody,
 }
 

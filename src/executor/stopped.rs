@@ -41,7 +41,7 @@ impl Failed {
 }
 
 impl Why {
-    /// How a call that stops for this reason counts; a call that did not even run was skipped, whoever is to blame.
+    /// The outcome of a call that stops for this reason; a call that never ran was skipped, whatever the reason.
     pub fn outcome(&self, running: bool) -> CallOutcome {
         let skipped = |why: &str| CallOutcome::Skipped {
             why: why.to_owned(),

@@ -7,7 +7,7 @@ use std::path::Path;
 /// Variables that steer git: where it finds a repository, which configuration it reads, what it starts.
 const STEERING: &str = "GIT_";
 
-/// What git must not do when nobody was asked: take locks, fetch, or ask.
+/// What git must not do when it runs without asking: take locks, fetch, or prompt.
 const VARIABLES: [(&str, &str); 3] = [
     ("GIT_OPTIONAL_LOCKS", "0"),
     ("GIT_NO_LAZY_FETCH", "1"),

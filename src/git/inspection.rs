@@ -23,7 +23,7 @@ use crate::process::running::{self, Leader};
 use crate::process::stragglers;
 use crate::text::{beginning, one_line};
 
-/// A file that never ends, or that nobody writes to, must not hold the program up.
+/// A file that never ends, or a pipe without a writer, must not block the program.
 const PATIENCE: Duration = Duration::from_secs(2);
 const LONGEST_OUTPUT: u64 = 1_000_000;
 const LONGEST_REASON: usize = 120;
@@ -150,7 +150,7 @@ async fn configuration(git: &Path, programs: &Programs, directory: &Path) -> Ins
     }
 }
 
-/// What speaks against the repository and its configuration; the error says why it may be somebody else's.
+/// Objections to the repository and its configuration; the error says why it may belong to another project.
 fn judged(
     repository: &Repository,
     settings: &[Setting<'_>],
@@ -202,7 +202,7 @@ impl Repository {
 
 /// One line of `git config --list`.
 struct Setting<'o> {
-    /// Whoever wrote the repository, or the model, may have set it.
+    /// The author of the repository, or the model, may have set it.
     of_repository: bool,
     origin: &'o [u8],
     key: &'o [u8],

@@ -1,9 +1,9 @@
 //! git, asked so that nothing of a repository runs.
 //!
-//! Whoever wrote a repository can make git start programs: filters, drivers, hooks, a submodule with a configuration of its
-//! own. Nobody guesses from git's files what git would do; git itself says what it would read ([`inspection`]), and every key of
-//! the repository that is not on a closed list ([`keys`]) is a reason to ask the person first. Nothing else of git runs in
-//! a directory before that look.
+//! Whoever wrote a repository can make git start programs: filters, drivers, hooks, a submodule with a configuration of
+//! its own. We do not guess from git's files what git would do; git itself says what it would read ([`inspection`]),
+//! and every key of the repository that is not on a closed list ([`keys`]) is a reason to ask the person first. Nothing
+//! else of git runs in a directory before that look.
 
 pub mod environment;
 mod inspection;
@@ -68,7 +68,7 @@ impl Git {
         inspection
     }
 
-    /// What the newest look for exactly this directory has found. Asks nobody.
+    /// What the newest look for exactly this directory has found. Does not run git.
     pub fn known(&self, directory: &Path) -> Option<Inspection> {
         let directory = directory.canonicalize().ok()?;
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);

@@ -118,7 +118,7 @@ async fn status(programs: &Programs, workspace: &Path) -> Option<String> {
     said.status.success().then(|| changes(&text))
 }
 
-/// The branch as the repository's `HEAD` names it. What stands behind its first line is no part of the name.
+/// The branch as the repository's `HEAD` names it. What follows its first line is not part of the name.
 fn branch(repository: &Repository) -> String {
     let head = repository.git_dir.join("HEAD");
     let head = crate::config::read_regular(&head, LONGEST_HEAD).unwrap_or_default();

@@ -21,7 +21,7 @@ use crate::protocol::{
 };
 use crate::text::clean;
 
-/// How long the agent has to end what runs once nobody waits for it any more. Longer than a call's own grace.
+/// How long the agent has to stop running calls at the end. Longer than a call's own grace.
 const LAST_GRACE: Duration = Duration::from_secs(6);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

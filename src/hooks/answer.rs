@@ -105,7 +105,7 @@ impl Answer {
     }
 }
 
-/// A hook in a few words: its command and the file that it stands in.
+/// A hook in a few words: its command and its file.
 pub fn name_of(hook: &Hook) -> String {
     let command = first_line(&hook.command, LONGEST_NAME);
     format!("`{command}` in {}", hook.origin)

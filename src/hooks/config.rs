@@ -27,7 +27,7 @@ pub struct Hook {
     pub matcher: Matcher,
     pub command: String,
     pub timeout: Duration,
-    /// The file that it stands in, for people.
+    /// Its file, for people.
     pub origin: String,
 }
 
@@ -72,7 +72,7 @@ impl HooksFile {
         self.groups.is_empty()
     }
 
-    /// The hooks of the file `origin`, and what a person should know about those that are not used as they stand there.
+    /// The hooks of the file `origin`, and notices about those that are not used as written.
     pub fn hooks(self, origin: &str) -> (Vec<Hook>, Vec<String>) {
         let mut warnings: Vec<String> = self
             .unknown
@@ -168,7 +168,7 @@ impl<'de> Deserialize<'de> for HooksFile {
     }
 }
 
-/// serde speaks of the program's types, which nobody knows who writes a file.
+/// serde names the program's types, which mean nothing to the author of a file.
 fn in_words(error: &str) -> String {
     error
         .replace("struct Group", "an object with `matcher` and `hooks`")

@@ -53,7 +53,7 @@ impl Event {
         Self::ALL.into_iter().find(|event| event.name() == name)
     }
 
-    /// The event that somebody who wrote `name` most likely meant.
+    /// The event that `name` most likely means.
     pub fn nearest(name: &str) -> Option<Self> {
         nearest(name, Self::ALL.map(Self::name)).and_then(Self::from_name)
     }
@@ -79,7 +79,7 @@ impl Event {
         matches!(self, Event::PreToolUse | Event::PermissionRequest)
     }
 
-    /// What a hook that blocks keeps from happening; `None` where there is nothing left to be blocked.
+    /// What a hook that blocks keeps from happening; `None` if nothing can be blocked any more.
     pub const fn blocks(self) -> Option<&'static str> {
         match self {
             Event::PreToolUse | Event::PermissionRequest => Some("the call"),

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::event::Event;
 use crate::protocol::{CallRef, QuestionKind, ResultBlock, ToolCall, Touches};
 
-/// An event with all that is told about it but for what every hook is told.
+/// An event with its own fields, without those that every hook gets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Occasion {
     pub event: Event,
@@ -151,7 +151,7 @@ impl Occasion {
         }
     }
 
-    /// The same with other fields, and more, as somebody wrote them down.
+    /// The same with fields from a file replacing or extending its own.
     #[must_use]
     pub fn overlaid(mut self, fields: Map<String, Value>) -> Self {
         self.fields.extend(fields);
@@ -165,7 +165,7 @@ impl Occasion {
         subject.and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// The whole input: what every hook is told, then what this event tells. What somebody wrote down wins.
+    /// The whole input: what every hook is told, then what this event tells. Fields from a file win.
     pub fn input(&self, common: Map<String, Value>) -> Value {
         let mut whole = common;
         whole.extend(self.fields.clone());

@@ -20,7 +20,7 @@ use crate::protocol::{Mode, SessionId};
 
 /// How long nothing happens before the person is told that something waits for them.
 pub const IDLE_AFTER: Duration = Duration::from_secs(60);
-/// All the time that the hooks of a session's end have: nobody waits longer for a program that is told to end.
+/// All the time that the hooks of a session's end have: a program that should end must not take longer.
 const LAST_WORDS: Duration = Duration::from_millis(700);
 
 /// The hooks of a session.

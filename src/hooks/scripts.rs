@@ -1,4 +1,4 @@
-//! The files that the commands of hooks name: whoever writes them decides what the hooks do.
+//! The files that the commands of hooks name: writing them changes what the hooks do.
 //!
 //! A hook is trusted by its command line, not by the script behind it, so that script is protected. Looks generously: a
 //! file that a hook only reads counts as well. What a hook reaches without naming it (`make check`, `npm run lint`) is not
@@ -10,12 +10,12 @@ use super::config::Hook;
 use crate::permissions::bash::read;
 use crate::permissions::bash::script::{Script, Word};
 
-/// How deep scripts are looked into that stand in a word, as behind `bash -c`.
+/// How deeply scripts inside words are read, as after `bash -c`.
 const DEEPEST: usize = 3;
 /// More files than this are not looked for: each costs a look at the disk.
 const MOST_FILES: usize = 500;
 
-/// What stands for the project in the command of a hook.
+/// Names of the project directory in a hook's command.
 const PROJECT: [&str; 6] = [
     "$CLAUDE_PROJECT_DIR",
     "${CLAUDE_PROJECT_DIR}",
@@ -133,7 +133,7 @@ impl Names<'_> {
         if let Some(rest) = HOME.iter().find_map(|name| behind(name)) {
             return vec![self.around.home.join(rest)];
         }
-        // What another expansion stands for is not known; most that hooks use lead to the project.
+        // The value of other expansions is not known; most that hooks use are the project.
         let expands = text.contains(['$', '`']);
         let path = match text.rfind(['}', ')', '`', '$']).filter(|_| expands) {
             Some(end) => match text[end..].split_once('/') {

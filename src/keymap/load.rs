@@ -161,7 +161,7 @@ impl<'a> Reader<'_, 'a> {
         format!("actions in `{}`: {here}", self.context.name())
     }
 
-    /// The binding, unless an earlier line of the same file stands in its way.
+    /// The binding, unless it conflicts with an earlier line of the same file.
     fn beside(
         &self,
         earlier: &[Binding],

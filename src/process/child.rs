@@ -25,7 +25,7 @@ const STEERING: [&str; 8] = [
 /// How functions come to bash: one could be called like a harmless program.
 const FUNCTION: &str = "BASH_FUNC_";
 
-/// How a process ended. Whoever ends one for reasons of its own says so in a type of its own.
+/// How a process ended. Callers that end a process for their own reasons use their own type for that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     Exited(i32),
@@ -38,7 +38,7 @@ pub fn spawn(
     mut process: tokio::process::Command,
     cwd: &Path,
 ) -> io::Result<(Box<dyn ChildWrapper>, Group)> {
-    // Programs that would page, prompt or draw have nobody to do it for.
+    // Programs must not page, prompt or draw: no person would see it.
     process
         .env("PAGER", "cat")
         .env("GIT_PAGER", "cat")

@@ -6,7 +6,7 @@ use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 
 use super::{running, stragglers};
 
-/// Dropped while it stands for anything, it is killed.
+/// If it is dropped while processes are left, they are killed.
 #[derive(Debug, Default)]
 pub struct Group {
     leader: Option<Pid>,
@@ -27,7 +27,7 @@ impl Group {
         }
     }
 
-    /// Hands the group over; what is left behind stands for nothing.
+    /// Hands the group over; the old value is empty afterwards.
     #[must_use]
     pub fn take(&mut self) -> Self {
         std::mem::take(self)
@@ -74,7 +74,7 @@ impl Group {
         self.leader
     }
 
-    /// Forgets a group that is gone: its number may come to mean somebody else's processes.
+    /// Forgets a group that is gone: its number may be reused for other processes.
     pub fn disarm(&mut self) {
         // Not by replacing it: dropping the old value would kill.
         self.forget_leader();

@@ -1,9 +1,9 @@
 //! Where programs are, without asking the directory that one works in.
 //!
-//! A name that the system looks up in `PATH` may be found in the workspace: by `.`, an empty entry, `./node_modules/.bin`,
-//! or an environment of the project that was switched on. What is there belongs to whoever wrote the repository, or to the
-//! model. So names are looked up once, in a `PATH` without such entries, and commands that nobody was asked about get
-//! that `PATH`.
+//! A name that the system looks up in `PATH` may be found in the workspace: by `.`, an empty entry,
+//! `./node_modules/.bin`, or an environment of the project that was switched on. What is there belongs to whoever wrote
+//! the repository, or to the model. So names are looked up once, in a `PATH` without such entries, and commands that
+//! run without asking get that `PATH`.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -22,7 +22,7 @@ const SYSTEM: &str = "/usr/bin";
 const OTHERS_WRITE: u32 = 0o002;
 const STICKY: u32 = 0o1000;
 
-/// The programs of this machine, as far as nobody but the person and the system can have put them there.
+/// The programs of this machine, as far as only the person and the system can have put them there.
 #[derive(Debug)]
 pub struct Programs {
     /// The workspace and the additional directories, as written and without links.

@@ -50,7 +50,7 @@ pub fn add(leader: Pid) {
     }
 }
 
-/// Forgets a group that is gone: its number may come to mean somebody else's processes.
+/// Forgets a group that is gone: its number may be reused for other processes.
 pub fn remove(leader: Pid) {
     lock().leaders.retain(|other| *other != leader);
 }

@@ -95,7 +95,7 @@ fn is_program(process: &Path) -> bool {
     !matches!(state, None | Some("Z" | "X")) && parent != Some(KERNEL)
 }
 
-/// Looks again as long as somebody may have been overlooked, a few times at most.
+/// Looks again while a process may have been missed, a few times at most.
 fn kill_until_clear(wanted: impl Fn(&[u8]) -> bool) {
     for _ in 0..MOST_LOOKS {
         let Seen { found, unclear } = look(&wanted);

@@ -86,7 +86,7 @@ pub enum RulesCommand {
     List,
     /// Add one for this project, and keep it.
     Add { list: RuleList, rule: String },
-    /// Take one away, from the file that it stands in as well.
+    /// Remove one, also from its file.
     Remove(KnownRule),
     /// Tell what would be decided about a call. It is not made.
     Test { tool: String, input: Value },

@@ -103,7 +103,7 @@ pub struct HookInfo {
     pub event: &'static str,
     pub matcher: String,
     pub command: String,
-    /// The file that it stands in.
+    /// Its file.
     pub origin: String,
 }
 
@@ -113,7 +113,7 @@ pub enum TurnEvent {
     Prompted(Message),
     /// The person's message does not go to the model: a hook refused it, or it was stopped before.
     Refused,
-    /// A request goes out. What was discarded before it is void.
+    /// A request goes out. What was discarded before it stays discarded.
     Requested {
         attempt: u32,
     },

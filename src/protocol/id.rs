@@ -82,7 +82,7 @@ impl CallNumbers {
 
     #[expect(
         clippy::should_implement_trait,
-        reason = "names do not end, so there is no Option to unwrap"
+        reason = "numbers never run out, so it returns no Option"
     )]
     pub fn next(&mut self) -> CallRef {
         self.last = self.last.saturating_add(1);

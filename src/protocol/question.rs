@@ -30,7 +30,7 @@ pub enum Reply {
     Chosen(Chosen),
     /// The person does not want to answer, or was not waited for.
     Dismissed,
-    /// Nobody is there to be asked.
+    /// No person is there to answer.
     Nobody,
 }
 

@@ -48,7 +48,7 @@ pub enum Level {
 pub enum InterruptBehavior {
     /// Stopped at once; the model is told.
     Cancel,
-    /// Runs to its end: stopping it half-way would leave a worse state.
+    /// It finishes: stopping it half-way would leave a worse state.
     Block,
 }
 
@@ -127,7 +127,7 @@ impl Mode {
     }
 }
 
-/// Which list a rule stands in. Deny beats ask beats allow, wherever the rules come from.
+/// The list that a rule belongs to. Deny beats ask beats allow, wherever the rules come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleList {
     Deny,

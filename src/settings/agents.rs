@@ -108,7 +108,7 @@ impl Catalogue {
         found.cloned().ok_or_else(|| {
             let names: Vec<&str> = kinds.iter().map(|kind| kind.name.as_str()).collect();
             format!(
-                "There is no subagent type `{name}`. Use one of: {}",
+                "Unknown subagent type `{name}`. Use one of: {}",
                 names.join(", ")
             )
         })
@@ -379,7 +379,7 @@ mod tests {
         let wrong = catalogue.find("nobody").expect_err("unknown");
         assert_eq!(
             wrong,
-            "There is no subagent type `nobody`. Use one of: explore, general"
+            "Unknown subagent type `nobody`. Use one of: explore, general"
         );
     }
 

@@ -66,7 +66,7 @@ pub struct Settings {
     pub hooks: Vec<Hook>,
     /// No hook is run.
     pub disable_all_hooks: Option<bool>,
-    /// Whether the kernel holds commands that nobody was asked about.
+    /// Whether commands that run without asking are sandboxed.
     pub unasked: Option<Unasked>,
     /// What a person should know about the files: unknown keys, rules that are not used.
     pub warnings: Vec<String>,

@@ -150,7 +150,7 @@ impl Tool for AskUserQuestion {
                         format!(" Before that they answered: {}.", answers.join(", "))
                     };
                     return Ok(ToolOutput::text(format!(
-                        "The user does not want to answer \"{}\".{before} Go on with what you think best, or stop and ask in \
+                        "The user does not want to answer \"{}\".{before} Continue as you think best, or stop and ask in \
                          your own words",
                         asked.question
                     )));

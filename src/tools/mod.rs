@@ -223,7 +223,7 @@ pub struct DescribeCx {
     pub agents: Arc<Vec<AgentKind>>,
 }
 
-/// What a running call has at hand. Cheap to clone.
+/// What a running call can use. Cheap to clone.
 #[derive(Clone)]
 pub struct ToolCx {
     pub call: CallRef,
@@ -280,14 +280,14 @@ pub struct Environment {
     pub programs: Arc<Programs>,
     pub git: Git,
     pub home: PathBuf,
-    /// Whether the kernel holds commands that nobody was asked about.
+    /// Whether commands that run without asking are sandboxed.
     pub unasked: Unasked,
     /// What all held commands may touch, once one was started.
     pub ground: OnceLock<Arc<sandbox::Ground>>,
 }
 
 impl Environment {
-    /// Whether the kernel keeps commands that nobody was asked about to what they may do.
+    /// Whether commands that run without asking are sandboxed.
     pub fn holds(&self) -> bool {
         match self.unasked {
             Unasked::Auto | Unasked::Require => sandbox::state().holds(),
@@ -333,7 +333,7 @@ pub enum ToolErrorKind {
     Refused,
     /// A command ran and failed: what was to follow it may make no sense any more.
     CommandFailed,
-    /// A command that nobody was asked about was kept from something, which the person may still allow.
+    /// The sandbox blocked something in a command that ran without asking; the person may still allow it.
     HeldBack,
     /// The call was told to stop.
     Cancelled,

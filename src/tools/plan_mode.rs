@@ -70,7 +70,7 @@ impl Tool for EnterPlanMode {
                 .into(),
             options: vec![
                 option("Yes, plan first", "nothing is changed until you approve the plan"),
-                option("No, start now", "it goes on as before"),
+                option("No, start now", "the model continues as before"),
             ],
             ..ChoiceRequest::default()
         };
@@ -135,7 +135,7 @@ impl Tool for ExitPlanMode {
     async fn validate(&self, input: &Input, cx: &ToolCx) -> Result<Validated, ToolError> {
         if cx.mode != Mode::Plan {
             return Err(ToolError::new(
-                "Plan mode is not on, so there is no plan to approve: carry out the task",
+                "Plan mode is not on, so no plan needs approval: carry out the task",
             ));
         }
         if input.plan.trim().is_empty() {

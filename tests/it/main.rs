@@ -22,5 +22,6 @@ mod subagents;
 mod terminal;
 mod tidy;
 mod tidy_readers;
+mod tidy_words;
 mod tools;
 mod trust;

@@ -64,7 +64,7 @@ fn a_command_that_is_denied_does_not_run_and_the_turn_goes_on() {
     armed(&mut tui, "n no")
         .send("n")
         .wait_for("Done with that.")
-        .wait_for("you said no");
+        .wait_for("denied by you");
     assert!(!tui.program().path("made.txt").exists());
 }
 

@@ -132,7 +132,7 @@ fn the_screen_starts_whatever_lies_in_the_place_of_a_settings_file() {
         .wait_for("symbolic links")
         .send("find *.none\r");
     // What it may have forbidden is asked about.
-    armed(&mut tui, "n no").send("n").wait_for("you said no");
+    armed(&mut tui, "n no").send("n").wait_for("denied by you");
 }
 
 #[test]

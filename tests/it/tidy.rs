@@ -463,7 +463,7 @@ fn code(file: &Path) -> Vec<(usize, String)> {
 }
 
 /// The files of a part that are in the program itself. Tests may use what they test with.
-fn shipped(part: &str, tests: &[PathBuf]) -> Vec<PathBuf> {
+pub(crate) fn shipped(part: &str, tests: &[PathBuf]) -> Vec<PathBuf> {
     let files = sources(&root().join("src").join(part)).into_iter();
     files.filter(|file| !is_test(file, tests)).collect()
 }
@@ -473,7 +473,7 @@ fn is_test(file: &Path, tests: &[PathBuf]) -> bool {
 }
 
 /// The modules that are only there for tests, as the source declares them: each as a file and as a folder.
-fn test_files() -> Vec<PathBuf> {
+pub(crate) fn test_files() -> Vec<PathBuf> {
     let mut tests = Vec::new();
     for file in sources(&root().join("src")) {
         let source = std::fs::read_to_string(&file).expect("readable");
@@ -499,7 +499,7 @@ fn test_files() -> Vec<PathBuf> {
     tests
 }
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 

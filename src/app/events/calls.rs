@@ -16,7 +16,7 @@ impl AppState {
             CallEvent::Decided { by, settled } => self.decided(key, by, settled),
             CallEvent::Rewritten { input, by } => self.calls.change(key, |call| {
                 call.input = input;
-                call.decisions.push(format!("rewritten by the hook {by}"));
+                call.decisions.push(format!("changed by the hook {by}"));
             }),
             CallEvent::BackgroundEnded(how) => self.background_ended(key, how),
             CallEvent::Started(_) => {}
@@ -91,13 +91,13 @@ impl AppState {
         let first = command.lines().next().unwrap_or_default();
         self.notice(
             NoticeKind::Info,
-            format!("in the background, {how}: {first}"),
+            format!("background command {}: {first}", ended(&how)),
         );
         self.calls
             .change(key, |call| call.ended_in_background = Some(how));
     }
 
-    /// The turn is over: what came to no result of its own, such as a call that was never written to its end, has none.
+    /// The turn has ended: calls without a result, for example because the model never finished writing them, get none.
     pub(super) fn close_calls(&mut self) {
         for key in self.panel.calls.clone() {
             if self.calls.get(key).by != Author::Person {
@@ -199,5 +199,15 @@ impl AppState {
         if let Some(id) = waits_no_more {
             self.withdraw(id);
         }
+    }
+}
+
+/// How a background command ended, in words for the person.
+fn ended(how: &str) -> String {
+    match how.strip_prefix("exited with code ") {
+        Some("0") => "finished (exit 0)".to_owned(),
+        Some(code) => format!("failed (exit {code})"),
+        None if how == "killed" => "stopped".to_owned(),
+        None => how.to_owned(),
     }
 }

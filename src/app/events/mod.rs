@@ -334,11 +334,8 @@ impl AppState {
                 self.transcript.push(cell);
             }
             Ending::MaxTurns => {
-                self.notice(
-                    NoticeKind::Error,
-                    "the run reached its limit of turns (maxTurns)",
-                );
-                self.notice(NoticeKind::Hint, "say `go on` to let it continue");
+                self.notice(NoticeKind::Error, "turn limit reached");
+                self.notice(NoticeKind::Hint, "send \"continue\" to keep going");
             }
             Ending::Failed { problem, hint } => self.explain(problem.clone(), hint.clone()),
         }

@@ -154,7 +154,7 @@ impl AppState {
     fn answer_trust(&mut self, yes: bool) -> Vec<Effect> {
         self.dialogs.pop();
         if !yes {
-            let said = "the project is not trusted: of its settings, only what forbids or asks counts; you are asked again at the next start";
+            let said = "Not trusted. Only this project's deny and ask rules apply. You'll be asked again next time.";
             self.notice(NoticeKind::Hint, said);
         }
         vec![Effect::Trust(yes)]

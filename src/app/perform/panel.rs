@@ -127,7 +127,7 @@ impl AppState {
                 CallCommand::Background,
             ))],
             Some(_) | None => {
-                self.flash("only a running command can go to the background");
+                self.flash("only a running command can be backgrounded");
                 Vec::new()
             }
         }
@@ -155,7 +155,7 @@ impl AppState {
             return;
         }
         if call.by == Author::Person {
-            self.flash("this is your own command; the model waits for no result");
+            self.flash("you ran this yourself; the model isn't waiting for it");
             return;
         }
         if is_arriving(call) {

@@ -121,7 +121,7 @@ fn only_a_running_command_goes_to_the_background() {
     let mut app = three_calls();
     app.press("ctrl+t");
     assert_eq!(app.press("b"), []);
-    let why = "only a running command can go to the background";
+    let why = "only a running command can be backgrounded";
     assert_eq!(flash(&app), Some(why));
     app.press("esc");
     // From the input it is the command that runs.
@@ -306,7 +306,7 @@ fn what_cannot_be_done_with_a_call_is_said() {
     }
     app.aside("person_1", "sleep 5");
     app.press("G i");
-    let why = "this is your own command; the model waits for no result";
+    let why = "you ran this yourself; the model isn't waiting for it";
     assert_eq!(flash(&app), Some(why));
     assert!(app.state.dialogs.is_empty());
 }
@@ -355,7 +355,7 @@ fn a_command_in_the_background_can_be_cancelled_until_it_has_ended() {
         Cell::Notice { text, .. } => text.as_str(),
         other => panic!("{other:?}"),
     };
-    assert_eq!(told, "in the background, killed: npm run dev");
+    assert_eq!(told, "background command stopped: npm run dev");
     assert_eq!(app.commands("x"), []);
     assert_eq!(flash(&app), Some("this call has already ended"));
 }

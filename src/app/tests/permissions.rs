@@ -161,6 +161,6 @@ fn a_call_that_a_hook_rewrites_is_shown_as_it_runs() {
     run(&mut app, "/why");
     assert_eq!(
         last_notice(&app),
-        Some("Bash mkdir two\nrewritten by the hook guard.sh\nallowed once by you")
+        Some("Bash mkdir two\nchanged by the hook guard.sh\nallowed once by you")
     );
 }

@@ -55,7 +55,7 @@ fn directory(area: &'static str, what: &str, path: &Path, private: bool) -> Find
     Finding::new(area, Level::Fine, text)
 }
 
-/// What holds commands that nobody was asked about.
+/// The sandbox for commands that run without asking.
 pub fn sandbox(unasked: Unasked, state: &State) -> Finding {
     const AREA: &str = "sandbox";
     match (unasked, state) {

@@ -121,7 +121,7 @@ pub fn rules(project: &Project) -> Vec<Finding> {
     findings
 }
 
-/// The active hooks, with the files that they stand in.
+/// The active hooks, with their files.
 pub fn hooks(project: &Project) -> Vec<Finding> {
     const AREA: &str = "hooks";
     if project.settings.disable_all_hooks == Some(true) {

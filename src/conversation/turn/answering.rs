@@ -222,7 +222,7 @@ impl Turn {
         nexts
     }
 
-    /// Whether the whole exchange has come to nothing, and nobody is there who could see that.
+    /// Whether the whole exchange produced nothing, and no person is there to notice.
     fn is_silent(&self) -> bool {
         !self.limits.pauses && self.responses <= 1 && self.last_text.is_empty()
     }

@@ -152,7 +152,7 @@ impl Reader<'_> {
                     }
                     // Inside double quotes its meaning depends on the operator.
                     Some(b'\'') if quoting == Quoting::Double => {
-                        return Err(Broken("a single quote stands inside `\"${..}\"`"));
+                        return Err(Broken("a single quote is inside `\"${..}\"`"));
                     }
                     Some(b'\'') => {
                         let rest = &reader.source[reader.at + 1..];

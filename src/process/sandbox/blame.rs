@@ -44,7 +44,8 @@ impl fmt::Display for Tried {
     }
 }
 
-/// What the hold kept a command from, by what it printed. A refusal that the person's own rights explain is none of ours.
+/// What the sandbox blocked, judging by the command's output. A refusal that is explained by the person's own rights is
+/// not ours.
 pub fn tried(output: &str, policy: &Policy, cwd: &Path) -> Option<Tried> {
     output.lines().find_map(|line| {
         if NO_NETWORK.iter().any(|complaint| line.contains(complaint)) {

@@ -1,4 +1,4 @@
-//! The kernel's hold on a command that nobody was asked about.
+//! The sandbox for commands that run without asking.
 //!
 //! The permission engine predicts that a command only reads; the kernel makes it true. A command is started from a thread
 //! that has restricted itself, and children inherit that: there is no helper process, and the program itself stays free.
@@ -31,16 +31,16 @@ use serde::Deserialize;
 
 pub use blame::{Tried, tried};
 
-/// Whether the kernel holds commands that nobody was asked about.
+/// Whether commands that run without asking are sandboxed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Unasked {
-    /// Where it can. Elsewhere commands that are known to only read run all the same.
+    /// Where possible. Elsewhere read-only commands run without a sandbox.
     #[default]
     Auto,
-    /// They run without it.
+    /// They run without a sandbox.
     Off,
-    /// Where it cannot, every command is asked about.
+    /// Where that is not possible, every command asks.
     Require,
 }
 

@@ -162,7 +162,7 @@ fn compile(attributes: bool, landlock: u32) -> Result<Vec<BpfProgram>, seccompil
     if landlock < KNOWS_TRUNCATING {
         refuse(&[libc::SYS_truncate]);
         rules.extend(truncating_opens()?);
-        // Its flags are out of sight. Whoever wants it knows the older way.
+        // Its flags cannot be checked. Programs fall back to the older call.
         unknown.push(libc::SYS_openat2);
     }
     // Its own limits are its own matter.

@@ -34,7 +34,7 @@ const LONGEST_PATH: u64 = 4096;
 /// Linux takes no single argument over 128 KiB; a longer command goes through a file.
 const LONGEST_ARGUMENT: usize = 100_000;
 
-/// How much memory a command may take that nobody was asked about.
+/// How much memory a command may use that runs without asking.
 const MOST_MEMORY: u64 = 4 << 30;
 
 pub struct Shell {
@@ -78,9 +78,9 @@ pub struct Start<'s> {
     pub env: &'s Environment,
     /// Where its `cd` leads is of interest.
     pub follow_cd: bool,
-    /// What keeps it to reading, where nobody was asked about it.
+    /// Its sandbox, if it runs without asking.
     pub held: Option<Held>,
-    /// A rule allows some of it, and nobody was asked about the rest.
+    /// A rule allows some of it, and the rest runs without asking.
     pub partly_unasked: bool,
 }
 

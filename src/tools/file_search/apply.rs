@@ -143,8 +143,8 @@ fn take_back(saved: &[Saved], error: FileError, cx: &ToolCx) -> FileError {
         (true, FileError::Cancelled) => FileError::Cancelled,
         (true, error) => FileError::BadContent(format!("{error}. No file was changed")),
         (false, error) => FileError::BadContent(format!(
-            "{error}. These files were changed and could not be given back what they held, because somebody else has \
-             changed them since: {}",
+            "{error}. These files were changed and could not be restored, because another program has changed them \
+             since: {}",
             stuck.join(", ")
         )),
     }

@@ -16,7 +16,7 @@ use crate::protocol::{FileDiff, ForPerson, ResultBlock};
 use crate::tools::{ToolCx, ToolOutput};
 
 /// The result of a call of which the person allowed nothing.
-pub const NOTHING_ALLOWED: &str = "The user did not allow any part of this change, so nothing was written. Do not try it again; ask how to go on";
+pub const NOTHING_ALLOWED: &str = "The user did not allow any part of this change, so nothing was written. Do not try it again; ask how to continue";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Saved {

@@ -247,11 +247,11 @@ fn unknown_type(kind: &str, builder: &TypesBuilder) -> ToolError {
         .map(|(_, name)| format!("`{name}`"))
         .collect();
     ToolError::new(format!(
-        "there is no file type `{}`; near names: {}. Or use `glob`",
+        "unknown file type `{}`; near names: {}. Or use `glob`",
         names::escape(kind),
         near.join(", ")
     ))
-    .saying("there is no such file type")
+    .saying("unknown file type")
 }
 
 /// How many letters differ; a name that the other begins with is near whatever its length.

@@ -209,7 +209,7 @@ async fn types_are_ripgreps_and_unknown_ones_get_near_names() {
     assert_eq!(grep(&tree, of("py")).await, "/b.py");
     let unknown = grep(&tree, of("rs")).await;
     assert!(
-        unknown.starts_with("error: there is no file type `rs`; near names: `rust`, "),
+        unknown.starts_with("error: unknown file type `rs`; near names: `rust`, "),
         "{unknown}"
     );
     let misspelt = grep(&tree, of("pyhton")).await;

@@ -291,11 +291,11 @@ impl Reading<'_> {
         let mut notes = Vec::new();
         match page.rest {
             Rest::More { total: Some(total) } => notes.push(format!(
-                "Lines {first}-{last} of {total} are shown; use offset={} to go on.",
+                "Lines {first}-{last} of {total} are shown; use offset={} to continue.",
                 last + 1
             )),
             Rest::More { total: None } => notes.push(format!(
-                "Lines {first}-{last} of a file of {} are shown; use offset={} to go on.",
+                "Lines {first}-{last} of a file of {} are shown; use offset={} to continue.",
                 human_size(self.source.stamp.size),
                 last + 1
             )),

@@ -39,7 +39,7 @@ async fn a_long_file_says_where_to_go_on() {
     scratch.put("long", lines.concat());
     let first = scratch.read("long").await.expect("readable");
     assert!(first.ends_with(
-        "  2000\t2000\n<system-reminder>Lines 1-2000 of 2500 are shown; use offset=2001 to go on.</system-reminder>"
+        "  2000\t2000\n<system-reminder>Lines 1-2000 of 2500 are shown; use offset=2001 to continue.</system-reminder>"
     ));
     let second = scratch.read_lines("long", json!({"offset": 2001})).await;
     assert!(
@@ -47,7 +47,7 @@ async fn a_long_file_says_where_to_go_on() {
     );
     assert_eq!(
         scratch.read_lines("long", json!({"offset": 7, "limit": 1})).await,
-        Ok("     7\t7\n<system-reminder>Lines 7-7 of 2500 are shown; use offset=8 to go on.</system-reminder>".into())
+        Ok("     7\t7\n<system-reminder>Lines 7-7 of 2500 are shown; use offset=8 to continue.</system-reminder>".into())
     );
 }
 

@@ -190,8 +190,8 @@ impl Ignores {
         let (path, problem) = left_out.first_key_value()?;
         let first = format!("`{}`: {problem}", names::show(path));
         Some(match left_out.len() {
-            1 => format!("an ignore file does not count: {first}"),
-            count => format!("{count} ignore files do not count, for example {first}"),
+            1 => format!("an ignore file is not used: {first}"),
+            count => format!("{count} ignore files are not used, for example {first}"),
         })
     }
 

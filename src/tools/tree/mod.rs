@@ -107,15 +107,13 @@ fn broke_off(error: JoinError) -> ToolError {
         Ok(panic) if scarce::is_cause(&*panic) => {
             let hint = scarce::HINT;
             ToolError::new(format!(
-                "the search could not start a thread: no more are to be had; {hint}"
+                "the search could not start a thread: the system allows no more; {hint}"
             ))
-            .saying("no more threads are to be had")
+            .saying("the system allows no more threads")
         }
         // What it says is of no use to the model, and stands in the log.
-        Ok(_) => {
-            ToolError::new("the search broke off; this is a bug in agent-tui, not in the call")
-                .saying("internal error in agent-tui")
-        }
+        Ok(_) => ToolError::new("the search failed; this is a bug in agent-tui, not in the call")
+            .saying("internal error in agent-tui"),
         // The runtime is shutting down.
         Err(_) => ToolError::cancelled(),
     }

@@ -279,7 +279,7 @@ async fn a_search_that_panics_is_an_error() {
         run(&CancellationToken::new(), |_| panic!("on purpose")).await;
     let error = result.expect_err("it broke");
     assert!(
-        error.message.starts_with("the search broke off"),
+        error.message.starts_with("the search failed"),
         "{}",
         error.message
     );

@@ -34,7 +34,7 @@ pub struct Fetched {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Arrived {
     Page(Fetched),
-    /// The server sends to another host, where nobody was asked about.
+    /// The server redirects to another host, which has not been allowed.
     Elsewhere {
         from: Url,
         to: Url,
@@ -65,7 +65,7 @@ pub enum Problem {
     Redirects { host: String },
     #[error("{host} redirects to `{to}`, which is not an address that can be fetched")]
     BadRedirect { host: String, to: String },
-    #[error("the answer of {host} broke off: {cause}")]
+    #[error("the connection to {host} broke: {cause}")]
     Broken { host: String, cause: String },
 }
 

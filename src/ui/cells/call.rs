@@ -285,7 +285,7 @@ fn result(completed: &Completed, open: bool, state: &AppState, cx: &mut CellCont
     if completed.is_forgotten() {
         let told = completed.changed.iter().map(|change| {
             format!(
-                "{} +{} −{}, too long ago to be shown",
+                "{} +{} −{} (too old to show)",
                 change.path, change.added, change.removed
             )
         });

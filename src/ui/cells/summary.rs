@@ -27,10 +27,7 @@ pub fn rows(summary: &Summary, cx: &CellContext) -> Vec<Row> {
     }
     if summary.saved >= WORTH_SAYING {
         let saved = seconds(summary.saved);
-        let _ = write!(
-            words,
-            " · {saved} saved by running tools while the model wrote"
-        );
+        let _ = write!(words, " · {saved} saved by overlapping");
     }
     let (mark, role) = match summary.ending {
         SummaryEnding::Done => ("· ", Role::Faint),

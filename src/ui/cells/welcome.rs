@@ -31,8 +31,8 @@ pub fn rows(state: &AppState, cx: &CellContext) -> Vec<Row> {
 fn hints(provider: &str) -> &'static [&'static str] {
     match provider {
         "builtin" => &[
-            "This is the built-in model: it understands read, find, search, edit, replace and run, joined with `and` or `then`.",
-            "For a language model set ANTHROPIC_API_KEY or OPENAI_API_KEY, or start Ollama, and start again.",
+            "No model connected. The built-in demo can read, find, search, edit, replace and run.",
+            "Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or start Ollama, then restart.",
         ],
         _ => &[],
     }

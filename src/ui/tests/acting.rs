@@ -203,5 +203,5 @@ fn of_changes_long_ago_only_their_size_is_kept() {
         .collect();
     assert_eq!(shown, [false, true]);
     let told = screen.lines_with("a.txt");
-    assert_eq!(told, ["  │ a.txt +1 −0, too long ago to be shown"]);
+    assert_eq!(told, ["  │ a.txt +1 −0 (too old to show)"]);
 }

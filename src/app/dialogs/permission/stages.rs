@@ -89,7 +89,7 @@ impl PermissionDialog {
             *picking = Picking::new(diffs.clone());
         }
         let Some(picking) = picking else {
-            return self.refuse("there are no changes to pick from");
+            return self.refuse("no changes to pick from");
         };
         if reading.has_reached_end() {
             picking.note_all_read();

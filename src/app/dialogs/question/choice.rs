@@ -226,7 +226,7 @@ impl ChoiceDialog {
     /// What was chosen, once that was in view.
     fn choose(&mut self) -> Option<Reply> {
         if !self.reading.is_visible() {
-            self.notice = Some("nothing of it is shown: enlarge the terminal".into());
+            self.notice = Some("enlarge the terminal to see the question".into());
             return None;
         }
         if !self.follows && !self.reading.has_reached_end() {
@@ -267,11 +267,11 @@ impl ChoiceDialog {
 
     fn nothing_chosen(&self) -> &'static str {
         if self.is_writing() {
-            "nothing is written yet"
+            "type an answer first"
         } else if self.request.several {
-            "nothing is marked yet"
+            "mark at least one answer"
         } else {
-            "there is nothing to choose"
+            "nothing to choose"
         }
     }
 }

@@ -126,7 +126,7 @@ fn several_answers_are_marked() {
     assert_eq!(press("3 1 3 enter"), chosen(&[0], None), "marked twice");
     let mut rig = Rig::ready(several());
     assert_eq!(rig.press("enter"), STAYS);
-    assert_eq!(rig.notice(), Some("nothing is marked yet"));
+    assert_eq!(rig.notice(), Some("mark at least one answer"));
     assert_eq!(rig.press("esc"), dismissed());
 }
 
@@ -136,7 +136,7 @@ fn an_answer_can_be_written() {
     rig.press("end");
     assert_eq!(rig.queue.context(), Context::ChoiceText);
     assert_eq!(rig.press("enter"), STAYS);
-    assert_eq!(rig.notice(), Some("nothing is written yet"));
+    assert_eq!(rig.notice(), Some("type an answer first"));
     rig.press("j 1 space k");
     rig.queue.paste("\u{1b}x\ny\n", rig.now);
     assert_eq!(rig.press("enter"), chosen(&[], Some("j1 k x y")));
@@ -194,7 +194,7 @@ fn no_key_counts_in_the_first_300_milliseconds() {
     early.press("space 2 down");
     early.wait(300);
     assert_eq!(early.press("enter"), STAYS);
-    assert_eq!(early.notice(), Some("nothing is marked yet"));
+    assert_eq!(early.notice(), Some("mark at least one answer"));
 }
 
 #[test]

@@ -298,10 +298,7 @@ fn a_command_has_no_hunks() {
     let mut asked = Asked::ready(bash("1"));
     assert_eq!(asked.press("tab"), STAYS);
     assert_eq!(asked.dialog().stage(), Stage::Asking);
-    assert_eq!(
-        asked.dialog().notice(),
-        Some("there are no changes to pick from")
-    );
+    assert_eq!(asked.dialog().notice(), Some("no changes to pick from"));
 }
 
 #[test]

@@ -1,0 +1,220 @@
+//! Reads every text that people see and keeps out phrases that nobody would say: translated or roundabout English.
+//!
+//! Looked at are the string literals of the program, the help of the command line, the README, and the assets that people
+//! read. A hit is named with its file and line, and with the better word.
+
+use super::tidy::{root, shipped, test_files};
+
+/// What is not said, and what to say instead.
+const PHRASES: &[(&str, &str)] = &[
+    ("go on with", "continue, resume, switch to"),
+    ("goes on with", "continues with"),
+    ("say `go on`", "send \"continue\""),
+    ("in force", "active"),
+    ("is asked about", "asks first"),
+    ("are asked about", "ask first"),
+    ("be asked about", "ask first"),
+    ("asked about:", "asked, because"),
+    ("nobody was asked", "runs without asking"),
+    ("such a call", "this call, calls like this"),
+    ("such calls", "similar calls"),
+    ("such a command", "this command"),
+    ("mend", "fix"),
+    ("counts", "applies"),
+    ("do not count", "do not apply"),
+    ("does not count", "does not apply"),
+    ("there is no", "no …, unknown …"),
+    ("there are no", "no …"),
+    ("keys of vim", "vim keys"),
+    ("what waits", "what is queued"),
+    ("most turns", "turn limit"),
+    ("nothing answers", "can't reach"),
+    ("look around", "try it"),
+    ("wants an api key", "needs an API key"),
+    ("limits the rate", "rate limited"),
+    ("has come", "has arrived"),
+    ("to be had", "available"),
+    ("broke off", "broke, stopped"),
+    ("break off", "stop"),
+    ("anew", "again"),
+    ("it goes on", "it continues"),
+    ("let go of", "clear"),
+    ("take the rest", "accept all"),
+    ("passed over", "skipped"),
+    ("under way", "running"),
+    ("leads out of", "points outside"),
+    ("somebody else", "another user, another program"),
+    ("choices are not kept", "settings can't be saved"),
+    ("runs to its end", "finishes"),
+    ("run without a question", "run without asking"),
+    ("runs without a question", "runs without asking"),
+    ("not known to only", "not known to be read-only"),
+    ("cannot make out", "didn't understand"),
+    ("did not succeed", "failed"),
+    ("put back what", "restore"),
+    ("said no", "denied"),
+    ("with force", "kill"),
+];
+
+/// Where a phrase means what it says.
+const RIGHTLY: &[&str] = &["token counts are far below"];
+
+#[test]
+fn no_text_for_people_is_said_in_a_roundabout_way() {
+    let tests = test_files();
+    let mut hits = Vec::new();
+    for file in shipped("", &tests) {
+        let source = std::fs::read_to_string(&file).expect("readable");
+        let name = file
+            .strip_prefix(root())
+            .expect("below")
+            .display()
+            .to_string();
+        for (line, text) in literals(shown_part(&source)) {
+            hits.extend(phrases_in(&text).map(|hit| format!("{name}:{line}: {hit}")));
+        }
+        if name.ends_with("cli/args.rs") {
+            let help = source.lines().enumerate();
+            let help = help.filter(|(_, line)| line.trim_start().starts_with("///"));
+            for (at, line) in help {
+                hits.extend(phrases_in(line).map(|hit| format!("{name}:{}: {hit}", at + 1)));
+            }
+        }
+    }
+    for page in [
+        "README.md",
+        "assets/keymap.toml",
+        "assets/settings.schema.json",
+    ] {
+        let text = std::fs::read_to_string(root().join(page)).expect("readable");
+        for (at, line) in text.lines().enumerate() {
+            hits.extend(phrases_in(line).map(|hit| format!("{page}:{}: {hit}", at + 1)));
+        }
+    }
+    assert!(hits.is_empty(), "\n{}", hits.join("\n"));
+}
+
+#[test]
+fn texts_and_phrases_are_found() {
+    let source = "//! \"no\"\nlet a = \"one \\\n    two\"; // \"no\"\nlet q = '\"'; let r = r#\"three \"x\"\"#;\n\
+                  let l: &'static str = \"four\\\"\";\n";
+    let found = literals(source);
+    assert_eq!(
+        found,
+        [
+            (2, "one two".to_owned()),
+            (4, "three \"x\"".to_owned()),
+            (5, "four\\\"".to_owned())
+        ]
+    );
+    let hits: Vec<String> = phrases_in("Mend it: there is no file").collect();
+    assert_eq!(
+        hits,
+        [
+            "\"mend\": say \"fix\" (Mend it: there is no file)",
+            "\"there is no\": say \"no …, unknown …\" (Mend it: there is no file)"
+        ]
+    );
+    assert_eq!(phrases_in("amended, recommended").count(), 0);
+}
+
+/// What is compiled into the program: tests at the end of a file are not.
+fn shown_part(source: &str) -> &str {
+    let end = source.find("#[cfg(test)]\nmod tests {");
+    &source[..end.unwrap_or(source.len())]
+}
+
+/// The phrases that a text has and should not have.
+fn phrases_in(text: &str) -> impl Iterator<Item = String> {
+    let lower = text.to_lowercase();
+    let is_right = RIGHTLY.iter().any(|right| lower.contains(right));
+    let found = PHRASES
+        .iter()
+        .filter(move |(phrase, _)| !is_right && has_words(&lower, phrase));
+    let text = text.trim().to_owned();
+    found.map(move |(phrase, better)| format!("\"{phrase}\": say \"{better}\" ({text})"))
+}
+
+/// Whether the phrase stands in the text as whole words.
+fn has_words(text: &str, phrase: &str) -> bool {
+    let is_apart = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric() && c != '-' && c != '_');
+    text.match_indices(phrase).any(|(at, _)| {
+        let (before, behind) = (&text[..at], &text[at + phrase.len()..]);
+        is_apart(before.chars().next_back()) && is_apart(behind.chars().next())
+    })
+}
+
+/// The string literals of a source, each with the line that it begins in. Continued lines are joined.
+fn literals(source: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let (mut rest, mut line) = (source, 1);
+    while let Some(c) = rest.chars().next() {
+        let taken = if rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if let Some((length, text)) = raw(rest) {
+            found.push((line, text.to_owned()));
+            length
+        } else if c == '"' {
+            let length = quoted(rest);
+            found.push((line, joined(&rest[1..length - 1])));
+            length
+        } else if c == '\'' {
+            character(rest)
+        } else {
+            c.len_utf8()
+        };
+        line += rest[..taken].matches('\n').count();
+        rest = &rest[taken..];
+    }
+    found
+}
+
+/// A raw string at the beginning of `rest`: its length, and what is in it.
+fn raw(rest: &str) -> Option<(usize, &str)> {
+    let inner = rest.strip_prefix('r')?;
+    let hashes = inner.len() - inner.trim_start_matches('#').len();
+    let body = inner[hashes..].strip_prefix('"')?;
+    let end = body.find(&format!("\"{}", "#".repeat(hashes)))?;
+    Some((1 + hashes + 1 + end + 1 + hashes, &body[..end]))
+}
+
+/// How long the string is that begins here.
+fn quoted(rest: &str) -> usize {
+    let mut escaped = false;
+    for (at, c) in rest.char_indices().skip(1) {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => return at + 1,
+            _ => {}
+        }
+    }
+    rest.len()
+}
+
+/// How long the character is that begins here; a quote alone begins a lifetime.
+fn character(rest: &str) -> usize {
+    let mut chars = rest.char_indices().skip(1);
+    match chars.next() {
+        Some((_, '\\')) => rest[2..].find('\'').map_or(1, |end| {
+            // `'\''` has one more.
+            if rest[2..].starts_with('\'') {
+                4
+            } else {
+                end + 3
+            }
+        }),
+        Some(_) => match chars.next() {
+            Some((at, '\'')) => at + 1,
+            Some(_) | None => 1,
+        },
+        None => 1,
+    }
+}
+
+/// The text without its continuations: a backslash at the end of a line takes the white space of the next one with it.
+fn joined(text: &str) -> String {
+    let mut parts = text.split("\\\n");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.trim_start())
+}
