@@ -53,6 +53,7 @@ impl AppState {
             | Dialog::Pause(_)
             | Dialog::ByHand(_)
             | Dialog::Picker(_)
+            | Dialog::Pager(_)
             | Dialog::Help(_) => None,
         })?;
         let key = self.calls.find(asked.call)?;

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::protocol::Block;
+use super::page::Line;
+use crate::protocol::{Block, Price};
 use crate::theme::Theme;
 
 /// A request; its answer comes back as a [`JobResult`].
@@ -29,7 +30,15 @@ pub enum Job {
     ListThemes,
     /// Keep the chosen theme.
     KeepTheme(String),
-    ListSessions,
+    /// The sessions of this directory, or of all; the newest first, then what is in each.
+    ListSessions {
+        everywhere: bool,
+    },
+    DeleteSession(String),
+    /// The models that are known for a provider.
+    ListModels {
+        provider: String,
+    },
     /// See what is configured and what is missing.
     Examine,
 }
@@ -53,8 +62,15 @@ pub enum JobResult {
     },
     Themes(Vec<Theme>),
     Sessions(Vec<SessionRow>),
-    /// What is configured, what is missing and what to do about it, in words.
-    Examined(String),
+    /// What is in one of them.
+    SessionRead(Box<SessionContent>),
+    SessionDeleted {
+        id: String,
+        result: Result<(), String>,
+    },
+    Models(Vec<ModelRow>),
+    /// What is configured, what is missing and what to do about it.
+    Examined(Vec<Line>),
     /// Something went wrong that the person should know.
     Failed(String),
 }
@@ -67,10 +83,42 @@ pub struct Candidate {
 }
 
 /// A session that can be resumed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SessionRow {
     pub id: String,
     /// When it was last written to, for people.
     pub when: String,
+    /// The heading for that time.
+    pub age: &'static str,
     pub title: String,
+    /// The directory it was begun in, where that may be another one.
+    pub place: String,
+}
+
+/// What is in a session.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SessionContent {
+    pub id: String,
+    pub model: String,
+    /// How many messages of the person, and how many calls.
+    pub messages: usize,
+    pub calls: usize,
+    /// In dollars, where it is known.
+    pub cost: Option<f64>,
+    /// Lines.
+    pub added: usize,
+    pub removed: usize,
+    /// The end of what was said and done.
+    pub end: Vec<Line>,
+}
+
+/// A model that can be asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelRow {
+    pub name: String,
+    /// How many tokens it takes in, where that is known.
+    pub context: Option<u64>,
+    pub price: Option<Price>,
+    /// Who names it.
+    pub source: String,
 }

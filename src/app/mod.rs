@@ -12,6 +12,7 @@ pub mod diff;
 mod events;
 pub mod flash;
 pub mod job;
+mod jobs_done;
 pub mod ladder;
 pub mod page;
 pub mod panel;
@@ -25,6 +26,7 @@ pub mod scroll;
 pub mod search;
 pub mod select;
 pub mod session;
+mod sessions;
 mod slash;
 pub mod transcript;
 
@@ -34,7 +36,6 @@ pub mod rig;
 mod tests;
 
 use std::collections::VecDeque;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -53,7 +54,7 @@ use self::scroll::{Found, Scroll};
 use self::search::Search;
 use self::select::Selection;
 use self::session::SessionInfo;
-use self::transcript::{Cell, CellId, NoticeKind, Transcript};
+use self::transcript::{Cell, CellId, Transcript};
 use crate::keymap::{Context, Key, Keymap, Resolved};
 use crate::protocol::todo::Todo;
 use crate::protocol::{Command, Mode, Told, TurnId};
@@ -133,6 +134,8 @@ pub enum OpeningSession {
     /// The one that is open, or one of that id.
     Same,
     Id(String),
+    /// A copy of the one of that id.
+    Fork(String),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -555,45 +558,6 @@ impl AppState {
         }
         self.composer.tick(now)
     }
-
-    fn job_done(&mut self, result: JobResult) -> Vec<Effect> {
-        match result {
-            JobResult::Paths { .. }
-            | JobResult::Edited(_)
-            | JobResult::History(_)
-            | JobResult::Draft(_)
-            | JobResult::Attached { .. } => match self.composer.done(result, self.now) {
-                Ok(effects) => effects,
-                Err(problem) => {
-                    self.flash_error(problem);
-                    Vec::new()
-                }
-            },
-            JobResult::Remembered(Ok(path)) => {
-                self.flash_done(format!("noted in {}", shown_path(&path)));
-                Vec::new()
-            }
-            JobResult::Remembered(Err(problem)) | JobResult::Failed(problem) => {
-                self.flash_error(problem);
-                Vec::new()
-            }
-            JobResult::Examined(findings) => {
-                // It said that the answer was being looked for.
-                self.flash = None;
-                self.notice(NoticeKind::Info, findings);
-                Vec::new()
-            }
-            JobResult::Themes(themes) => self.themes_listed(themes),
-            JobResult::Sessions(sessions) => {
-                self.offer_sessions(sessions);
-                Vec::new()
-            }
-        }
-    }
-}
-
-fn shown_path(path: &Path) -> String {
-    path.display().to_string()
 }
 
 /// The next moment after `now` at which a time that is shown changes, for something that began at `since`.

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::call::Call;
 use super::dialogs::picker::{Choice, Item, Kind, Picker};
-use super::transcript::NoticeKind;
+use super::page::{Line, fields};
 use super::{AppState, Effect};
 use crate::protocol::{Command, KnownRule, RuleList, RulesCommand, SessionCommand};
 
@@ -49,6 +49,7 @@ impl AppState {
                 Item::new(&rule.rule, Choice::Rule(rule.clone()))
                     .about(rule.from.to_string())
                     .under(heading(list))
+                    .preview(explained(rule))
             }));
         }
         match self.picker_mut(Kind::Rules) {
@@ -82,9 +83,10 @@ impl AppState {
             });
             return;
         };
-        let mut lines = vec![format!("{} {}", call.tool.name, call.subject())];
-        lines.extend(call.decisions.iter().cloned());
-        self.notice(NoticeKind::Info, lines.join("\n"));
+        let name = format!("{} {}", call.tool.name, call.subject());
+        let mut lines = vec![Line::heading(name)];
+        lines.extend(call.decisions.iter().map(Line::text));
+        self.answer("Why", lines);
     }
 
     /// A tool and what it is called with: JSON, or what rules look at in its calls.
@@ -119,4 +121,31 @@ fn heading(list: RuleList) -> &'static str {
         RuleList::Ask => "Asked first",
         RuleList::Allow => "Allowed",
     }
+}
+
+/// What a rule does, and where it stands.
+fn explained(rule: &KnownRule) -> Vec<Line> {
+    let (tool, what) = rule.rule.split_once('(').unwrap_or((&rule.rule, ""));
+    let what = what.strip_suffix(')').unwrap_or(what);
+    let calls = match (what, what.strip_suffix(":*")) {
+        ("" | "*", _) => format!("every {tool} call"),
+        (_, Some(start)) => format!("{tool} calls that begin with `{start}`"),
+        (what, None) if what.contains('*') => format!("{tool} calls that match `{what}`"),
+        (what, None) => format!("{tool} calls for `{what}`"),
+    };
+    let effect = match rule.list {
+        RuleList::Deny => "never run, whatever other rules say",
+        RuleList::Ask => "always ask you first",
+        RuleList::Allow => "run without asking",
+    };
+    let mut lines = vec![
+        Line::heading(rule.rule.clone()),
+        Line::text(format!("{calls} {effect}")),
+        Line::blank(),
+    ];
+    lines.extend(fields([
+        ("list", rule.list.name().to_owned()),
+        ("from", rule.from.to_string()),
+    ]));
+    lines
 }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use super::commands::GROUPS;
 use super::dialogs::Dialog;
 use super::dialogs::picker::{Choice, Item, Kind, Mark, Picker};
-use super::job::{Job, SessionRow};
-use super::page::{Line, Tone, lines};
+use super::job::{Job, ModelRow};
+use super::page::{Line, Tone, fields, lines};
+use super::session::SessionInfo;
 use super::{AppState, Effect, OpeningSession};
 use crate::keymap::{Action, Context};
-use crate::protocol::{AgentKind, Command, RulesCommand, SessionCommand};
+use crate::protocol::{AgentKind, Command, Level, RulesCommand, SessionCommand, ToolInfo};
 use crate::theme::Theme;
 
 /// What the palette offers beside the commands.
@@ -50,7 +51,7 @@ impl AppState {
         })
     }
 
-    fn close_picker(&mut self, kind: Kind) {
+    pub(super) fn close_picker(&mut self, kind: Kind) {
         self.dialogs.retain(|dialog| match dialog {
             Dialog::Picker(picker) => picker.kind != kind,
             _ => true,
@@ -97,17 +98,57 @@ impl AppState {
         }
     }
 
-    pub(super) fn offer_models(&mut self) {
-        let model = self.session.model.clone();
-        let item = Item::new(&model, Choice::Model(model.clone()))
-            .about(&self.session.provider)
-            .marked(Some(Mark::Current));
-        self.open_picker(Picker::new(Kind::Models, vec![item]));
+    /// The list of models is there at once with the one in use; the others come later.
+    pub(super) fn choose_model(&mut self) -> Vec<Effect> {
+        let mut picker = Picker::new(Kind::Models, self.model_items(Vec::new()));
+        picker.is_loading = true;
+        self.open_picker(picker);
+        let provider = self.session.provider.clone();
+        vec![Effect::Start(Job::ListModels { provider })]
+    }
+
+    pub(super) fn offer_models(&mut self, models: Vec<ModelRow>) {
+        let items = self.model_items(models);
+        if let Some(picker) = self.picker_mut(Kind::Models) {
+            picker.is_loading = false;
+            picker.replace(items);
+        }
+    }
+
+    fn model_items(&self, mut models: Vec<ModelRow>) -> Vec<Item> {
+        let SessionInfo {
+            model,
+            provider,
+            context_window,
+            ..
+        } = &self.session;
+        if models.iter().all(|row| row.name != *model) {
+            let current = ModelRow {
+                name: model.clone(),
+                context: *context_window,
+                price: None,
+                source: provider.clone(),
+            };
+            models.insert(0, current);
+        }
+        let item = |row: ModelRow| {
+            let mark = (row.name == *model).then_some(Mark::Current);
+            let context = row
+                .context
+                .map(|tokens| format!("{}k context", tokens / 1000));
+            let price = row.price;
+            let price = price.map(|price| format!("${} in · ${} out", price.input, price.output));
+            let hint: Vec<String> = [price, context].into_iter().flatten().collect();
+            Item::new(row.name.clone(), Choice::Model(row.name))
+                .about(row.source)
+                .hint(hint.join(" · "))
+                .marked(mark)
+        };
+        models.into_iter().map(item).collect()
     }
 
     pub(super) fn list_tools(&mut self) {
-        let tools = self.session.tools.iter();
-        let tools = tools.map(|tool| Item::new(&*tool.name, Choice::Nothing).about(&*tool.doing));
+        let tools = self.session.tools.iter().map(tool_item);
         self.open_picker(Picker::new(Kind::Tools, tools.collect()));
     }
 
@@ -140,36 +181,12 @@ impl AppState {
         self.open_picker(picker);
     }
 
-    /// The list of sessions is there at once, what is in it comes later.
-    pub(super) fn choose_session(&mut self) -> Vec<Effect> {
-        self.open_picker(Picker::loading(Kind::Sessions));
-        vec![Effect::Start(Job::ListSessions)]
-    }
-
-    pub(super) fn offer_sessions(&mut self, sessions: Vec<SessionRow>) {
-        // It may have been closed meanwhile.
-        let Some(picker) = self.picker_mut(Kind::Sessions) else {
-            return;
-        };
-        picker.is_loading = false;
-        let items: Vec<Item> = sessions
-            .into_iter()
-            .map(|session| Item::new(session.title, Choice::Session(session.id)).hint(session.when))
-            .collect();
-        if items.is_empty() {
-            self.close_picker(Kind::Sessions);
-            self.flash("no earlier sessions here");
-            return;
-        }
-        picker.replace(items);
-    }
-
     /// What a key does in the list in front.
     pub(super) fn perform_in_picker(&mut self, action: Action) -> Vec<Effect> {
         let Some(Dialog::Picker(picker)) = self.dialogs.last_mut() else {
             return Vec::new();
         };
-        if picker.question() != Some(action) {
+        if picker.question().is_some_and(|(asked, _)| asked != action) {
             picker.forget_question();
         }
         match action {
@@ -181,6 +198,9 @@ impl AppState {
             Action::Bottom => picker.choose_last(),
             Action::Choose | Action::Open => return self.choose(),
             Action::Back => return self.close_dialog(),
+            Action::Fork => return self.fork_chosen(),
+            Action::Delete => return self.delete_chosen(),
+            Action::AllDirectories => return self.change_directories(),
             _ => {}
         }
         self.preview_chosen();
@@ -209,16 +229,7 @@ impl AppState {
         };
         match choice {
             Choice::Nothing => return Vec::new(),
-            Choice::Rule(rule) => {
-                if !picker.confirm(Action::Choose) {
-                    return Vec::new();
-                }
-                let is_it = |item: &Item| item.choice == Choice::Rule(rule.clone());
-                let rest = picker.items().iter().filter(|item| !is_it(item)).cloned();
-                picker.replace(rest.collect());
-                let remove = SessionCommand::Rules(RulesCommand::Remove(rule));
-                return vec![Effect::Send(Command::Session(remove))];
-            }
+            Choice::Rule(_) => return self.delete_chosen(),
             Choice::Do(_)
             | Choice::Slash(_)
             | Choice::Theme(_)
@@ -237,6 +248,38 @@ impl AppState {
                 Vec::new()
             }
             Choice::Rule(_) | Choice::Nothing => Vec::new(),
+        }
+    }
+
+    /// Asks the first time.
+    fn delete_chosen(&mut self) -> Vec<Effect> {
+        let Some(Dialog::Picker(picker)) = self.dialogs.last_mut() else {
+            return Vec::new();
+        };
+        let Some(choice) = picker.chosen().map(|item| item.choice.clone()) else {
+            return Vec::new();
+        };
+        match choice {
+            Choice::Session(id) => {
+                if !picker.confirm(Action::Delete, "delete this session for good") {
+                    return Vec::new();
+                }
+                vec![Effect::Start(Job::DeleteSession(id))]
+            }
+            Choice::Rule(rule) => {
+                if !picker.confirm(Action::Delete, "remove this rule") {
+                    return Vec::new();
+                }
+                picker.remove(&Choice::Rule(rule.clone()));
+                let remove = SessionCommand::Rules(RulesCommand::Remove(rule));
+                vec![Effect::Send(Command::Session(remove))]
+            }
+            Choice::Do(_)
+            | Choice::Slash(_)
+            | Choice::Theme(_)
+            | Choice::Model(_)
+            | Choice::Write(_)
+            | Choice::Nothing => Vec::new(),
         }
     }
 
@@ -272,4 +315,31 @@ impl AppState {
         settings.theme_epoch += 1;
         self.settings = Arc::new(settings);
     }
+}
+
+fn tool_item(tool: &ToolInfo) -> Item {
+    let source = tool.guest_of.as_deref().unwrap_or("built in");
+    let state = match tool.level {
+        Level::Safe => "runs without asking",
+        Level::Confirm => "asks first",
+        Level::Dangerous => "asks unless read-only",
+        Level::Forbidden => "never runs",
+    };
+    let item = Item::new(&*tool.name, Choice::Nothing).about(format!("{source} · {state}"));
+    let Some(definition) = &tool.definition else {
+        return item;
+    };
+    let schema = serde_json::to_string_pretty(&definition.input_schema).unwrap_or_default();
+    let tokens = (definition.description.len() + definition.input_schema.to_string().len()) / 4;
+    let mut page = fields([
+        ("from", source.to_owned()),
+        ("permission", state.to_owned()),
+        ("size", format!("about {tokens} tokens in each request")),
+    ]);
+    page.push(Line::blank());
+    page.extend(lines(&definition.description, Tone::Text));
+    page.push(Line::blank());
+    page.push(Line::heading("Input"));
+    page.extend(lines(&schema, Tone::Code));
+    item.hint(format!("~{tokens} tokens")).preview(page)
 }

@@ -23,6 +23,7 @@ use crate::session::record::Line;
 use crate::session::telling::recall;
 use crate::text::compare;
 use crate::theme::{Depth, Theme};
+use crate::tools::offered::Tools;
 use crate::tools::registry::Registry;
 
 pub struct App {
@@ -486,7 +487,7 @@ pub fn opened(past: Vec<Told>) -> SessionOpened {
         provider: "builtin".to_owned(),
         model: "builtin".to_owned(),
         mode: Mode::Default,
-        tools: Registry::built_in().infos(),
+        tools: Tools::from(Registry::built_in()).snapshot().infos(),
         branch: Some("main".to_owned()),
         context_window: Some(200_000),
         spending: Spending::default(),

@@ -1,13 +1,12 @@
 //! What each command that begins with a slash does.
 
-use std::fmt::Write;
-
 use super::call::CallKey;
 use super::commands::{Slash, filled_in};
 use super::dialogs::Dialog;
 use super::dialogs::help::HelpDialog;
-use super::dialogs::picker::{Choice, Item, Kind, Picker};
+use super::dialogs::pager::{Content, Pager};
 use super::job::Job;
+use super::page::{Line, Tone, fields};
 use super::panel::ToolPanel;
 use super::transcript::{Cell, NoticeKind};
 use super::{AppState, Effect, Focus, Opening, OpeningSession};
@@ -21,7 +20,7 @@ impl AppState {
             return Vec::new();
         };
         match command.does.clone() {
-            Slash::Help => self.dialogs.push(Dialog::Help(HelpDialog::default())),
+            Slash::Help => self.open_help(),
             Slash::Clear => return self.reopen(OpeningSession::New, None),
             Slash::Model => return self.model(arguments),
             Slash::Theme => return self.theme(arguments),
@@ -43,7 +42,7 @@ impl AppState {
                 return self.submit(vec![message], "/init".to_owned());
             }
             Slash::Doctor => {
-                self.flash("looking …");
+                self.flash("checking …");
                 return vec![Effect::Start(Job::Examine)];
             }
             Slash::Vim => {
@@ -99,8 +98,7 @@ impl AppState {
 
     fn model(&mut self, name: &str) -> Vec<Effect> {
         if name.is_empty() {
-            self.offer_models();
-            return Vec::new();
+            return self.choose_model();
         }
         self.reopen(OpeningSession::Same, Some(name.to_owned()))
     }
@@ -147,15 +145,21 @@ impl AppState {
             self.flash("no active hooks (add them under \"hooks\" in settings)");
             return;
         }
-        let hooks = self.session.hooks.iter().map(|hook| {
-            let label = format!("{} {}: {}", hook.event, hook.matcher, hook.command);
-            Item::new(label, Choice::Nothing).about(hook.origin.clone())
-        });
-        let picker = Picker::new(Kind::Hooks, hooks.collect());
-        self.open_picker(picker);
+        let mut lines = Vec::new();
+        let mut event = "";
+        for hook in &self.session.hooks {
+            if hook.event != event {
+                event = hook.event;
+                lines.push(Line::heading(event));
+            }
+            let matcher = format!("  {}  ", hook.matcher);
+            lines.push(Line::text(&hook.command).lead(Tone::Muted, matcher));
+            lines.push(Line::muted(&hook.origin).lead(Tone::Muted, "    "));
+        }
+        self.answer("Hooks", lines);
     }
 
-    /// Shows each change of the conversation again, whole.
+    /// Shows each change of the session again, whole.
     fn list_changes(&mut self) {
         let changed: Vec<CallKey> = self
             .calls
@@ -174,32 +178,69 @@ impl AppState {
             let completed = self.calls.get(*key).completed();
             completed.map_or(0, |it| it.changed.len())
         };
-        let text = match changed.iter().map(count).sum() {
-            1 => "1 change".to_owned(),
-            count => format!("{count} changes"),
+        let title = match changed.iter().map(count).sum() {
+            1 => "1 change in this session".to_owned(),
+            count => format!("{count} changes in this session"),
         };
-        self.notice(NoticeKind::Info, text);
-        for key in changed {
-            let id = self.transcript.push(Cell::Call(key));
-            self.transcript.change(id, |entry| entry.open = true);
-        }
-        self.scroll.follow();
+        let pager = Pager::new(title, Content::Changes(changed));
+        self.dialogs.push(Dialog::Pager(Box::new(pager)));
     }
 
     fn tell_cost(&mut self) {
-        let Spending { used, cost, .. } = self.session.spending;
-        let mut text = format!("{} tokens in, {} out", used.input(), used.output());
-        if used.cached() > 0 {
-            let _ = write!(text, ", {} from the cache", used.cached());
+        let Spending {
+            used,
+            cost,
+            context,
+        } = self.session.spending;
+        let window = self.session.context_window;
+        let context = match (context, window) {
+            (Some(tokens), Some(window)) => {
+                let percent = self.session.context_percent().unwrap_or(0);
+                format!("{tokens} of {window} tokens ({percent} %)")
+            }
+            (Some(tokens), None) => format!("{tokens} tokens"),
+            (None, Some(window)) => format!("up to {window} tokens"),
+            (None, None) => "not known yet".to_owned(),
+        };
+        let lines = fields([
+            ("tokens in", used.input().to_string()),
+            ("tokens out", used.output().to_string()),
+            ("from the cache", used.cached().to_string()),
+            ("context", context),
+            (
+                "cost",
+                cost.map_or_else(|| NO_PRICE.to_owned(), |cost| format!("${cost:.2}")),
+            ),
+        ]);
+        self.answer("Cost", lines);
+    }
+
+    /// A long answer is a page that Esc closes; a short one stands in the conversation.
+    pub(super) fn answer(&mut self, title: &str, lines: Vec<Line>) {
+        if lines.len() <= LONGEST_NOTICE {
+            let lines: Vec<String> = lines.iter().map(Line::plain).collect();
+            self.notice(NoticeKind::Info, lines.join("\n"));
+            return;
         }
-        if let Some(cost) = cost {
-            let _ = write!(text, "; ${cost:.2}");
-        } else {
-            text.push_str("; no price known for this model; set it under \"prices\"");
-        }
-        self.notice(NoticeKind::Info, text);
+        let pager = Pager::new(title, Content::Lines(lines.into()));
+        self.dialogs.push(Dialog::Pager(Box::new(pager)));
+    }
+
+    pub(super) fn open_help(&mut self) {
+        let help = HelpDialog::new(self.contexts());
+        self.dialogs.push(Dialog::Help(Box::new(help)));
+    }
+
+    /// What was found out about the setup; the flash that said so is no longer true.
+    pub(super) fn examined(&mut self, findings: Vec<Line>) {
+        self.flash = None;
+        self.answer("Setup", findings);
     }
 }
+
+/// An answer of more lines is a page of its own.
+const LONGEST_NOTICE: usize = 3;
+const NO_PRICE: &str = "no price known for this model; set it under \"prices\"";
 
 /// What `/init` asks the model for.
 const INIT: &str = include_str!("../../assets/prompts/init.md");

@@ -8,6 +8,7 @@ use serde_json::json;
 use super::args::Args;
 use super::project::{Audience, Project, TrustAnswer};
 use super::{UsageError, launch, print_line};
+use crate::app::page::{Line, Tone, lines};
 use crate::executor::Asking;
 use crate::process::sandbox;
 use crate::provider::choose::{Choice, KeyFound};
@@ -76,10 +77,10 @@ pub fn run(args: &Args, as_json: bool) -> Result<u8, UsageError> {
 }
 
 /// The same for the screen.
-pub fn told(args: &Args) -> String {
+pub fn told(args: &Args) -> Vec<Line> {
     match look(args) {
-        Ok((findings, _)) => in_words(&findings),
-        Err(error) => error.problem,
+        Ok((findings, _)) => in_lines(&findings),
+        Err(error) => lines(&error.problem, Tone::Bad),
     }
 }
 
@@ -184,6 +185,37 @@ fn in_words(findings: &[Finding]) -> String {
         }
     }
     lines.join("\n")
+}
+
+/// Groups with their marks, each remedy on a line of its own.
+fn in_lines(findings: &[Finding]) -> Vec<Line> {
+    let mut page: Vec<Line> = Vec::new();
+    let mut area = "";
+    for finding in findings {
+        if finding.area != area {
+            if !page.is_empty() {
+                page.push(Line::blank());
+            }
+            area = finding.area;
+            page.push(Line::heading(area));
+        }
+        let (mark, tone) = match finding.level {
+            Level::Fine => ("✓", Tone::Good),
+            Level::Note => ("·", Tone::Muted),
+            Level::Warning => ("!", Tone::Warning),
+            Level::Error => ("✗", Tone::Bad),
+        };
+        let text = crate::config::hidden(crate::text::clean(&finding.text));
+        for (number, line) in text.lines().enumerate() {
+            let mark = if number == 0 { mark } else { " " };
+            page.push(Line::text(line).lead(tone, format!("  {mark} ")));
+        }
+        if let Some(hint) = &finding.hint {
+            let hint = crate::config::hidden(crate::text::clean(hint));
+            page.push(Line::text(hint).lead(Tone::Muted, "    → "));
+        }
+    }
+    page
 }
 
 /// What the project says is not obeyed by the terminal, and keys stay hidden, whatever has them in it.

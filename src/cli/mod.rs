@@ -7,6 +7,7 @@ mod debug;
 mod doctor;
 mod hooks;
 mod launch;
+mod models;
 mod permissions;
 mod project;
 mod prompt;

@@ -9,13 +9,14 @@ use super::UsageError;
 use super::args::{Args, ModeName};
 use super::doctor;
 use super::launch::{engine, setup, this_thread};
+use super::models;
 use super::project::{Audience, Project, TrustAnswer};
 use crate::agent;
 use crate::app::{Opening, OpeningSession};
 use crate::config::Dirs;
 use crate::executor::Asking;
 use crate::hooks::occasion::Source;
-use crate::runtime::{self, Exit, Launch, Launcher, Obstacle, Order, Refusal, ThemeWish};
+use crate::runtime::{self, Answers, Exit, Launch, Launcher, Obstacle, Order, Refusal, ThemeWish};
 use crate::settings::trust::{Memory, Review};
 
 pub fn run(args: &Args) -> Result<u8, UsageError> {
@@ -33,10 +34,7 @@ pub fn run(args: &Args) -> Result<u8, UsageError> {
         prompt: args.prompt.clone(),
         choose_session: args.resume == Some(None),
         launcher: launcher(args, project, engine.handle().clone()),
-        doctor: {
-            let args = args.clone();
-            Arc::new(move || doctor::told(&args))
-        },
+        answers: answers(args),
     };
     let exit = screen.block_on(runtime::run(launch));
     // A tool that does not listen must not keep the program alive.
@@ -45,6 +43,14 @@ pub fn run(args: &Args) -> Result<u8, UsageError> {
     match exit {
         Ok(Exit::Refused(refusal)) | Err(refusal) => Err(explain(refusal)),
         Ok(exit) => Ok(exit.code()),
+    }
+}
+
+fn answers(args: &Args) -> Answers {
+    let (first, second) = (args.clone(), args.clone());
+    Answers {
+        doctor: Arc::new(move || doctor::told(&first)),
+        models: Arc::new(move |provider| models::known(&second, provider)),
     }
 }
 
@@ -151,14 +157,15 @@ fn opened(args: &Args, opening: Option<Opening>) -> Args {
         return args;
     };
     let id = match session {
-        OpeningSession::Id(id) => Some(Some(id)),
+        OpeningSession::Id(id) => Some(Some((id, false))),
+        OpeningSession::Fork(id) => Some(Some((id, true))),
         OpeningSession::New => Some(None),
         // None was open yet: the one that the arguments say.
         OpeningSession::Same => None,
     };
     if let Some(id) = id {
-        args.resume = id.map(Some);
-        (args.go_on, args.fork) = (false, false);
+        (args.go_on, args.fork) = (false, id.as_ref().is_some_and(|(_, fork)| *fork));
+        args.resume = id.map(|(id, _)| Some(id));
     }
     args.model = model.or(args.model);
     args.permission_mode = mode.map(ModeName).or(args.permission_mode);

@@ -45,7 +45,10 @@ pub(super) fn stream_problem(error: &StreamError) -> String {
 /// What the person is told where the rest of an answer is missing, and what came of it stays.
 pub(super) fn kept_of(error: &StreamError) -> String {
     let broke = match error.kind {
-        StreamErrorKind::Api => format!("The provider stopped in the middle of the answer ({})", error.code),
+        StreamErrorKind::Api => format!(
+            "The provider stopped in the middle of the answer ({})",
+            error.code
+        ),
         StreamErrorKind::Truncated => "The connection broke".to_owned(),
     };
     format!("{broke}; what had arrived was kept")

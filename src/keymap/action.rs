@@ -85,6 +85,9 @@ actions! {
     Previous: "previous", "previous", "Previous item";
     Open: "open", "open", "Open or close it";
     Choose: "choose", "choose", "Choose the selected item";
+    Fork: "fork", "fork", "Continue with a copy of the session";
+    Delete: "delete", "delete", "Delete it; press twice";
+    AllDirectories: "all-directories", "all directories", "Sessions of all directories, or of this one";
 
     Mark: "mark", "mark", "Mark or unmark this one";
     Dismiss: "dismiss", "let it decide", "Skip the question; the call continues without an answer";

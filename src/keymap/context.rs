@@ -61,6 +61,8 @@ contexts! {
     /// Whether the project is trusted.
     Trust: "trust", "Trust question";
     Picker: "picker", "Picking from a list";
+    /// A page that is read.
+    Pager: "pager", "Reading a page";
     Help: "help", "In this help";
 }
 
@@ -83,6 +85,7 @@ impl Context {
             | Self::Reason
             | Self::ChoiceText
             | Self::Picker
+            | Self::Help
             // These hold around the input, too.
             | Self::Scrolled
             | Self::Working
@@ -98,7 +101,7 @@ impl Context {
             | Self::Question
             | Self::Choice
             | Self::Trust
-            | Self::Help => false,
+            | Self::Pager => false,
         }
     }
 }

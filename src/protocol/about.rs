@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::tool::{Level, ToolDefinition};
+
 /// A tool as the screen knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolInfo {
@@ -16,6 +18,12 @@ pub struct ToolInfo {
     pub ruled: Option<Arc<str>>,
     /// A running call of it can continue without being waited for.
     pub can_background: bool,
+    /// How much harm it can do; what is not known can do any.
+    pub level: Level,
+    /// Who brings it; `None` for the program itself.
+    pub guest_of: Option<Arc<str>>,
+    /// What the model is told about it, where that is known.
+    pub definition: Option<Arc<ToolDefinition>>,
 }
 
 /// The fields of an input that say what a call is about.
@@ -78,6 +86,9 @@ impl ToolInfo {
             preview: PreviewFields::Nothing,
             ruled: None,
             can_background: false,
+            level: Level::Dangerous,
+            guest_of: None,
+            definition: None,
         }
     }
 

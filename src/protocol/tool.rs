@@ -18,7 +18,7 @@ pub struct ToolCall {
 }
 
 /// A tool as the model is told about it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ToolDefinition {
     pub name: String,
     pub description: String,

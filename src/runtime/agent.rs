@@ -198,7 +198,9 @@ impl Agent {
         self.mode = opening.mode;
         let why = match opening.session {
             OpeningSession::New => Leaving::ForNew,
-            OpeningSession::Id(_) | OpeningSession::Same => Leaving::ForOther,
+            OpeningSession::Id(_) | OpeningSession::Fork(_) | OpeningSession::Same => {
+                Leaving::ForOther
+            }
         };
         self.ordered = Some(opening.clone());
         let launch = (self.launcher)(Order {
@@ -305,7 +307,7 @@ mod tests {
                 opening.model.as_deref() == Some("bad") || opening.session == id("bad")
             });
             let session = match opening.map(|opening| opening.session) {
-                Some(OpeningSession::Id(id)) => id,
+                Some(OpeningSession::Id(id) | OpeningSession::Fork(id)) => id,
                 Some(OpeningSession::New) => "new".to_owned(),
                 Some(OpeningSession::Same) | None => "first".to_owned(),
             };

@@ -47,7 +47,8 @@ use self::screen::Screen;
 use self::signals::Signals;
 use self::title::Title;
 use self::writer::Writer;
-use crate::app::job::Job;
+use crate::app::job::{Job, ModelRow};
+use crate::app::page::Line;
 use crate::app::{AppState, Msg, Settings, update};
 use crate::config::Dirs;
 use crate::process::scarce;
@@ -68,11 +69,19 @@ pub struct Launch {
     /// Let the person choose a session first.
     pub choose_session: bool,
     pub launcher: Launcher,
-    pub doctor: Doctor,
+    pub answers: Answers,
 }
 
 /// Looks at what is configured and what is missing, and tells; takes its time.
-pub type Doctor = Arc<dyn Fn() -> String + Send + Sync>;
+pub type Doctor = Arc<dyn Fn() -> Vec<Line> + Send + Sync>;
+/// The models that are known for a provider; reads the settings.
+pub type Models = Arc<dyn Fn(&str) -> Vec<ModelRow> + Send + Sync>;
+
+/// What the program tells of itself when it is asked.
+pub struct Answers {
+    pub doctor: Doctor,
+    pub models: Models,
+}
 
 /// A theme's name, and the settings file that wants it; none for the flag.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,10 +127,10 @@ pub async fn run(launch: Launch) -> Result<Exit, Refusal> {
         prompt,
         choose_session,
         launcher,
-        doctor,
+        answers,
     } = launch;
     let (appearance, settings, problems) = Appearance::find(theme, dirs.clone())?;
-    let shell = Shell::start(appearance, settings, dirs, workspace, launcher, doctor);
+    let shell = Shell::start(appearance, settings, dirs, workspace, launcher, answers);
     let mut shell = shell.map_err(|error| {
         let hint = scarce::is_scarcity(&error).then(|| scarce::HINT.to_owned());
         Refusal {
@@ -198,7 +207,7 @@ impl Shell {
         dirs: Dirs,
         workspace: PathBuf,
         launcher: Launcher,
-        doctor: Doctor,
+        answers: Answers,
     ) -> io::Result<Self> {
         let signals = Signals::listen()?;
         let (writer, input) = (Writer::start()?, Input::start()?);
@@ -223,7 +232,7 @@ impl Shell {
             writer,
             screen,
             pacer,
-            jobs: Jobs::new(dirs, workspace, doctor),
+            jobs: Jobs::new(dirs, workspace, answers),
             colours: Colours::default(),
             appearance,
             title: Title::default(),

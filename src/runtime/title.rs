@@ -41,7 +41,7 @@ impl Mark {
     fn of(state: &AppState) -> Self {
         let asks = |dialog: &Dialog| match dialog {
             Dialog::Question(_) | Dialog::Pause(_) | Dialog::Trust(_) => true,
-            Dialog::ByHand(_) | Dialog::Picker(_) | Dialog::Help(_) => false,
+            Dialog::ByHand(_) | Dialog::Picker(_) | Dialog::Pager(_) | Dialog::Help(_) => false,
         };
         if state.dialogs.iter().any(asks) {
             Mark::Waits

@@ -106,24 +106,33 @@ impl Store {
 
     /// The sessions of `cwd`, the one that was written to last first.
     pub fn all(&self, cwd: &Path) -> Vec<Found> {
-        let mut all = sessions_in(&self.folder(cwd));
-        all.sort_by_cached_key(|found| {
-            let data = std::fs::metadata(&found.path);
-            let written = data.and_then(|data| data.modified()).ok();
-            std::cmp::Reverse((written, found.id.clone()))
-        });
-        all
+        newest_first(sessions_in(&self.folder(cwd)))
+    }
+
+    /// The sessions of all directories, the one that was written to last first.
+    pub fn everywhere(&self) -> Vec<Found> {
+        newest_first(self.folders().flat_map(|it| sessions_in(&it)).collect())
+    }
+
+    /// Deletes a session, unless a program has it open.
+    pub fn remove(&self, found: &Found) -> Result<(), StoreError> {
+        // Held until the file is gone.
+        let _log = self.open(found)?;
+        std::fs::remove_file(&found.path).map_err(|error| StoreError::Unusable {
+            path: found.path.clone(),
+            problem: error.into(),
+        })
+    }
+
+    fn folders(&self) -> impl Iterator<Item = PathBuf> {
+        let folders = std::fs::read_dir(&self.root).into_iter();
+        folders.flatten().flatten().map(|folder| folder.path())
     }
 
     /// The session whose id is `id`, or begins with it.
     pub fn find(&self, id: &str) -> Result<Found, StoreError> {
-        let folders = std::fs::read_dir(&self.root)
-            .into_iter()
-            .flatten()
-            .flatten();
-        let all: Vec<Found> = folders
-            .flat_map(|folder| sessions_in(&folder.path()))
-            .collect();
+        let folders = self.folders();
+        let all: Vec<Found> = folders.flat_map(|it| sessions_in(&it)).collect();
         if let Some(exact) = all.iter().find(|found| found.id.0 == id) {
             return Ok(exact.clone());
         }
@@ -161,6 +170,15 @@ fn has_begun(path: &Path) -> bool {
     let mut beginning = Vec::new();
     let read = file.take(BEGINNING).read_to_end(&mut beginning);
     read.is_ok() && memchr::memmem::find(&beginning, br#""kind":"user""#).is_some()
+}
+
+fn newest_first(mut all: Vec<Found>) -> Vec<Found> {
+    all.sort_by_cached_key(|found| {
+        let data = std::fs::metadata(&found.path);
+        let written = data.and_then(|data| data.modified()).ok();
+        std::cmp::Reverse((written, found.id.clone()))
+    });
+    all
 }
 
 fn sessions_in(folder: &Path) -> Vec<Found> {

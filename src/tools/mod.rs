@@ -112,6 +112,9 @@ impl ToolSpec {
             preview: self.preview.clone(),
             ruled: self.ruled.clone(),
             can_background: self.can_background,
+            level: self.level,
+            guest_of: None,
+            definition: None,
         }
     }
 }

@@ -63,7 +63,15 @@ impl Offered {
 
     /// The tools as the screen knows them.
     pub fn infos(&self) -> Vec<ToolInfo> {
-        self.registry.infos()
+        let told = |info: ToolInfo| {
+            let mut definitions = self.definitions.iter();
+            let definition = definitions.find(|it| *it.name == *info.name);
+            ToolInfo {
+                definition: definition.cloned().map(Arc::new),
+                ..info
+            }
+        };
+        self.registry.infos().into_iter().map(told).collect()
     }
 
     /// The tool that runs commands, and the field of its input that takes one.

@@ -207,8 +207,14 @@ impl Registry {
 
     /// The tools as the screen knows them.
     pub fn infos(&self) -> Vec<ToolInfo> {
-        let tools = self.tools.iter();
-        tools.map(|known| known.tool.spec().info()).collect()
+        let info = |known: &Known| ToolInfo {
+            guest_of: match &known.origin {
+                Origin::BuiltIn => None,
+                Origin::Guest(name) => Some(name.clone()),
+            },
+            ..known.tool.spec().info()
+        };
+        self.tools.iter().map(info).collect()
     }
 
     pub fn names(&self) -> impl Iterator<Item = &str> {

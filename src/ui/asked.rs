@@ -63,7 +63,7 @@ impl Laid {
                 self.by_hand.lay_out(dialog, state, over);
                 (Kind::ByHand, None)
             }
-            Dialog::Picker(_) | Dialog::Help(_) => return None,
+            Dialog::Picker(_) | Dialog::Help(_) | Dialog::Pager(_) => return None,
         };
         self.kind = Some(kind);
         rest
@@ -115,7 +115,7 @@ impl Laid {
                 None
             }
             Dialog::ByHand(dialog) => self.by_hand.draw(dialog, state, buf),
-            Dialog::Picker(_) | Dialog::Help(_) => None,
+            Dialog::Picker(_) | Dialog::Help(_) | Dialog::Pager(_) => None,
         };
         if state.looks_back() {
             draw_way_back(state, self.last_line(), buf);

@@ -141,7 +141,7 @@ fn interrupt_words(state: &AppState) -> &'static str {
 
 fn featured(state: &AppState, contexts: &[Context]) -> &'static [Action] {
     match contexts.first() {
-        Some(Context::Scroll) if state.search.is_some() => {
+        Some(Context::Scroll | Context::Select) if state.search.is_some() => {
             &[Action::NextMatch, Action::PreviousMatch, Action::Search]
         }
         Some(Context::Scroll) => &[
@@ -172,7 +172,6 @@ fn featured(state: &AppState, contexts: &[Context]) -> &'static [Action] {
             &[Action::Accept, Action::Next, Action::Back]
         }
         Some(Context::Retry) => &[Action::RetryNow],
-        Some(Context::Help) => &[Action::LineDown, Action::PageDown, Action::Back],
         Some(Context::Reason) if matches!(state.dialogs.last(), Some(Dialog::ByHand(_))) => {
             &[Action::SendReason, Action::Back]
         }
@@ -186,6 +185,8 @@ fn featured(state: &AppState, contexts: &[Context]) -> &'static [Action] {
             | Context::Choice
             | Context::ChoiceText
             | Context::Picker
+            | Context::Pager
+            | Context::Help
             | Context::Trust,
         ) => &[],
         Some(

@@ -79,7 +79,8 @@ pub struct Caches {
     below: Rect,
     /// The detail view, and what it was laid out from.
     detail: Option<(DetailKey, Vec<Row>)>,
-    help: Vec<Line<'static>>,
+    help: dialogs::help::Laid,
+    pager: dialogs::pager::Laid,
     /// The list in front.
     list: Rect,
     /// What stands in the input's place.
@@ -129,10 +130,14 @@ impl Caches {
                 self.list = places.list;
                 Some(rest)
             }
-            Some(Dialog::Help(_)) => {
-                let (lines, rest) = dialogs::help::lay_out(state, self.dialog_area(whole));
-                self.help = lines;
-                Some(rest)
+            Some(Dialog::Help(help)) => {
+                let area = self.modal_area(whole);
+                Some(self.help.lay_out(help, state, area))
+            }
+            Some(Dialog::Pager(pager)) => {
+                let area = self.modal_area(whole);
+                let code = &mut self.highlights;
+                Some(self.pager.lay_out(pager, state, area, code))
             }
             Some(front) if front.takes_input_place() => asked,
             Some(_) | None => None,
@@ -181,16 +186,6 @@ impl Caches {
         }
         let rows = self.detail.as_ref().map_or(0, |(_, rows)| rows.len());
         Some(rows.saturating_sub(usize::from(area.height)))
-    }
-
-    /// What lies over the screen leaves the input in view where that leaves it room enough.
-    fn dialog_area(&self, whole: Rect) -> Rect {
-        let areas = &self.areas;
-        let above = Rect {
-            height: areas.rule.y - whole.y,
-            ..whole
-        };
-        if above.height < 12 { whole } else { above }
     }
 
     /// Lists and pages stand over everything but the footer, which may have something to say.
@@ -435,15 +430,19 @@ fn draw(state: &AppState, caches: &Caches, whole: Rect, buf: &mut Buffer) -> Opt
         };
         composer::draw_popup(&state.composer, theme, above, buf);
     }
+    let modal = caches.modal_area(whole);
     match state.dialogs.last() {
         Some(Dialog::Picker(picker)) => {
-            let over = caches.modal_area(whole);
-            dialogs::modal::dim(over, theme, buf);
-            dialogs::picker::draw(picker, &state.settings.keymap, theme, over, buf)
+            dialogs::modal::dim(modal, theme, buf);
+            dialogs::picker::draw(picker, &state.settings, modal, buf)
         }
         Some(Dialog::Help(help)) => {
-            let over = caches.dialog_area(whole);
-            dialogs::help::draw(help, &caches.help, theme, over, buf);
+            dialogs::modal::dim(modal, theme, buf);
+            caches.help.draw(help, state, modal, buf)
+        }
+        Some(Dialog::Pager(pager)) => {
+            dialogs::modal::dim(modal, theme, buf);
+            caches.pager.draw(pager, state, modal, buf);
             None
         }
         Some(Dialog::Question(_) | Dialog::Trust(_) | Dialog::Pause(_) | Dialog::ByHand(_))

@@ -9,6 +9,7 @@ mod faults;
 mod headless;
 mod hooks;
 mod hostile;
+mod lists;
 mod messages;
 mod picture;
 mod resume;

@@ -395,6 +395,9 @@ impl Composer {
             JobResult::Remembered(_)
             | JobResult::Themes(_)
             | JobResult::Sessions(_)
+            | JobResult::SessionRead(_)
+            | JobResult::SessionDeleted { .. }
+            | JobResult::Models(_)
             | JobResult::Examined(_)
             | JobResult::Failed(_) => {}
         }

@@ -1,28 +1,43 @@
-//! The help: keys and commands, as they are bound.
+//! The help: keys and commands, as they are bound; narrowed by typing.
 
-use super::DialogRest;
+use crossterm::event::KeyEvent;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+use super::filter::Filter;
+use super::paging::Paging;
+use crate::keymap::Context;
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HelpDialog {
-    pub offset: usize,
-    furthest: usize,
-    visible: usize,
+    /// What keys meant when it was opened: that comes first.
+    pub first: Vec<Context>,
+    pub filter: Filter,
+    pub paging: Paging,
 }
 
 impl HelpDialog {
-    pub fn scroll(&mut self, rows: i64) {
-        let rows = isize::try_from(rows).unwrap_or(0);
-        self.offset = self.offset.saturating_add_signed(rows).min(self.furthest);
+    pub fn new(first: Vec<Context>) -> Self {
+        Self {
+            first,
+            ..Self::default()
+        }
     }
 
-    /// As far as there is in view, but for a line; down, or up if negative.
-    pub fn page(&mut self, direction: i64) {
-        let rows = i64::try_from(self.visible.saturating_sub(1).max(1)).unwrap_or(1);
-        self.scroll(rows * direction);
+    pub fn key(&mut self, key: KeyEvent) {
+        if self.filter.key(key) {
+            self.paging.go_to_start();
+        }
     }
 
-    pub fn settle(&mut self, rest: DialogRest) {
-        (self.furthest, self.visible) = (rest.furthest, rest.visible);
-        self.offset = self.offset.min(rest.furthest);
+    pub fn paste(&mut self, text: &str) {
+        if self.filter.paste(text) {
+            self.paging.go_to_start();
+        }
+    }
+
+    /// The contexts in the order of the help.
+    pub fn contexts(&self) -> impl Iterator<Item = Context> {
+        let rest = Context::ALL.iter().copied();
+        let rest = rest.filter(|context| !self.first.contains(context));
+        self.first.iter().copied().chain(rest)
     }
 }

@@ -3,6 +3,8 @@
 pub mod by_hand;
 pub mod filter;
 pub mod help;
+pub mod pager;
+pub mod paging;
 pub mod pause;
 pub mod permission;
 pub mod picker;
@@ -15,6 +17,7 @@ use crossterm::event::KeyEvent;
 
 use self::by_hand::ByHandDialog;
 use self::help::HelpDialog;
+use self::pager::Pager;
 use self::pause::PauseDialog;
 use self::picker::Picker;
 use self::question::Questions;
@@ -34,7 +37,9 @@ pub enum Dialog {
     ByHand(Box<ByHandDialog>),
     /// A list to choose from.
     Picker(Box<Picker>),
-    Help(HelpDialog),
+    /// A page to read.
+    Pager(Box<Pager>),
+    Help(Box<HelpDialog>),
 }
 
 /// What the layout found out about the dialog in front.
@@ -51,7 +56,7 @@ impl Dialog {
     pub fn takes_input_place(&self) -> bool {
         match self {
             Dialog::Question(_) | Dialog::Trust(_) | Dialog::Pause(_) | Dialog::ByHand(_) => true,
-            Dialog::Picker(_) | Dialog::Help(_) => false,
+            Dialog::Picker(_) | Dialog::Pager(_) | Dialog::Help(_) => false,
         }
     }
 
@@ -61,7 +66,7 @@ impl Dialog {
             Dialog::Question(dialog) => dialog.wake_at(now),
             Dialog::Trust(dialog) => dialog.wake_at(now),
             Dialog::Pause(dialog) => dialog.wake_at(now),
-            Dialog::ByHand(_) | Dialog::Picker(_) | Dialog::Help(_) => None,
+            Dialog::ByHand(_) | Dialog::Picker(_) | Dialog::Pager(_) | Dialog::Help(_) => None,
         }
     }
 
@@ -73,6 +78,7 @@ impl Dialog {
             Dialog::Pause(_) => Context::Question,
             Dialog::ByHand(_) => Context::Reason,
             Dialog::Picker(_) => Context::Picker,
+            Dialog::Pager(_) => Context::Pager,
             Dialog::Help(_) => Context::Help,
         }
     }
@@ -83,8 +89,9 @@ impl Dialog {
             Dialog::Question(dialog) => dialog.key(key, now),
             Dialog::ByHand(dialog) => dialog.key(key),
             Dialog::Picker(picker) => picker.key(key),
+            Dialog::Help(help) => help.key(key),
             Dialog::Trust(dialog) => drop(dialog.press(now)),
-            Dialog::Pause(_) | Dialog::Help(_) => {}
+            Dialog::Pause(_) | Dialog::Pager(_) => {}
         }
         Vec::new()
     }
@@ -94,7 +101,8 @@ impl Dialog {
             Dialog::Question(dialog) => dialog.paste(text, now),
             Dialog::ByHand(dialog) => dialog.paste(text),
             Dialog::Picker(picker) => picker.paste(text),
-            Dialog::Trust(_) | Dialog::Pause(_) | Dialog::Help(_) => {}
+            Dialog::Help(help) => help.paste(text),
+            Dialog::Trust(_) | Dialog::Pause(_) | Dialog::Pager(_) => {}
         }
     }
 
@@ -104,7 +112,7 @@ impl Dialog {
             Dialog::Question(dialog) => dialog.uncover(now),
             Dialog::Trust(dialog) => dialog.uncover(now),
             Dialog::Pause(dialog) => dialog.uncover(now),
-            Dialog::ByHand(_) | Dialog::Picker(_) | Dialog::Help(_) => {}
+            Dialog::ByHand(_) | Dialog::Picker(_) | Dialog::Pager(_) | Dialog::Help(_) => {}
         }
     }
 
@@ -114,7 +122,8 @@ impl Dialog {
             Dialog::Question(dialog) => dialog.scroll(rows),
             Dialog::Trust(dialog) => dialog.reading.scroll(rows),
             Dialog::Picker(picker) => picker.scroll(rows),
-            Dialog::Help(help) => help.scroll(rows),
+            Dialog::Pager(pager) => pager.paging.scroll(rows),
+            Dialog::Help(help) => help.paging.scroll(rows),
             Dialog::Pause(_) | Dialog::ByHand(_) => {}
         }
     }
@@ -124,7 +133,8 @@ impl Dialog {
         match self {
             Dialog::Question(dialog) => dialog.settle(rest),
             Dialog::Trust(dialog) => dialog.reading.settle(rest),
-            Dialog::Help(help) => help.settle(rest),
+            Dialog::Pager(pager) => pager.paging.settle(rest),
+            Dialog::Help(help) => help.paging.settle(rest),
             Dialog::Picker(picker) => picker.settle(rest),
             Dialog::Pause(_) | Dialog::ByHand(_) => {}
         }

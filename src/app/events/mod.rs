@@ -10,6 +10,7 @@ use crate::app::call::Author;
 use crate::app::commands::Commands;
 use crate::app::dialogs::Dialog;
 use crate::app::dialogs::pause::PauseDialog;
+use crate::app::page::{Tone, lines};
 use crate::app::transcript::{Cell, NoticeKind, Progress, Summary, SummaryEnding};
 use crate::app::{Activity, AppState, Effect, Stage, Work};
 use crate::protocol::todo::{Todo, TodoStatus};
@@ -66,7 +67,7 @@ impl AppState {
             SessionEvent::RunBegan { .. } => self.run_ended(),
             SessionEvent::Notice(text) => self.notice(NoticeKind::Warning, text),
             SessionEvent::Saving(saving) => self.session.unsaved = saving.err(),
-            SessionEvent::Reply(text) => self.notice(NoticeKind::Info, text),
+            SessionEvent::Reply(text) => self.answer("Answer", lines(&text, Tone::Text)),
             SessionEvent::Rules(rules) => self.offer_rules(&rules),
             SessionEvent::Commands(custom) => self.composer.set_commands(Commands::with(custom)),
             SessionEvent::Agents(kinds) => self.list_agents(&kinds),

@@ -2,7 +2,6 @@
 
 use crate::app::call::{Author, Call};
 use crate::app::dialogs::Dialog;
-use crate::app::dialogs::help::HelpDialog;
 use crate::app::dialogs::question::{DENIED, Questions, Verdict};
 use crate::app::dialogs::trust::TrustDialog;
 use crate::app::ladder::Rung;
@@ -52,17 +51,18 @@ impl AppState {
                 _ => Vec::new(),
             },
             Dialog::Picker(_) => self.perform_in_picker(action),
-            Dialog::Help(help) => {
-                match action {
-                    Action::LineDown | Action::Next => help.scroll(1),
-                    Action::LineUp | Action::Previous => help.scroll(-1),
-                    Action::PageDown | Action::HalfPageDown => help.page(1),
-                    Action::PageUp | Action::HalfPageUp => help.page(-1),
-                    Action::Top => help.scroll(i64::MIN / 2),
-                    Action::Bottom => help.scroll(i64::MAX / 2),
-                    Action::Back | Action::Help => return self.close_dialog(),
-                    _ => {}
+            Dialog::Pager(pager) => {
+                if action == Action::Back {
+                    return self.close_dialog();
                 }
+                pager.paging.perform(action);
+                Vec::new()
+            }
+            Dialog::Help(help) => {
+                if matches!(action, Action::Back | Action::Help) {
+                    return self.close_dialog();
+                }
+                help.paging.perform(action);
                 Vec::new()
             }
         }
@@ -90,11 +90,17 @@ impl AppState {
         let counts = match self.dialogs.last_mut() {
             Some(Dialog::Question(questions)) => questions.press(now),
             Some(Dialog::Trust(trust)) => trust.press(now),
-            Some(Dialog::Pause(_) | Dialog::ByHand(_) | Dialog::Picker(_) | Dialog::Help(_))
+            Some(
+                Dialog::Pause(_)
+                | Dialog::ByHand(_)
+                | Dialog::Picker(_)
+                | Dialog::Pager(_)
+                | Dialog::Help(_),
+            )
             | None => true,
         };
         if counts {
-            self.dialogs.push(Dialog::Help(HelpDialog::default()));
+            self.open_help();
         }
     }
 
@@ -172,6 +178,7 @@ impl AppState {
             | Dialog::Pause(_)
             | Dialog::ByHand(_)
             | Dialog::Picker(_)
+            | Dialog::Pager(_)
             | Dialog::Help(_) => true,
         });
     }
@@ -189,7 +196,11 @@ impl AppState {
                 !questions.is_empty()
             }
             Dialog::Pause(_) => false,
-            Dialog::Trust(_) | Dialog::ByHand(_) | Dialog::Picker(_) | Dialog::Help(_) => true,
+            Dialog::Trust(_)
+            | Dialog::ByHand(_)
+            | Dialog::Picker(_)
+            | Dialog::Pager(_)
+            | Dialog::Help(_) => true,
         });
     }
 
@@ -212,6 +223,7 @@ impl AppState {
             | Dialog::Pause(_)
             | Dialog::ByHand(_)
             | Dialog::Picker(_)
+            | Dialog::Pager(_)
             | Dialog::Help(_) => true,
         });
         if !over {
@@ -246,7 +258,7 @@ impl AppState {
                 self.end_preview();
                 Vec::new()
             }
-            Some(Dialog::ByHand(_) | Dialog::Help(_)) => {
+            Some(Dialog::ByHand(_) | Dialog::Pager(_) | Dialog::Help(_)) => {
                 self.dialogs.pop();
                 Vec::new()
             }

@@ -6,8 +6,6 @@ mod travel;
 
 use crate::app::call::Call;
 use crate::app::composer::{Draft, Sent};
-use crate::app::dialogs::Dialog;
-use crate::app::dialogs::help::HelpDialog;
 use crate::app::job::Job;
 use crate::app::ladder::Rung;
 use crate::app::select::{Hold, Reach};
@@ -54,16 +52,13 @@ impl AppState {
             Action::PrintConversation => return vec![Effect::PrintConversation],
             Action::TogglePanel => self.toggle_panel(),
             Action::Palette => self.open_palette(),
-            Action::Help => self.dialogs.push(Dialog::Help(HelpDialog::default())),
+            Action::Help => self.open_help(),
             Action::ToggleDetails => self.toggle_details(),
             Action::ToggleThinking => self.toggle_thinking(),
             Action::ToggleDiffStyle => self.toggle_diff_style(),
             Action::Scroll if self.looks_back => self.focus_on(Focus::Composer),
             Action::Scroll => self.focus_on(Focus::Conversation),
-            Action::Search => {
-                self.focus_on(Focus::Conversation);
-                self.start_search();
-            }
+            Action::Search => self.search_conversation(),
             Action::Accept => self.accept_search(),
             Action::NextMatch => self.next_hit(1),
             Action::PreviousMatch => self.next_hit(-1),
@@ -116,9 +111,17 @@ impl AppState {
             | Action::AcceptRest
             | Action::RejectRest
             | Action::SplitHunk
-            | Action::ApplyHunks => {}
+            | Action::ApplyHunks
+            | Action::Fork
+            | Action::Delete
+            | Action::AllDirectories => {}
         }
         Vec::new()
+    }
+
+    fn search_conversation(&mut self) {
+        self.focus_on(Focus::Conversation);
+        self.start_search();
     }
 
     /// Enter: what the draft is decides what becomes of it.

@@ -290,7 +290,9 @@ fn help_opens_on_an_empty_line_and_closes_again() {
     let mut app = App::new();
     app.press("?");
     assert_eq!(app.state.contexts()[0], Context::Help);
-    app.press("?");
+    app.types("?");
+    assert_eq!(app.state.dialogs.len(), 1, "letters narrow it");
+    app.press("esc");
     assert!(app.state.dialogs.is_empty());
     let mut app = App::typed("why");
     app.press("?");

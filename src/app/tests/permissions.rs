@@ -77,7 +77,7 @@ fn a_rule_is_chosen_from_the_list_and_removed_only_after_a_second_look() {
     app.told(AgentEvent::Session(SessionEvent::Rules(vec![known()])));
     assert_eq!(app.press("down down enter"), []);
     assert_eq!(app.press("up down enter"), [], "it is asked again");
-    assert_eq!(app.press("enter"), rules(RulesCommand::Remove(known())));
+    assert_eq!(app.press("ctrl+d"), rules(RulesCommand::Remove(known())));
     let Some(Dialog::Picker(picker)) = app.state.dialogs.last() else {
         panic!("the list stays open");
     };

@@ -2,12 +2,15 @@ use std::sync::Arc;
 
 use crate::app::commands::Commands;
 use crate::app::dialogs::Dialog;
-use crate::app::job::{Job, JobResult, SessionRow};
+use crate::app::dialogs::pager::{Content, Pager};
+use crate::app::dialogs::picker::{Mark, Picker};
+use crate::app::job::{Job, JobResult, ModelRow, SessionContent, SessionRow};
+use crate::app::page::Line;
 use crate::app::rig::{App, change, opened, past};
 use crate::app::transcript::{Cell, Entry};
 use crate::app::{Effect, ExitReason, Msg, Opening, OpeningSession};
 use crate::protocol::{
-    AgentEvent, AgentKind, Block, Command, CustomCommand, Ending, HookInfo, Message, Mode,
+    AgentEvent, AgentKind, Block, Command, CustomCommand, Ending, HookInfo, Message, Mode, Price,
     SessionCommand, SessionEvent, Spending, TurnEvent, Usage,
 };
 use crate::session::Record;
@@ -36,6 +39,29 @@ pub fn last_notice(app: &App) -> Option<&str> {
         Cell::Notice { text, .. } => Some(text),
         _ => None,
     }
+}
+
+fn picker(app: &App) -> &Picker {
+    match app.state.dialogs.last() {
+        Some(Dialog::Picker(picker)) => picker,
+        other => panic!("no list is open: {other:?}"),
+    }
+}
+
+fn pager(app: &App) -> &Pager {
+    match app.state.dialogs.last() {
+        Some(Dialog::Pager(pager)) => pager,
+        other => panic!("no page is open: {other:?}"),
+    }
+}
+
+/// The page that is open, as text.
+fn page(app: &App) -> String {
+    let Content::Lines(lines) = &pager(app).content else {
+        panic!("the page is not of lines");
+    };
+    let lines: Vec<String> = lines.iter().map(Line::plain).collect();
+    lines.join("\n")
 }
 
 #[test]
@@ -98,16 +124,19 @@ fn an_earlier_conversation_is_chosen_from_a_list_or_by_its_id() {
     };
     let mut app = App::new();
     assert_eq!(run(&mut app, "/resume abc"), [open("abc")]);
+    let mut app = App::new();
     assert_eq!(
         run(&mut app, "/sessions"),
-        [Effect::Start(Job::ListSessions)]
+        [Effect::Start(Job::ListSessions { everywhere: false })]
     );
     let row = |id: &str| SessionRow {
         id: id.to_owned(),
         when: "yesterday".to_owned(),
         title: format!("about {id}"),
+        ..SessionRow::default()
     };
-    let rows = vec![row("one"), row("two")];
+    // The first one is open already, and is left out.
+    let rows = vec![row("session"), row("one"), row("two")];
     app.update(Msg::JobDone(JobResult::Sessions(rows)));
     assert_eq!(app.press("down enter"), [open("two")]);
 }
@@ -119,18 +148,23 @@ fn the_changes_of_a_conversation_are_shown_again() {
     assert_eq!(flash(&app), Some("no changes in this session yet"));
     app.tool("a", "Edit").running().changes(change());
     run(&mut app, "/diff");
-    let last = app.state.transcript.last().expect("cells are there");
-    assert!(last.open && matches!(last.cell, Cell::Call(_)));
+    let pager = pager(&app);
+    assert_eq!(pager.title, "1 change in this session");
+    assert!(matches!(&pager.content, Content::Changes(calls) if calls.len() == 1));
+    app.press("esc");
+    assert!(app.state.dialogs.is_empty());
 }
 
 #[test]
 fn cost_says_what_is_known() {
     let mut app = App::working();
     run(&mut app, "/cost");
-    assert_eq!(
-        last_notice(&app),
-        Some("0 tokens in, 0 out; no price known for this model; set it under \"prices\"")
+    let told = page(&app);
+    assert!(
+        told.contains("no price known for this model; set it under \"prices\""),
+        "{told}"
     );
+    app.press("esc");
     app.hear(TurnEvent::Spent(Spending {
         used: Usage {
             input_tokens: Some(10),
@@ -143,26 +177,33 @@ fn cost_says_what_is_known() {
         context: Some(64),
     }));
     run(&mut app, "/cost");
-    assert_eq!(
-        last_notice(&app),
-        Some("14 tokens in, 20 out, 30 from the cache; $0.13")
-    );
+    let expected = [
+        "tokens in       14",
+        "tokens out      20",
+        "from the cache  30",
+        "context         64 of 200000 tokens (0 %)",
+        "cost            $0.13",
+    ];
+    assert_eq!(page(&app), expected.join("\n"));
 }
 
 #[test]
 fn tools_lists_what_the_model_can_use() {
     let mut app = App::new();
     run(&mut app, "/tools");
-    let Some(Dialog::Picker(picker)) = app.state.dialogs.last() else {
-        panic!("a list is open");
-    };
-    let names: Vec<&str> = picker.shown().map(|item| item.label.as_str()).collect();
+    let tools = picker(&app);
+    let names: Vec<&str> = tools.shown().map(|item| item.label.as_str()).collect();
     assert!(names.is_sorted(), "{names:?}");
     assert!(
         ["Bash", "Edit", "Read"]
             .iter()
             .all(|name| names.contains(name))
     );
+    let bash = tools.chosen().expect("the first one");
+    assert_eq!(bash.about, "built in · asks unless read-only");
+    assert!(bash.hint.ends_with(" tokens"), "{}", bash.hint);
+    let preview: Vec<String> = bash.preview.iter().map(Line::plain).collect();
+    assert!(preview.iter().any(|line| line.contains("\"command\": {")));
 }
 
 #[test]
@@ -303,26 +344,141 @@ fn hooks_lists_those_in_force_by_event_with_their_file() {
     }];
     app.told(AgentEvent::Session(SessionEvent::Opened(with_hooks)));
     run(&mut app, "/hooks");
-    let Some(Dialog::Picker(picker)) = app.state.dialogs.last() else {
-        panic!("a list is open");
-    };
-    let rows: Vec<(&str, &str)> = picker
-        .shown()
-        .map(|item| (item.label.as_str(), item.about.as_str()))
-        .collect();
-    assert_eq!(
-        rows,
-        [("PreToolUse Edit|Write: ./guard.sh", ".claude/settings.json")]
-    );
+    let expected = [
+        "PreToolUse",
+        "  Edit|Write  ./guard.sh",
+        "    .claude/settings.json",
+    ];
+    assert_eq!(last_notice(&app), Some(expected.join("\n").as_str()));
 }
 
 #[test]
-fn the_doctor_is_asked_and_what_it_finds_is_shown() {
+fn the_doctor_is_asked_and_what_it_finds_is_a_page_that_esc_closes() {
     let mut app = App::new();
     assert_eq!(run(&mut app, "/doctor"), [Effect::Start(Job::Examine)]);
-    let findings = "settings\n  ok      all is well".to_owned();
+    assert_eq!(flash(&app), Some("checking …"));
+    let findings = ["settings", "  ok", "rules", "  none"]
+        .map(Line::text)
+        .to_vec();
     app.update(Msg::JobDone(JobResult::Examined(findings)));
-    assert_eq!(last_notice(&app), Some("settings\n  ok      all is well"));
+    assert_eq!(page(&app), "settings\n  ok\nrules\n  none");
+    assert_eq!(flash(&app), None, "it is there");
+    app.press("esc");
+    assert!(app.state.dialogs.is_empty());
+    assert_eq!(app.state.transcript.len(), 1, "nothing of it stays");
+}
+
+#[test]
+fn models_are_chosen_from_a_list_and_others_by_typing_their_names() {
+    let mut app = App::new();
+    let provider = "builtin".to_owned();
+    assert_eq!(
+        run(&mut app, "/model"),
+        [Effect::Start(Job::ListModels { provider })]
+    );
+    let row = |name: &str| ModelRow {
+        name: name.to_owned(),
+        context: Some(200_000),
+        price: Some(Price {
+            input: 3.0,
+            output: 15.0,
+        }),
+        source: "settings".to_owned(),
+    };
+    app.update(Msg::JobDone(JobResult::Models(vec![
+        row("small"),
+        row("large"),
+    ])));
+    let items: Vec<(&str, &str)> = picker(&app)
+        .shown()
+        .map(|item| (item.label.as_str(), item.hint.as_str()))
+        .collect();
+    let hint = "$3 in · $15 out · 200k context";
+    assert_eq!(
+        items,
+        [
+            ("builtin", "200k context"),
+            ("small", hint),
+            ("large", hint)
+        ]
+    );
+    let current = picker(&app).chosen().and_then(|item| item.mark);
+    assert_eq!(current, Some(Mark::Current));
+    app.types("larger");
+    let effects = app.press("enter");
+    let [Effect::Open(opening)] = effects.as_slice() else {
+        panic!("{effects:?}");
+    };
+    assert_eq!(opening.model.as_deref(), Some("larger"));
+}
+
+/// The list of sessions, filled.
+fn sessions(app: &mut App) {
+    run(app, "/sessions");
+    let row = |id: &str| SessionRow {
+        id: id.to_owned(),
+        when: "3 hours ago".to_owned(),
+        age: "Today",
+        title: format!("about {id}"),
+        place: String::new(),
+    };
+    let rows = vec![row("one"), row("two")];
+    app.update(Msg::JobDone(JobResult::Sessions(rows)));
+}
+
+#[test]
+fn what_is_in_a_session_is_shown_and_found() {
+    let mut app = App::new();
+    sessions(&mut app);
+    let content = SessionContent {
+        id: "two".to_owned(),
+        model: "large".to_owned(),
+        messages: 9,
+        calls: 1,
+        cost: Some(0.211),
+        added: 38,
+        removed: 9,
+        end: vec![Line::text("bad rows are skipped")],
+    };
+    app.update(Msg::JobDone(JobResult::SessionRead(Box::new(content))));
+    app.types("skipped");
+    let item = picker(&app).chosen().expect("it is found");
+    assert_eq!(item.label, "about two");
+    assert_eq!(item.about, "9 messages · 1 call · $0.21");
+    assert_eq!(item.hint, "+38 −9  3 hours ago");
+    let preview: Vec<String> = item.preview.iter().map(Line::plain).collect();
+    assert_eq!(preview[1], "3 hours ago · large");
+    assert_eq!(preview[4], "bad rows are skipped");
+}
+
+#[test]
+fn a_session_is_forked_and_deleted_only_after_a_second_press() {
+    let mut app = App::new();
+    sessions(&mut app);
+    assert_eq!(app.press("ctrl+d down"), []);
+    assert_eq!(app.press("ctrl+d"), [], "another one, so it is asked again");
+    let delete = Job::DeleteSession("two".to_owned());
+    assert_eq!(app.press("ctrl+d"), [Effect::Start(delete)]);
+    app.update(Msg::JobDone(JobResult::SessionDeleted {
+        id: "two".to_owned(),
+        result: Ok(()),
+    }));
+    assert_eq!(picker(&app).len(), 1);
+    let effects = app.press("ctrl+f");
+    let [Effect::Open(opening)] = effects.as_slice() else {
+        panic!("{effects:?}");
+    };
+    assert_eq!(opening.session, OpeningSession::Fork("one".to_owned()));
+}
+
+#[test]
+fn the_sessions_of_all_directories_are_a_key_away() {
+    let mut app = App::new();
+    sessions(&mut app);
+    let list = |everywhere| [Effect::Start(Job::ListSessions { everywhere })];
+    assert_eq!(app.press("tab"), list(true));
+    assert_eq!(app.state.dialogs.len(), 1);
+    assert_eq!(app.press("tab"), list(false));
 }
 
 #[test]
@@ -373,6 +529,7 @@ fn a_list_that_was_closed_while_it_was_looked_for_stays_closed() {
         id: "one".to_owned(),
         when: "yesterday".to_owned(),
         title: "about one".to_owned(),
+        ..SessionRow::default()
     }])));
     assert!(app.state.dialogs.is_empty());
 }

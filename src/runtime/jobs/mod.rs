@@ -7,13 +7,15 @@ mod memory;
 mod sessions;
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::mpsc;
 
 use self::input_saver::{InputSaver, Order};
 use super::files::Finder;
 use super::saved_input::SavedInput;
-use super::{Doctor, appearance};
+use super::{Answers, appearance};
 use crate::app::job::{Job, JobResult};
 use crate::config::{Dirs, save};
 use crate::session::Store;
@@ -23,26 +25,29 @@ pub struct Jobs {
     done: mpsc::UnboundedSender<JobResult>,
     dirs: Dirs,
     workspace: PathBuf,
-    doctor: Doctor,
+    answers: Answers,
     input_saver: InputSaver,
     finder: Finder,
+    /// How many lists of sessions were asked for.
+    listing: Arc<AtomicU64>,
 }
 
 impl Jobs {
-    pub fn new(dirs: Dirs, workspace: PathBuf, doctor: Doctor) -> Self {
+    pub fn new(dirs: Dirs, workspace: PathBuf, answers: Answers) -> Self {
         let (done, results) = mpsc::unbounded_channel();
         let input_saver = InputSaver::start(SavedInput::new(&dirs.data, &workspace), done.clone());
-        let answers = done.clone();
-        let answer = Box::new(move |result| drop(answers.send(result)));
+        let found = done.clone();
+        let answer = Box::new(move |result| drop(found.send(result)));
         let finder = Finder::new(workspace.clone(), answer);
         Self {
             results,
             done,
             dirs,
             workspace,
-            doctor,
+            answers,
             input_saver,
             finder,
+            listing: Arc::default(),
         }
     }
 
@@ -65,7 +70,7 @@ impl Jobs {
                 Some(JobResult::Attached { path, result })
             }),
             Job::Examine => {
-                let doctor = self.doctor.clone();
+                let doctor = self.answers.doctor.clone();
                 self.run(move || Some(JobResult::Examined(doctor())));
             }
             Job::ListThemes => {
@@ -79,15 +84,39 @@ impl Jobs {
                     "the theme could not be saved: {problem}"
                 )))
             }),
-            Job::ListSessions => self.run(move || {
+            Job::ListSessions { everywhere } => self.list_sessions(everywhere),
+            Job::DeleteSession(id) => self.run(move || {
                 let store = Store::new(dirs.sessions());
-                Some(JobResult::Sessions(sessions::list(&store, &workspace)))
+                let found = store.find(&id);
+                let result = found.and_then(|found| store.remove(&found));
+                let result = result.map_err(|error| error.to_string());
+                Some(JobResult::SessionDeleted { id, result })
             }),
+            Job::ListModels { provider } => {
+                let models = self.answers.models.clone();
+                self.run(move || Some(JobResult::Models(models(&provider))));
+            }
             Job::CompletePath { query, generation } => self.finder.find(query, generation),
             Job::LoadHistory => self.input_saver.order(Order::Load),
             Job::KeepInHistory(text) => self.input_saver.order(Order::Sent(text)),
             Job::KeepDraft(text) => self.input_saver.order(Order::Draft(text)),
         }
+    }
+
+    /// They come one after the other; another list makes this one worthless.
+    fn list_sessions(&self, everywhere: bool) {
+        let done = self.done.clone();
+        let number = self.listing.fetch_add(1, Ordering::Relaxed) + 1;
+        let listing = self.listing.clone();
+        let tell =
+            move |result| listing.load(Ordering::Relaxed) == number && done.send(result).is_ok();
+        let store = Store::new(self.dirs.sessions());
+        let workspace = self.workspace.clone();
+        self.run(move || {
+            let here = (!everywhere).then_some(workspace.as_path());
+            sessions::list(&store, here, tell);
+            None
+        });
     }
 
     fn run(&self, work: impl FnOnce() -> Option<JobResult> + Send + 'static) {

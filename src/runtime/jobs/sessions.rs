@@ -1,12 +1,15 @@
-//! The conversations of a workspace that can be resumed, the newest first.
+//! The sessions that can be resumed, the newest first.
+
+mod content;
 
 use std::fs::OpenOptions;
 use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use crate::app::job::SessionRow;
+use crate::app::job::{JobResult, SessionRow};
 use crate::config::open_regular;
+use crate::session::store::Found;
 use crate::session::{Record, Store, log};
 
 /// More than these nobody looks through.
@@ -15,22 +18,46 @@ const MOST: usize = 100;
 const BEGINNING: u64 = 64 << 10;
 const LONGEST_TITLE: usize = 100;
 
-pub fn list(store: &Store, workspace: &Path) -> Vec<SessionRow> {
+/// Tells all of them first, then what is in each. Stops when `tell` says that nobody listens any more.
+pub fn list(store: &Store, here: Option<&Path>, tell: impl Fn(JobResult) -> bool) {
     let now = SystemTime::now();
-    let rows = store.all(workspace).into_iter().filter_map(|found| {
+    let mut found = here.map_or_else(|| store.everywhere(), |here| store.all(here));
+    found.truncate(MOST);
+    let row = |found: &Found| {
         let written = std::fs::metadata(&found.path).and_then(|data| data.modified());
         let ago = written.ok().and_then(|at| now.duration_since(at).ok());
+        let ago = ago.unwrap_or_default();
+        let begun = beginning(&found.path, &found.id.0)?;
         Some(SessionRow {
-            title: title(&found.path, &found.id.0)?,
-            when: when(ago.unwrap_or_default()),
-            id: found.id.0,
+            title: begun.title,
+            when: when(ago),
+            age: age(ago),
+            place: begun.place.filter(|_| here.is_none()).unwrap_or_default(),
+            id: found.id.0.clone(),
         })
-    });
-    rows.take(MOST).collect()
+    };
+    let rows: Vec<SessionRow> = found.iter().filter_map(row).collect();
+    if !tell(JobResult::Sessions(rows)) {
+        return;
+    }
+    for found in &found {
+        let Some(content) = content::read(&found.path, &found.id.0) else {
+            continue;
+        };
+        if !tell(JobResult::SessionRead(Box::new(content))) {
+            return;
+        }
+    }
+}
+
+struct Begun {
+    title: String,
+    /// The directory, for people.
+    place: Option<String>,
 }
 
 /// The first line of the first message, or the id where that is too far away; `None` when nothing was said.
-fn title(path: &Path, id: &str) -> Option<String> {
+fn beginning(path: &Path, id: &str) -> Option<Begun> {
     let mut beginning = Vec::new();
     let file = open_regular(path, OpenOptions::new().read(true)).ok()?;
     file.take(BEGINNING).read_to_end(&mut beginning).ok()?;
@@ -46,7 +73,14 @@ fn title(path: &Path, id: &str) -> Option<String> {
         None => return None,
     };
     let line = text.trim().lines().next().unwrap_or_default();
-    Some(line.chars().take(LONGEST_TITLE).collect())
+    let place = contents.records().find_map(|record| match record {
+        Record::Session { cwd, .. } => Some(cwd.display().to_string()),
+        _ => None,
+    });
+    Some(Begun {
+        title: line.chars().take(LONGEST_TITLE).collect(),
+        place,
+    })
 }
 
 /// The beginning of the text in a message that is longer than what was read.
@@ -68,16 +102,25 @@ fn text_of_cut(beginning: &[u8]) -> Option<String> {
     }
 }
 
+/// The heading that a session stands under.
+fn age(ago: Duration) -> &'static str {
+    match ago.as_secs() / 86_400 {
+        0 => "Today",
+        1..7 => "This week",
+        _ => "Older",
+    }
+}
+
 /// How long ago, in the largest unit that fits.
 fn when(ago: Duration) -> String {
     let seconds = ago.as_secs();
-    let units = [(86_400, "day"), (3_600, "hour"), (60, "minute")];
+    let units = [(86_400, "day"), (3_600, "hour"), (60, "min")];
     let fits = units.into_iter().find(|(length, _)| seconds >= *length);
     let Some((length, unit)) = fits else {
         return "just now".to_owned();
     };
     match seconds / length {
-        1 => format!("1 {unit} ago"),
+        count if count == 1 || unit == "min" => format!("{count} {unit} ago"),
         count => format!("{count} {unit}s ago"),
     }
 }
@@ -86,13 +129,13 @@ fn when(ago: Duration) -> String {
 mod tests {
     use std::time::Duration;
 
-    use super::{BEGINNING, title, when};
+    use super::{BEGINNING, beginning, when};
 
     fn titled(user: &str) -> Option<String> {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("log.jsonl");
         std::fs::write(&path, format!("{user}\n")).expect("written");
-        title(&path, "the-id")
+        beginning(&path, "the-id").map(|begun| begun.title)
     }
 
     fn user(content: &str) -> String {
@@ -126,8 +169,8 @@ mod tests {
             told,
             [
                 "just now",
-                "1 minute ago",
-                "59 minutes ago",
+                "1 min ago",
+                "59 min ago",
                 "2 hours ago",
                 "1 day ago"
             ]

@@ -1,108 +1,213 @@
-//! The help: every key by context, and every command, read from the same tables that they run by.
+//! The help: every key by context, and every command, read from the same tables that they run by. In as many columns as
+//! there is room for.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
-use super::{centred, frame};
+use super::modal::{draw_filter, keys, keys_in_frame, say_in_frame};
+use super::{centred, frame, inside};
 use crate::app::AppState;
 use crate::app::dialogs::DialogRest;
 use crate::app::dialogs::help::HelpDialog;
-use crate::keymap::{Context, Keymap};
+use crate::keymap::{Action, Context, Keymap};
 use crate::theme::{Role, Theme};
 use crate::ui::text::{Indent, truncate, width, wrap};
 
-const KEYS: usize = 32;
+/// How wide a column is at least, and the space between two.
+const COLUMN: u16 = 52;
+const GAP: u16 = 3;
+/// More keys for one thing than these nobody looks for.
+const MOST_CHORDS: usize = 2;
+/// What the keys mean in other places is found by typing: those say it themselves.
+const ALWAYS: [Context; 2] = [Context::Scroll, Context::Panel];
+const KEYS: &[(Action, &str)] = &[
+    (Action::PageDown, "page down"),
+    (Action::PageUp, "page up"),
+    (Action::Back, "close"),
+];
+/// Said in the field.
+const PLACEHOLDER: &str = "type to search all keys and commands";
 
-pub fn area(whole: Rect) -> Rect {
-    let wanted = whole.height.saturating_sub(2).max(whole.height.min(8));
-    centred(whole, 96, wanted)
+/// The rows of each column, side by side.
+#[derive(Default)]
+pub struct Laid {
+    columns: Vec<Vec<Line<'static>>>,
+    column: u16,
 }
 
-/// All lines, and how far they can be scrolled.
-pub fn lay_out(state: &AppState, whole: Rect) -> (Vec<Line<'static>>, DialogRest) {
-    let area = area(whole);
-    let (width, height) = (area.width.saturating_sub(4), area.height.saturating_sub(2));
-    let theme = &state.settings.theme;
-    let mut lines = Vec::new();
-    lines.push(title("Commands", theme));
-    for command in state.composer.commands().all() {
-        lines.extend(entry(&command.usage(), &command.about, width, theme));
-    }
-    lines.extend(entry("!COMMAND", "run a command directly", width, theme));
-    lines.extend(entry(
-        "#NOTE",
-        "add a note to the project's memory",
-        width,
-        theme,
-    ));
-    lines.extend(entry("@FILE", "name a file, with completion", width, theme));
-    for context in Context::ALL {
-        let group = group(&state.settings.keymap, *context);
-        if group.is_empty() {
-            continue;
-        }
-        lines.push(Line::default());
-        lines.push(title(context.title(), theme));
-        for (keys, words) in group {
-            lines.extend(entry(&keys, words, width, theme));
+/// Keys or a command, and what they do.
+type Entry = (String, String);
+
+impl Laid {
+    pub fn lay_out(&mut self, help: &HelpDialog, state: &AppState, whole: Rect) -> DialogRest {
+        let room = list(area(whole));
+        let count = (room.width + GAP) / (COLUMN + GAP);
+        let count = count.max(1);
+        self.column = (room.width + GAP) / count - GAP;
+        let theme = &state.settings.theme;
+        let blocks: Vec<Vec<Line>> = groups(help, state)
+            .into_iter()
+            .map(|(title, entries)| block(&title, &entries, self.column, theme))
+            .collect();
+        self.columns = arrange(blocks, usize::from(count), usize::from(room.height));
+        let rows = self.columns.iter().map(Vec::len).max().unwrap_or(0);
+        let visible = usize::from(room.height).min(rows);
+        DialogRest {
+            furthest: rows.saturating_sub(visible),
+            visible,
         }
     }
-    let visible = usize::from(height).min(lines.len());
-    let rest = DialogRest {
-        furthest: lines.len().saturating_sub(usize::from(height)),
-        visible,
-    };
-    (lines, rest)
+
+    pub fn draw(
+        &self,
+        help: &HelpDialog,
+        state: &AppState,
+        whole: Rect,
+        buf: &mut Buffer,
+    ) -> Option<Position> {
+        let theme = &state.settings.theme;
+        let area = area(whole);
+        let inner = frame(area, "Keys and commands", Role::BorderFocused, theme, buf);
+        let more = match help.paging.below() {
+            0 => String::new(),
+            below => format!("{below} more ↓"),
+        };
+        say_in_frame(area, &more, theme, buf);
+        let contexts = [Context::Help, Context::Global];
+        keys_in_frame(area, &keys(KEYS, &contexts, &state.settings), buf);
+        let room = list(area);
+        for (number, column) in (0..).zip(&self.columns) {
+            let x = room.x + number * (self.column + GAP);
+            let from = help.paging.offset().min(column.len());
+            for (y, line) in (room.y..room.bottom()).zip(&column[from..]) {
+                buf.set_line(x, y, line, self.column.min(room.right().saturating_sub(x)));
+            }
+        }
+        if self.columns.iter().all(Vec::is_empty) && !room.is_empty() {
+            let words = truncate("nothing matches", usize::from(room.width));
+            buf.set_string(room.x, room.y, words, theme.style(Role::Muted));
+        }
+        let filter = Rect { height: 1, ..inner };
+        draw_filter(help.filter.text(), PLACEHOLDER, theme, filter, buf)
+    }
 }
 
-pub fn draw(
-    help: &HelpDialog,
-    lines: &[Line<'static>],
-    theme: &Theme,
-    whole: Rect,
-    buf: &mut Buffer,
-) {
-    let inner = frame(
-        area(whole),
-        "keys and commands",
-        Role::BorderFocused,
-        theme,
-        buf,
+fn area(whole: Rect) -> Rect {
+    let margin = if whole.width >= 80 { 4 } else { 0 };
+    let wanted = whole.height - u16::from(whole.height >= 12) * 2;
+    centred(whole, 180.min(whole.width - margin), wanted)
+}
+
+/// Below the filter, and a row of air.
+fn list(area: Rect) -> Rect {
+    let inner = inside(area);
+    let above = if inner.height >= 8 { 2 } else { 1 };
+    Rect {
+        y: inner.y + above.min(inner.height),
+        height: inner.height.saturating_sub(above),
+        ..inner
+    }
+}
+
+fn groups(help: &HelpDialog, state: &AppState) -> Vec<(String, Vec<Entry>)> {
+    let commands = state.composer.commands().all().iter();
+    let mut all: Vec<Entry> = commands
+        .map(|command| (command.usage(), command.about.to_string()))
+        .collect();
+    let more = [
+        ("!COMMAND", "run a shell command yourself"),
+        ("#NOTE", "add a note to the project's memory"),
+        ("@FILE", "name a file, with completion"),
+    ];
+    all.extend(more.map(|(name, about)| (name.to_owned(), about.to_owned())));
+    let keymap = &state.settings.keymap;
+    let is_narrowed = !help.filter.is_empty();
+    let contexts = help
+        .contexts()
+        .filter(|context| is_narrowed || help.first.contains(context) || ALWAYS.contains(context));
+    let keys = contexts.map(|context| (context.title().to_owned(), bound(keymap, context)));
+    let mut groups: Vec<(String, Vec<Entry>)> = keys.collect();
+    groups.insert(
+        help.first.len().min(groups.len()),
+        ("Commands".to_owned(), all),
     );
-    let from = help.offset.min(lines.len());
-    for (y, line) in (inner.y..inner.bottom()).zip(&lines[from..]) {
-        buf.set_line(inner.x, y, line, inner.width);
+    let words: Vec<String> = help
+        .filter
+        .text()
+        .split_whitespace()
+        .map(str::to_lowercase)
+        .collect();
+    for (title, entries) in &mut groups {
+        entries.retain(|(keys, about)| {
+            let text = format!("{title} {keys} {about}").to_lowercase();
+            words.iter().all(|word| text.contains(word))
+        });
     }
+    groups.retain(|(_, entries)| !entries.is_empty());
+    groups
 }
 
-fn group(keymap: &Keymap, context: Context) -> Vec<(String, &'static str)> {
+fn bound(keymap: &Keymap, context: Context) -> Vec<Entry> {
     let actions = keymap.group(context).into_iter();
     actions
         .map(|(action, chords)| {
-            let keys: Vec<String> = chords.iter().map(ToString::to_string).collect();
-            (keys.join("  "), action.explain())
+            let chords = chords.iter().take(MOST_CHORDS);
+            let keys: Vec<String> = chords.map(ToString::to_string).collect();
+            let words = action.explain().trim_end_matches('.').to_owned();
+            (keys.join("  "), words)
         })
         .collect()
 }
 
-fn title(text: &str, theme: &Theme) -> Line<'static> {
-    Line::from(Span::styled(text.to_owned(), theme.style(Role::Heading)))
+fn block(title: &str, entries: &[Entry], room: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let widest = entries
+        .iter()
+        .map(|(keys, _)| width(keys))
+        .max()
+        .unwrap_or(0);
+    let column = (widest + 2).min(usize::from(room) / 2);
+    let title = Span::styled(title.to_owned(), theme.style(Role::Heading));
+    let mut lines = vec![Line::from(title)];
+    for (keys, words) in entries {
+        let keys = truncate(keys, column.saturating_sub(1));
+        let gap = column.saturating_sub(width(&keys));
+        let indent = Indent {
+            first: vec![
+                Span::styled(keys, theme.style(Role::Key)),
+                Span::raw(" ".repeat(gap)),
+            ],
+            gutter: 0,
+            rest: vec![Span::raw(" ".repeat(column))],
+        };
+        let text = Line::from(Span::styled(words.clone(), theme.style(Role::Text)));
+        lines.extend(wrap(text, room, &indent).into_iter().map(|row| row.line));
+    }
+    lines
 }
 
-fn entry(keys: &str, words: &str, room: u16, theme: &Theme) -> Vec<Line<'static>> {
-    let column = KEYS.min(usize::from(room) / 2);
-    let keys = truncate(keys, column.saturating_sub(1));
-    let gap = column.saturating_sub(width(&keys));
-    let indent = Indent {
-        first: vec![
-            Span::styled(keys, theme.style(Role::Key)),
-            Span::raw(" ".repeat(gap)),
-        ],
-        gutter: 0,
-        rest: vec![Span::raw(" ".repeat(column))],
-    };
-    let text = Line::from(Span::styled(words.to_owned(), theme.style(Role::Text)));
-    let rows = wrap(text, room, &indent);
-    rows.into_iter().map(|row| row.line).collect()
+/// Fills the columns one after the other, none much longer than the others; a group stays together.
+fn arrange(
+    blocks: Vec<Vec<Line<'static>>>,
+    count: usize,
+    height: usize,
+) -> Vec<Vec<Line<'static>>> {
+    let total: usize = blocks.iter().map(|block| block.len() + 1).sum();
+    let wanted = total.div_ceil(count).max(height);
+    let mut columns: Vec<Vec<Line>> = vec![Vec::new()];
+    for block in blocks {
+        let is_last = columns.len() == count;
+        let Some(column) = columns.last_mut() else {
+            break;
+        };
+        if !column.is_empty() && !is_last && column.len() + 1 + block.len() > wanted {
+            columns.push(block);
+            continue;
+        }
+        if !column.is_empty() {
+            column.push(Line::default());
+        }
+        column.extend(block);
+    }
+    columns
 }

@@ -5,6 +5,7 @@ pub mod buttons;
 pub mod by_hand;
 pub mod help;
 pub mod modal;
+pub mod pager;
 pub mod pause;
 pub mod permission;
 pub mod picker;

@@ -1,12 +1,14 @@
 //! What stands in the middle of the screen: the ground behind it is dimmed, its frame has words in it.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
-use super::has_frame;
+use super::{field, has_frame};
+use crate::app::Settings;
+use crate::keymap::{Action, Context};
 use crate::theme::{Role, Theme};
-use crate::ui::text::{truncate, width};
+use crate::ui::text::{clean, truncate, width};
 
 /// Lets what is on the screen step back: its letters stay, its colours go.
 pub fn dim(area: Rect, theme: &Theme, buf: &mut Buffer) {
@@ -29,6 +31,48 @@ pub fn say_in_frame(area: Rect, words: &str, theme: &Theme, buf: &mut Buffer) {
     let cells = u16::try_from(width(&span.content)).unwrap_or(0);
     let x = area.right().saturating_sub(cells + 2);
     buf.set_line(x, area.y, &Line::from(span), cells);
+}
+
+/// The field that narrows what is below it; says where the caret is.
+pub fn draw_filter(
+    text: &str,
+    placeholder: &str,
+    theme: &Theme,
+    area: Rect,
+    buf: &mut Buffer,
+) -> Option<Position> {
+    if area.is_empty() {
+        return None;
+    }
+    buf.set_string(area.x, area.y, "/ ", theme.style(Role::Accent));
+    let input = Rect {
+        x: area.x + 2.min(area.width),
+        width: area.width.saturating_sub(2),
+        ..area
+    };
+    if text.is_empty() {
+        let hint = truncate(placeholder, usize::from(input.width));
+        buf.set_string(input.x, input.y, hint, theme.style(Role::Placeholder));
+        return Some(input.as_position());
+    }
+    Some(field(&clean(text), Role::Text, theme, input, buf))
+}
+
+/// Keys and what they do here; those that are bound.
+pub fn keys(
+    wanted: &[(Action, &str)],
+    contexts: &[Context],
+    settings: &Settings,
+) -> Vec<Line<'static>> {
+    let Settings { keymap, theme, .. } = settings;
+    let hint = |(action, word): &(Action, &str)| {
+        let chord = keymap.chord_for(*action, contexts)?;
+        Some(Line::from(vec![
+            Span::styled(chord.to_string(), theme.style(Role::Key)),
+            Span::styled(format!(" {word}"), theme.style(Role::KeyHint)),
+        ]))
+    };
+    wanted.iter().filter_map(hint).collect()
 }
 
 /// Puts as many hints into the lower edge as there is room for.

@@ -1,5 +1,6 @@
 use crate::app::Msg;
 use crate::app::job::JobResult;
+use crate::app::page::Line;
 use crate::app::pointer::PointerKind;
 use crate::app::rig::{App, millis};
 use crate::keymap::{Keymap, Resolved};
@@ -110,11 +111,13 @@ fn words_to_the_person_are_coloured_by_what_they_are_about() {
 fn what_was_looked_for_is_no_longer_looked_for_once_it_is_there() {
     let mut screen = App::typed("/doctor").on(120, 30);
     screen.press("enter");
-    assert!(screen.text().contains("looking …"));
-    screen.update(Msg::JobDone(JobResult::Examined("all is well".to_owned())));
+    assert!(screen.text().contains("checking …"));
+    screen.update(Msg::JobDone(JobResult::Examined(vec![Line::text(
+        "all is well",
+    )])));
     let text = screen.text();
     assert!(
-        text.contains("all is well") && !text.contains("looking …"),
+        text.contains("all is well") && !text.contains("checking …"),
         "{text}"
     );
 }
@@ -130,7 +133,7 @@ fn a_badge_on_the_rule_says_where_the_keys_go() {
         ("ctrl+s / f i x enter", "── SCROLL ─", false),
         ("ctrl+t", "── TOOLS ─", false),
         ("ctrl+t enter", "── TOOLS ─", false),
-        ("?", "──", false),
+        ("?", "──", true),
         ("ctrl+p", "──", true),
     ] {
         let mut screen = App::working().on(100, 30);

@@ -1,13 +1,16 @@
 use insta::assert_snapshot;
 
-use crate::app::Effect;
 use crate::app::dialogs::Dialog;
 use crate::app::dialogs::picker::{Choice, Item, Kind, Mark, Picker};
+use crate::app::job::{JobResult, ModelRow};
 use crate::app::page::{Line, Tone};
 use crate::app::pointer::PointerKind;
-use crate::app::rig::App;
+use crate::app::rig::{App, change};
+use crate::app::{Effect, Msg};
+use crate::protocol::{AgentEvent, Ending, KnownRule, Price, RuleList, SessionEvent, Source};
 use crate::theme::{Depth, Role};
 use crate::ui::rig::Screen;
+use crate::ui::tests::themes::styled;
 
 const SIZES: [(u16, u16); 4] = [(60, 20), (80, 24), (120, 40), (200, 60)];
 
@@ -126,4 +129,158 @@ fn lists_keep_their_size_while_they_are_narrowed() {
     screen.frame();
     assert_eq!(frame(&mut screen), before);
     assert_eq!(screen.lines_with("nothing matches").len(), 1);
+}
+
+/// What `/doctor` finds, as it is told.
+fn page() -> App {
+    let mut app = App::new();
+    let found = [
+        Line::heading("model"),
+        Line::text("anthropic, model claude-sonnet-5-5; there is no key for it")
+            .lead(Tone::Bad, "  ✗ "),
+        Line::text(
+            "set ANTHROPIC_API_KEY, or look around without one: `agent-tui --provider builtin`",
+        )
+        .lead(Tone::Muted, "    → "),
+        Line::blank(),
+        Line::heading("settings"),
+        Line::text("/home/a/.config/agent-tui/settings.json").lead(Tone::Good, "  ✓ "),
+        Line::text("`sandbox.unasked` is `off`").lead(Tone::Warning, "  ! "),
+    ];
+    let more =
+        (0..40).map(|number| Line::text(format!("program {number}")).lead(Tone::Good, "  ✓ "));
+    let lines = found.into_iter().chain(more).collect();
+    app.update(Msg::JobDone(JobResult::Examined(lines)));
+    app
+}
+
+fn rules() -> App {
+    let mut app = App::new();
+    let rule = |list, rule: &str| KnownRule {
+        list,
+        rule: rule.to_owned(),
+        from: Source::file("/w/.agent-tui/settings.json", ".agent-tui/settings.json"),
+    };
+    let rules = vec![
+        rule(RuleList::Allow, "Bash(cargo test:*)"),
+        rule(RuleList::Deny, "Read(.env)"),
+        rule(RuleList::Ask, "Bash(git push:*)"),
+    ];
+    app.told(AgentEvent::Session(SessionEvent::Rules(rules)));
+    app.press("down down ctrl+d");
+    app
+}
+
+fn models() -> App {
+    let mut app = App::new();
+    app.types("/model");
+    app.press("enter");
+    let row = |name: &str, context, price| ModelRow {
+        name: name.to_owned(),
+        context,
+        price,
+        source: "~/.config/agent-tui/settings.json".to_owned(),
+    };
+    let price = Price {
+        input: 3.0,
+        output: 15.0,
+    };
+    let models = vec![
+        row("claude-sonnet-5-5", Some(200_000), Some(price)),
+        row("qwen3-coder-30b", None, None),
+    ];
+    app.update(Msg::JobDone(JobResult::Models(models)));
+    app
+}
+
+fn ran(command: &str) -> App {
+    let mut app = App::new();
+    app.types(command);
+    app.press("enter");
+    app
+}
+
+#[test]
+fn the_rules_with_one_about_to_be_removed() {
+    at_all_sizes("picker_rules", rules);
+}
+
+#[test]
+fn the_models() {
+    at_all_sizes("picker_models", models);
+}
+
+#[test]
+fn the_tools() {
+    at_all_sizes("picker_tools", || ran("/tools"));
+}
+
+#[test]
+fn the_help() {
+    at_all_sizes("help", || ran("/help"));
+}
+
+#[test]
+fn the_help_narrowed_by_typing() {
+    let mut screen = ran("/help").on(80, 24);
+    screen.types("session");
+    assert_snapshot!(screen.draw());
+}
+
+#[test]
+fn a_page() {
+    at_all_sizes("page", page);
+}
+
+#[test]
+fn a_page_is_read_to_its_end_and_closed() {
+    let mut screen = page().on(80, 24);
+    assert_eq!(screen.lines_with("program 39").len(), 0);
+    screen.press("space");
+    assert_eq!(screen.lines_with("ANTHROPIC_API_KEY, or").len(), 0);
+    screen.press("G");
+    assert_eq!(screen.lines_with("program 39").len(), 1);
+    screen.press("k g");
+    assert_eq!(screen.lines_with("ANTHROPIC_API_KEY, or").len(), 1);
+    screen.press("q");
+    assert!(screen.state.dialogs.is_empty());
+}
+
+#[test]
+fn all_changes_on_one_page() {
+    let mut app = App::working();
+    app.tool("a", "Edit").running().changes(change());
+    app.ends(Ending::Done);
+    app.types("/diff");
+    app.press("enter");
+    assert_snapshot!(app.on(100, 40).draw());
+}
+
+#[test]
+fn lists_and_pages_in_other_looks() {
+    for (name, theme, depth) in [
+        ("light", "light", Depth::True),
+        ("no_color", "dark", Depth::None),
+    ] {
+        for (what, app) in [("list", sessions()), ("page", page()), ("rules", rules())] {
+            let screen = app.dressed(theme, depth).on(80, 24);
+            assert_snapshot!(format!("{what}_{name}"), styled(screen.buffer()));
+        }
+    }
+}
+
+#[test]
+fn while_something_is_found_the_footer_says_how_to_go_on() {
+    let mut app = App::working();
+    app.says("one needle, another needle");
+    app.ends(Ending::Done);
+    let mut screen = app.on(100, 24);
+    screen.press("ctrl+s /");
+    screen.types("needle");
+    screen.press("enter");
+    let footer = screen.footer();
+    assert!(
+        footer.contains("n next match") && footer.contains("N previous match"),
+        "{footer}"
+    );
 }

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 use super::screens::{busy, finished};
 use crate::app::dialogs::Dialog;
-use crate::app::job::{Candidate, JobResult, SessionRow};
+use crate::app::job::{Candidate, JobResult, SessionContent, SessionRow};
+use crate::app::page::{Tone, lines};
 use crate::app::pointer::PointerKind;
 use crate::app::rig::{App, change, completed, request, turn};
 use crate::app::{Effect, Msg, OpeningSession};
@@ -386,7 +387,16 @@ fn any_job() -> impl Strategy<Value = JobResult> {
             id: "id".to_owned(),
             when: "now".to_owned(),
             title,
+            ..SessionRow::default()
         }])),
+        any_text().prop_map(|text| JobResult::Examined(lines(&text, Tone::Code))),
+        any_text().prop_map(|text| {
+            JobResult::SessionRead(Box::new(SessionContent {
+                id: "id".to_owned(),
+                end: lines(&text, Tone::Person),
+                ..SessionContent::default()
+            }))
+        }),
         any_text().prop_map(JobResult::Failed),
     ]
 }

@@ -230,7 +230,7 @@ fn help_at_its_end_in_a_small_terminal() {
     let mut screen = App::new().on(40, 12);
     screen.press("?");
     screen.frame();
-    screen.press("G");
+    screen.press("end");
     assert_snapshot!(screen.draw());
 }
 

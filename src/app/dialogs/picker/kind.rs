@@ -8,11 +8,20 @@ pub enum Kind {
     Commands,
     Models,
     Sessions,
+    /// Of all directories.
+    AllSessions,
     Themes,
     Tools,
-    Hooks,
     Agents,
     Rules,
+}
+
+/// What of an item's text is in view first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Preview {
+    None,
+    FromStart,
+    FromEnd,
 }
 
 impl Kind {
@@ -20,10 +29,10 @@ impl Kind {
         match self {
             Kind::Commands => "Commands",
             Kind::Models => "Models",
-            Kind::Sessions => "Sessions",
+            Kind::Sessions => "Sessions in this directory",
+            Kind::AllSessions => "Sessions in all directories",
             Kind::Themes => "Themes",
             Kind::Tools => "Tools",
-            Kind::Hooks => "Hooks",
             Kind::Agents => "Agents",
             Kind::Rules => "Permissions",
         }
@@ -34,18 +43,35 @@ impl Kind {
         match self {
             Kind::Commands => &[(Action::Choose, "run"), (Action::Back, "close")],
             Kind::Models => &[(Action::Choose, "switch"), (Action::Back, "close")],
-            Kind::Sessions => &[(Action::Choose, "resume"), (Action::Back, "close")],
+            Kind::Sessions => &[
+                (Action::Choose, "resume"),
+                (Action::Fork, "fork"),
+                (Action::Delete, "delete"),
+                (Action::AllDirectories, "all directories"),
+                (Action::Back, "close"),
+            ],
+            Kind::AllSessions => &[
+                (Action::Choose, "resume"),
+                (Action::Fork, "fork"),
+                (Action::Delete, "delete"),
+                (Action::AllDirectories, "this directory"),
+                (Action::Back, "close"),
+            ],
             Kind::Themes => &[(Action::Choose, "use"), (Action::Back, "keep the old one")],
-            Kind::Tools | Kind::Hooks | Kind::Agents => &[(Action::Back, "close")],
-            Kind::Rules => &[(Action::Choose, "remove"), (Action::Back, "close")],
+            Kind::Tools | Kind::Agents => &[(Action::Back, "close")],
+            Kind::Rules => &[
+                (Action::Choose, "choose"),
+                (Action::Delete, "remove"),
+                (Action::Back, "close"),
+            ],
         }
     }
 
     pub fn has_preview(self) -> Preview {
         match self {
-            Kind::Commands | Kind::Themes | Kind::Models | Kind::Hooks => Preview::None,
+            Kind::Commands | Kind::Themes | Kind::Models => Preview::None,
             Kind::Tools | Kind::Agents | Kind::Rules => Preview::FromStart,
-            Kind::Sessions => Preview::FromEnd,
+            Kind::Sessions | Kind::AllSessions => Preview::FromEnd,
         }
     }
 
@@ -54,23 +80,15 @@ impl Kind {
         match self {
             Kind::Models => {
                 let item = Item::new(format!("Use \"{text}\""), Choice::Model(text.to_owned()));
-                Some(item.about("a model that is not listed"))
+                Some(item.about("not listed here"))
             }
             Kind::Commands
             | Kind::Sessions
+            | Kind::AllSessions
             | Kind::Themes
             | Kind::Tools
-            | Kind::Hooks
             | Kind::Agents
             | Kind::Rules => None,
         }
     }
-}
-
-/// What of an item's text is in view first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Preview {
-    None,
-    FromStart,
-    FromEnd,
 }

@@ -35,7 +35,7 @@ pub struct Picker {
     /// More is being looked for.
     pub is_loading: bool,
     /// An action that happens when its key is pressed again.
-    asked: Option<Action>,
+    asked: Option<(Action, &'static str)>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -173,16 +173,16 @@ impl Picker {
     }
 
     /// What the last line says instead of the keys.
-    pub fn question(&self) -> Option<Action> {
+    pub fn question(&self) -> Option<(Action, &'static str)> {
         self.asked
     }
 
-    /// Whether an action may happen now: the first time it is only asked about.
-    pub fn confirm(&mut self, action: Action) -> bool {
-        if self.asked.take() == Some(action) {
+    /// Whether an action may happen now: the first time it is only asked about, in these words.
+    pub fn confirm(&mut self, action: Action, words: &'static str) -> bool {
+        if self.asked.take() == Some((action, words)) {
             return true;
         }
-        self.asked = Some(action);
+        self.asked = Some((action, words));
         false
     }
 
@@ -255,17 +255,37 @@ impl Picker {
     /// Other items from now on; the chosen one stays it, if it is among them.
     pub fn replace(&mut self, items: Vec<Item>) {
         let before = self.chosen().map(|item| item.choice.clone());
+        self.set(items, before.as_ref());
+    }
+
+    fn set(&mut self, items: Vec<Item>, chosen: Option<&Choice>) {
         self.items = items;
         self.narrow();
-        let same = self
-            .shown()
-            .position(|item| Some(&item.choice) == before.as_ref());
+        let same = self.shown().position(|item| Some(&item.choice) == chosen);
         self.chosen = same.unwrap_or(self.chosen);
         self.show_chosen();
     }
 
     pub fn items(&self) -> &[Item] {
         &self.items
+    }
+
+    /// More is known of an item; the chosen one stays it.
+    pub fn change(&mut self, choice: &Choice, change: impl FnOnce(&mut Item)) {
+        let Some(item) = self.items.iter_mut().find(|item| item.choice == *choice) else {
+            return;
+        };
+        change(item);
+        if self.is_filtered() {
+            let chosen = self.chosen().map(|item| item.choice.clone());
+            let items = std::mem::take(&mut self.items);
+            self.set(items, chosen.as_ref());
+        }
+    }
+
+    pub fn remove(&mut self, choice: &Choice) {
+        let rest = self.items.iter().filter(|item| item.choice != *choice);
+        self.replace(rest.cloned().collect());
     }
 
     /// Takes over how many rows there is room for.

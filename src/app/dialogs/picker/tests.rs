@@ -123,11 +123,10 @@ fn what_is_chosen_stays_so_when_the_items_are_replaced() {
 #[test]
 fn an_action_that_is_asked_about_happens_at_the_second_press_only() {
     let mut picker = Picker::new(Kind::Rules, vec![item("a")]);
-    assert!(!picker.confirm(Action::Choose));
-    assert!(picker.confirm(Action::Choose));
-    assert!(!picker.confirm(Action::Choose));
+    let press = |picker: &mut Picker| picker.confirm(Action::Delete, "remove it");
+    assert_eq!([0; 3].map(|_| press(&mut picker)), [false, true, false]);
     typed(&mut picker, "x");
-    assert!(!picker.confirm(Action::Choose));
+    assert!(!press(&mut picker));
 }
 
 #[derive(Debug, Clone)]

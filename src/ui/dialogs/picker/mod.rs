@@ -9,12 +9,13 @@ use ratatui::text::{Line, Span};
 
 pub use self::places::Places;
 use self::row::{Columns, Painter};
-use super::modal::{keys_in_frame, say_in_frame};
-use super::{field, frame};
+use super::frame;
+use super::modal::{draw_filter, keys, keys_in_frame, say_in_frame};
+use crate::app::Settings;
 use crate::app::dialogs::DialogRest;
 use crate::app::dialogs::picker::{Picker, Preview, Row};
 use crate::app::search::find_all;
-use crate::keymap::{Action, Context, Keymap};
+use crate::keymap::Context;
 use crate::theme::{Role, Theme};
 use crate::ui::page;
 use crate::ui::text::{self, clean, truncate, width};
@@ -32,19 +33,19 @@ pub fn lay_out(picker: &Picker, whole: Rect) -> (Places, DialogRest) {
 
 pub fn draw(
     picker: &Picker,
-    keymap: &Keymap,
-    theme: &Theme,
+    settings: &Settings,
     whole: Rect,
     buf: &mut Buffer,
 ) -> Option<Position> {
+    let theme = &settings.theme;
     let places = Places::of(picker, whole);
     let title = picker.kind.title();
     frame(places.area, title, Role::BorderFocused, theme, buf);
     say_in_frame(places.area, &count(picker), theme, buf);
-    draw_last_line(picker, keymap, theme, places.area, buf);
+    draw_last_line(picker, settings, places.area, buf);
     draw_list(picker, theme, &places, buf);
     draw_preview(picker, theme, &places, buf);
-    draw_filter(picker, theme, places.filter, buf)
+    draw_filter(picker.filter(), "type to filter", theme, places.filter, buf)
 }
 
 fn count(picker: &Picker) -> String {
@@ -53,25 +54,6 @@ fn count(picker: &Picker) -> String {
         (false, true) => format!("{} of {}", picker.shown().len(), picker.len()),
         (false, false) => picker.len().to_string(),
     }
-}
-
-fn draw_filter(picker: &Picker, theme: &Theme, area: Rect, buf: &mut Buffer) -> Option<Position> {
-    if area.is_empty() {
-        return None;
-    }
-    buf.set_string(area.x, area.y, "/ ", theme.style(Role::Accent));
-    let input = Rect {
-        x: area.x + 2.min(area.width),
-        width: area.width.saturating_sub(2),
-        ..area
-    };
-    if picker.filter().is_empty() {
-        let hint = truncate("type to filter", usize::from(input.width));
-        buf.set_string(input.x, input.y, hint, theme.style(Role::Placeholder));
-        return Some(input.as_position());
-    }
-    let text = clean(picker.filter());
-    Some(field(&text, Role::Text, theme, input, buf))
 }
 
 fn draw_list(picker: &Picker, theme: &Theme, places: &Places, buf: &mut Buffer) {
@@ -167,27 +149,15 @@ fn draw_preview(picker: &Picker, theme: &Theme, places: &Places, buf: &mut Buffe
     }
 }
 
-fn draw_last_line(picker: &Picker, keymap: &Keymap, theme: &Theme, area: Rect, buf: &mut Buffer) {
-    let key = |action: Action| keymap.chord_for(action, &[Context::Picker, Context::Global]);
-    let keys = picker.kind.keys().iter();
-    let asked = picker.question().and_then(|action| {
-        let (_, word) = *keys.clone().find(|(known, _)| *known == action)?;
-        Some((key(action)?.to_string(), format!("again to {word} it")))
-    });
-    if let Some((chord, words)) = asked {
-        let spans = vec![
-            Span::styled(chord, theme.style(Role::Warning)),
-            Span::styled(format!(" {words}"), theme.style(Role::Warning)),
-        ];
-        return keys_in_frame(area, &[Line::from(spans)], buf);
+/// The keys; or what has to be pressed again.
+fn draw_last_line(picker: &Picker, settings: &Settings, area: Rect, buf: &mut Buffer) {
+    let contexts = [Context::Picker, Context::Global];
+    let Some((action, word)) = picker.question() else {
+        return keys_in_frame(area, &keys(picker.kind.keys(), &contexts, settings), buf);
+    };
+    if let Some(chord) = settings.keymap.chord_for(action, &contexts) {
+        let words = format!("{chord} again to {word}");
+        let style = settings.theme.style(Role::Warning);
+        keys_in_frame(area, &[Line::from(Span::styled(words, style))], buf);
     }
-    let hints: Vec<Line> = keys
-        .filter_map(|(action, word)| {
-            Some(Line::from(vec![
-                Span::styled(key(*action)?.to_string(), theme.style(Role::Key)),
-                Span::styled(format!(" {word}"), theme.style(Role::KeyHint)),
-            ]))
-        })
-        .collect();
-    keys_in_frame(area, &hints, buf);
 }

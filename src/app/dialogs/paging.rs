@@ -1,0 +1,57 @@
+//! How far something long has been scrolled.
+
+use super::DialogRest;
+use crate::keymap::Action;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Paging {
+    offset: usize,
+    furthest: usize,
+    visible: usize,
+}
+
+impl Paging {
+    /// The first row in view.
+    pub fn offset(&self) -> usize {
+        self.offset
+    }
+
+    /// How many rows are below those in view.
+    pub fn below(&self) -> usize {
+        self.furthest - self.offset
+    }
+
+    pub fn scroll(&mut self, rows: i64) {
+        let rows = isize::try_from(rows).unwrap_or(0);
+        self.offset = self.offset.saturating_add_signed(rows).min(self.furthest);
+    }
+
+    pub fn go_to_start(&mut self) {
+        self.offset = 0;
+    }
+
+    pub fn settle(&mut self, rest: DialogRest) {
+        (self.furthest, self.visible) = (rest.furthest, rest.visible);
+        self.offset = self.offset.min(rest.furthest);
+    }
+
+    /// What a key does, if it moves anything.
+    pub fn perform(&mut self, action: Action) {
+        match action {
+            Action::LineDown | Action::Next => self.scroll(1),
+            Action::LineUp | Action::Previous => self.scroll(-1),
+            // A line of the page before stays in view.
+            Action::PageDown => self.scroll(self.page()),
+            Action::PageUp => self.scroll(-self.page()),
+            Action::HalfPageDown => self.scroll(self.page() / 2 + 1),
+            Action::HalfPageUp => self.scroll(-(self.page() / 2 + 1)),
+            Action::Top => self.go_to_start(),
+            Action::Bottom => self.offset = self.furthest,
+            _ => {}
+        }
+    }
+
+    fn page(&self) -> i64 {
+        i64::try_from(self.visible.saturating_sub(1).max(1)).unwrap_or(1)
+    }
+}

@@ -1,0 +1,146 @@
+//! The list of earlier sessions: there at once, filled as they are read.
+
+use super::dialogs::Dialog;
+use super::dialogs::picker::{Choice, Item, Kind, Picker};
+use super::job::{Job, SessionContent, SessionRow};
+use super::page::Line;
+use super::{AppState, Effect, OpeningSession};
+
+impl AppState {
+    pub(super) fn choose_session(&mut self) -> Vec<Effect> {
+        self.list_sessions(Kind::Sessions)
+    }
+
+    fn list_sessions(&mut self, kind: Kind) -> Vec<Effect> {
+        self.open_picker(Picker::loading(kind));
+        let everywhere = kind == Kind::AllSessions;
+        vec![Effect::Start(Job::ListSessions { everywhere })]
+    }
+
+    /// From the sessions of this directory to those of all, and back.
+    pub(super) fn change_directories(&mut self) -> Vec<Effect> {
+        let Some(Dialog::Picker(picker)) = self.dialogs.last() else {
+            return Vec::new();
+        };
+        let other = match picker.kind {
+            Kind::Sessions => Kind::AllSessions,
+            Kind::AllSessions => Kind::Sessions,
+            Kind::Commands
+            | Kind::Models
+            | Kind::Themes
+            | Kind::Tools
+            | Kind::Agents
+            | Kind::Rules => {
+                return Vec::new();
+            }
+        };
+        self.dialogs.pop();
+        self.list_sessions(other)
+    }
+
+    fn sessions_mut(&mut self) -> Option<&mut Picker> {
+        self.dialogs.iter_mut().find_map(|dialog| match dialog {
+            Dialog::Picker(picker) if matches!(picker.kind, Kind::Sessions | Kind::AllSessions) => {
+                Some(&mut **picker)
+            }
+            _ => None,
+        })
+    }
+
+    pub(super) fn offer_sessions(&mut self, sessions: Vec<SessionRow>) {
+        let open = self.session.id.clone();
+        // It may have been closed meanwhile.
+        let Some(picker) = self.sessions_mut() else {
+            return;
+        };
+        picker.is_loading = false;
+        let others = sessions.into_iter();
+        let others = others.filter(|row| open.as_ref().is_none_or(|open| open.0 != row.id));
+        let items: Vec<Item> = others
+            .map(|row| {
+                Item::new(row.title, Choice::Session(row.id))
+                    .about(row.place)
+                    .hint(row.when)
+                    .under(row.age)
+            })
+            .collect();
+        let kind = picker.kind;
+        if items.is_empty() && kind == Kind::Sessions {
+            self.close_picker(kind);
+            self.flash("no earlier sessions here");
+            return;
+        }
+        picker.replace(items);
+    }
+
+    /// More is known of one of them.
+    pub(super) fn session_read(&mut self, content: SessionContent) {
+        let Some(picker) = self.sessions_mut() else {
+            return;
+        };
+        let choice = Choice::Session(content.id.clone());
+        picker.change(&choice, |item| describe(item, content));
+    }
+
+    pub(super) fn session_deleted(&mut self, id: String, result: Result<(), String>) {
+        if let Err(problem) = result {
+            self.flash(problem);
+            return;
+        }
+        if let Some(picker) = self.sessions_mut() {
+            picker.remove(&Choice::Session(id));
+        }
+        self.flash("session deleted");
+    }
+
+    /// Continues with a copy of the chosen session.
+    pub(super) fn fork_chosen(&mut self) -> Vec<Effect> {
+        let Some(Dialog::Picker(picker)) = self.dialogs.last() else {
+            return Vec::new();
+        };
+        match picker.chosen().map(|item| &item.choice) {
+            Some(Choice::Session(id)) => {
+                let fork = OpeningSession::Fork(id.clone());
+                self.dialogs.pop();
+                self.reopen(fork, None)
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn describe(item: &mut Item, content: SessionContent) {
+    let change = match (content.added, content.removed) {
+        (0, 0) => String::new(),
+        (added, 0) => format!("+{added}"),
+        (0, removed) => format!("−{removed}"),
+        (added, removed) => format!("+{added} −{removed}"),
+    };
+    let count = |count: usize, what: &str| match count {
+        1 => format!("1 {what}"),
+        count => format!("{count} {what}s"),
+    };
+    let mut facts = vec![count(content.messages, "message")];
+    if content.calls > 0 {
+        facts.push(count(content.calls, "call"));
+    }
+    facts.extend(content.cost.map(|cost| format!("${cost:.2}")));
+    let about = facts.join(" · ");
+    let when = item.hint.clone();
+    let first = [when.as_str(), &content.model, &item.about];
+    let first: Vec<&str> = first.into_iter().filter(|fact| !fact.is_empty()).collect();
+    let mut page = vec![
+        Line::heading(item.label.clone()),
+        Line::muted(first.join(" · ")),
+        Line::muted(about.clone()),
+        Line::blank(),
+    ];
+    page.extend(content.end);
+    item.preview = page.into();
+    if item.about.is_empty() {
+        item.about = about;
+    }
+    if !change.is_empty() {
+        item.hint = format!("{change}  {when}");
+    }
+}

@@ -1,0 +1,46 @@
+//! Lists to choose from and pages to read, in the whole program.
+
+use crate::support::{Program, Pty};
+
+const BUILTIN: [&str; 2] = ["--provider", "builtin"];
+
+#[test]
+fn an_earlier_session_is_resumed_from_the_list_that_shows_its_end() {
+    let program = Program::new();
+    program.run(&["-p", "find *.nothing", "--provider", "builtin"]);
+    let mut tui = Pty::spawn_in(program, &BUILTIN, 120, 40);
+    tui.wait_for("builtin").send("/sessions\r");
+    tui.wait_for("find *.nothing").wait_for("1 message");
+    tui.send("\r").wait_gone("Sessions in this directory");
+    tui.wait_for("find *.nothing");
+    tui.send("\x03\x03").exit();
+}
+
+#[test]
+fn a_theme_shows_itself_while_it_is_chosen_and_goes_with_esc() {
+    let environment = [("COLORTERM", "truecolor")];
+    let arguments = ["--provider", "builtin", "--theme", "dark"];
+    let mut tui = Pty::spawn_with(Program::new(), &arguments, &environment, 80, 24);
+    tui.wait_for("builtin")
+        .send("/theme\r")
+        .wait_for("high-contrast");
+    let colours = |screen: &vt100::Screen| screen.contents_formatted();
+    let dark = colours(&tui.vt());
+    tui.send("\x1b[B");
+    tui.wait_until(|screen| colours(screen) != dark && screen.contents().contains("› "));
+    tui.send("\x1b").wait_gone("Themes");
+    tui.send("/theme\r").wait_for("high-contrast");
+    tui.wait_until(|screen| colours(screen) == dark);
+    tui.send("\x1b").wait_gone("Themes").send("\x03\x03").exit();
+}
+
+#[test]
+fn the_doctor_is_read_on_a_page_that_esc_closes() {
+    let mut tui = Pty::spawn(&BUILTIN, 100, 30);
+    tui.wait_for("builtin").send("/doctor\r");
+    tui.wait_for("─ Setup ").wait_gone("checking");
+    tui.send("G")
+        .wait_until(|screen| !screen.contents().contains("more ↓"));
+    tui.send("\x1b").wait_gone("─ Setup ");
+    tui.send("\x03\x03").exit();
+}
