@@ -234,6 +234,12 @@ impl Call {
         left == Some(&CallOutcome::Backgrounded) && self.ended_in_background.is_none()
     }
 
+    /// Since when its command runs, if it runs in the background.
+    pub fn background_since(&self) -> Option<Instant> {
+        let begun = self.times.running.or(self.times.begun);
+        begun.filter(|_| self.is_in_background())
+    }
+
     pub fn completed(&self) -> Option<&Completed> {
         match &self.state {
             State::Completed(completed) | State::Yielded(completed) => Some(completed),

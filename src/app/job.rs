@@ -30,6 +30,10 @@ pub enum Job {
     ListThemes,
     /// Keep the chosen theme.
     KeepTheme(String),
+    /// Keep whether the tool panel stays although nothing runs.
+    KeepPanel {
+        pinned: bool,
+    },
     /// The sessions of this directory, or of all; the newest first, then what is in each.
     ListSessions {
         everywhere: bool,

@@ -11,6 +11,7 @@ pub mod dialogs;
 pub mod diff;
 mod events;
 pub mod flash;
+pub mod folding;
 pub mod job;
 mod jobs_done;
 pub mod ladder;
@@ -32,6 +33,8 @@ pub mod transcript;
 
 #[cfg(test)]
 pub mod rig;
+#[cfg(test)]
+pub mod story;
 #[cfg(test)]
 mod tests;
 
@@ -328,7 +331,8 @@ impl AppState {
             .and_then(|dialog| dialog.wake_at(self.now));
         let flash = self.flash.as_ref().map(|flash| flash.until);
         let draft = self.composer.wake_at();
-        [seconds, dialog, flash, draft, self.quit_armed]
+        let panel = self.panel_wakes_at();
+        [seconds, dialog, flash, draft, panel, self.quit_armed]
             .into_iter()
             .flatten()
             .min()
@@ -353,7 +357,7 @@ impl AppState {
     }
 
     fn running_aside(&self) -> Option<&call::Call> {
-        let mut asides = self.panel.calls.iter().map(|key| self.calls.get(*key));
+        let mut asides = self.panel.calls().iter().map(|key| self.calls.get(*key));
         asides.find(|call| call.by == call::Author::Person && !call.is_over())
     }
 

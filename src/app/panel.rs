@@ -1,20 +1,35 @@
-//! The tool panel: the calls of the turn, the one chosen among them, and its detail view.
+//! The tool panel: the calls of every turn on the turn's own clock, the one chosen among them, and its detail view.
 
 use std::time::{Duration, Instant};
 
-use super::call::{Author, CallKey, Calls};
+use super::call::{Author, Call, CallKey, Calls};
+use super::{Activity, AppState, Focus};
+
+/// What a conversation keeps at least when the panel stands beside it.
+pub const CONVERSATION: u16 = 100;
+/// Less is no room for names and bars.
+pub const NARROWEST: u16 = 36;
+/// From this width of the terminal on the panel has a place at the right: the conversation keeps a column of air.
+pub const WIDE_ENOUGH: u16 = CONVERSATION + 1 + NARROWEST;
+/// For how long it stays after the last call has ended.
+const LINGERS: Duration = Duration::from_secs(10);
+/// Background commands show their seconds until they have run for this long, and from then on their minutes.
+pub const COUNTS_SECONDS: Duration = Duration::from_secs(600);
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolPanel {
-    /// The calls of the turn, or of the last one, in the order in which they came.
-    pub calls: Vec<CallKey>,
-    /// The chosen one, while the panel is focused.
+    /// All turns that were seen, the oldest first.
+    turns: Vec<Turn>,
+    /// The one that is looked at; `None` for the last one.
+    looked_at: Option<usize>,
+    /// The chosen row, while the panel is focused.
     pub chosen: usize,
     /// The detail view of a call, with how far it is scrolled.
     pub detail: Option<Detail>,
-    pub stream: Stream,
-    /// Work that the tools did while the model was still writing.
-    pub saved: Duration,
+    /// It stays although nothing runs.
+    pub pinned: bool,
+    /// Everything has ended, and is shown until then.
+    lingers: Option<Instant>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,68 +38,255 @@ pub struct Detail {
     pub scroll: usize,
 }
 
-/// When the model wrote, for the timeline.
+/// What happened from a message to the end of the answer; or what the person ran while no turn did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Stream {
-    /// Each response of the turn; the last one may still be open.
-    pub spans: Vec<(Instant, Option<Instant>)>,
+pub struct Turn {
+    /// `None` for commands of the person.
+    pub number: Option<usize>,
+    /// Its calls, in the order in which they came.
+    pub calls: Vec<CallKey>,
+    /// When the model wrote: each response, of which the last may still be open.
+    pub writing: Vec<(Instant, Option<Instant>)>,
+    /// Work that the tools did while the model was still writing.
+    pub saved: Duration,
+    pub is_over: bool,
+}
+
+/// A row of the list that can be chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListRow {
+    pub call: CallKey,
+    pub place: Place,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// A call of the turn; calls inside of another one stand one step to the right.
+    Turn { depth: u16 },
+    /// Runs in the background, whichever turn began it.
+    Background,
 }
 
 impl ToolPanel {
-    /// Another turn begins; the calls of the one before are in the conversation. What the person runs beside the turns
-    /// stays as long as it runs.
+    /// Another turn begins. What the person runs beside the turns stays as long as it runs.
     pub fn start_turn(&mut self, known: &Calls) {
-        let detail = self.detail.take();
-        let mut calls = std::mem::take(&mut self.calls);
-        calls.retain(|key| {
-            let call = known.get(*key);
+        let still = |key: &&CallKey| {
+            let call = known.get(**key);
             call.by == Author::Person && !call.is_over()
-        });
-        *self = Self {
-            calls,
-            detail,
-            ..Self::default()
         };
+        let calls = self.calls().iter().filter(still).copied().collect();
+        let before = self.turns.iter().filter_map(|turn| turn.number).max();
+        self.end_turn();
+        self.turns.push(Turn {
+            number: Some(before.unwrap_or(0) + 1),
+            calls,
+            ..Turn::default()
+        });
+        self.looked_at = None;
+        self.chosen = 0;
+        self.lingers = None;
     }
 
+    pub fn end_turn(&mut self) {
+        if let Some(turn) = self.turns.last_mut() {
+            turn.is_over = true;
+        }
+    }
+
+    /// A call of the model: it belongs to the turn that runs.
     pub fn add(&mut self, call: CallKey) {
-        self.calls.push(call);
+        self.last_mut().calls.push(call);
+    }
+
+    /// A command of the person belongs to the turn that runs, or to others of theirs that still do.
+    pub fn add_aside(&mut self, call: CallKey, known: &Calls) {
+        let runs = |key: &CallKey| !known.get(*key).is_over();
+        let joins = self.turns.last().is_some_and(|turn| match turn.number {
+            Some(_) => !turn.is_over,
+            None => turn.calls.iter().any(runs),
+        });
+        if !joins {
+            self.turns.push(Turn::default());
+            self.looked_at = None;
+        }
+        self.lingers = None;
+        self.add(call);
+    }
+
+    /// A call that never was one.
+    pub fn forget(&mut self, call: CallKey) {
+        self.last_mut().calls.retain(|known| *known != call);
     }
 
     pub fn response_started(&mut self, now: Instant) {
         self.response_ended(now);
-        self.stream.spans.push((now, None));
+        self.last_mut().writing.push((now, None));
     }
 
     pub fn response_ended(&mut self, now: Instant) {
-        if let Some((_, end @ None)) = self.stream.spans.last_mut() {
+        if let Some((_, end @ None)) = self.last_mut().writing.last_mut() {
             *end = Some(now);
         }
     }
 
-    pub fn chosen(&self) -> Option<CallKey> {
-        self.calls.get(self.chosen).copied()
+    pub fn save_time(&mut self, saved: Duration) {
+        self.last_mut().saved += saved;
     }
 
-    pub fn choose_next(&mut self, by: isize) {
-        let last = self.calls.len().saturating_sub(1);
-        self.chosen = self.chosen.saturating_add_signed(by).min(last);
+    /// All that were seen, the oldest first.
+    pub fn turns(&self) -> &[Turn] {
+        &self.turns
+    }
+
+    /// The turn that runs, or the last one.
+    pub fn last(&self) -> Option<&Turn> {
+        self.turns.last()
+    }
+
+    fn last_mut(&mut self) -> &mut Turn {
+        if self.turns.is_empty() {
+            self.turns.push(Turn::default());
+        }
+        self.turns.last_mut().expect("one was just added")
+    }
+
+    /// The calls of the turn that runs, or of the last one.
+    pub fn calls(&self) -> &[CallKey] {
+        self.turns.last().map_or(&[], |turn| &turn.calls)
+    }
+
+    /// The turn that is looked at.
+    pub fn shown(&self) -> Option<&Turn> {
+        match self.looked_at {
+            Some(at) => self.turns.get(at),
+            None => self.turns.last(),
+        }
+    }
+
+    /// Goes to another turn: later, or earlier if negative. Says whether there is one.
+    pub fn go_to_turn(&mut self, by: isize) -> bool {
+        let last = self.turns.len().saturating_sub(1);
+        let at = self.looked_at.unwrap_or(last);
+        let to = at.saturating_add_signed(by).min(last);
+        self.looked_at = (to < last).then_some(to);
+        self.chosen = 0;
+        to != at
+    }
+
+    /// Looks at the last turn that has calls, if the last one of all has none.
+    pub fn look_at_calls(&mut self) {
+        let last = self.turns.len().saturating_sub(1);
+        let found = self.turns.iter().rposition(|turn| !turn.calls.is_empty());
+        self.looked_at = found.filter(|at| *at < last);
+    }
+
+    /// What can be chosen, from the top: the calls of the turn, and what runs in the background.
+    pub fn rows(&self, known: &Calls) -> Vec<ListRow> {
+        let calls = self.shown().map_or(&[][..], |turn| &turn.calls);
+        let calls = calls.iter().copied();
+        let of_turn = calls
+            .filter(|call| !known.get(*call).is_in_background())
+            .map(|call| ListRow {
+                call,
+                place: Place::Turn { depth: 0 },
+            });
+        let background = known.in_background().map(|call| ListRow {
+            call,
+            place: Place::Background,
+        });
+        of_turn.chain(background).collect()
+    }
+
+    pub fn choose_next(&mut self, by: isize, known: &Calls) {
+        let last = self.rows(known).len().saturating_sub(1);
+        self.chosen = self.chosen.min(last).saturating_add_signed(by).min(last);
+    }
+
+    pub fn chosen(&self, known: &Calls) -> Option<CallKey> {
+        self.rows(known).get(self.chosen).map(|row| row.call)
     }
 
     /// The call that actions are for: the one in detail, else the chosen one.
-    pub fn target(&self) -> Option<CallKey> {
-        self.detail
-            .as_ref()
-            .map(|detail| detail.call)
-            .or_else(|| self.chosen())
+    pub fn target(&self, known: &Calls) -> Option<CallKey> {
+        let detail = self.detail.as_ref().map(|detail| detail.call);
+        detail.or_else(|| self.chosen(known))
     }
 
     /// Chooses the call that a person most likely wants when the panel gets the keys: the one that runs.
-    pub fn choose_running(&mut self, calls: &Calls) {
-        let running = self
-            .calls
-            .iter()
-            .rposition(|key| !calls.get(*key).is_over());
-        self.chosen = running.unwrap_or(self.calls.len().saturating_sub(1));
+    pub fn choose_running(&mut self, known: &Calls) {
+        let rows = self.rows(known);
+        let of_turn = |row: &ListRow| row.place != Place::Background;
+        let running = rows.iter().rposition(|row| !known.get(row.call).is_over());
+        let last = rows.iter().rposition(of_turn);
+        self.chosen = running.or(last).unwrap_or(rows.len().saturating_sub(1));
+    }
+}
+
+impl Turn {
+    /// When its clock starts: with the first request, or with the first command of the person.
+    pub fn start(&self, known: &Calls) -> Option<Instant> {
+        let written = self.writing.first().map(|(from, _)| *from);
+        written.or_else(|| {
+            let first = self.calls.first()?;
+            Some(known.get(*first).times.arrived)
+        })
+    }
+
+    /// The last moment of it so far: `now`, unless all has ended.
+    pub fn end(&self, known: &Calls, now: Instant) -> Instant {
+        let calls = || self.calls.iter().map(|key| known.get(*key));
+        let runs = |call: &Call| !call.is_over() && (call.by == Author::Person || !self.is_over);
+        let writes = self.writing.last().is_some_and(|(_, end)| end.is_none());
+        if writes || calls().any(runs) || self.number.is_some() && !self.is_over {
+            return now;
+        }
+        let wrote = self.writing.iter().filter_map(|(_, end)| *end);
+        let ran = calls().filter_map(|call| call.times.ended);
+        wrote.chain(ran).max().unwrap_or(now)
+    }
+}
+
+impl AppState {
+    /// Whether the panel is to be seen, where there is room for it.
+    pub fn shows_panel(&self) -> bool {
+        let lingers = self.panel.lingers.is_some_and(|until| self.now < until);
+        let asked_for = self.panel.pinned || self.focus == Focus::Panel;
+        !self.calls.is_empty() && (asked_for || lingers || self.has_running_calls())
+    }
+
+    /// Something runs that is worth being watched: a turn that has called tools, or a command of the person.
+    fn has_running_calls(&self) -> bool {
+        let works = matches!(self.activity, Activity::Working(_));
+        works && !self.panel.calls().is_empty() || self.running_aside().is_some()
+    }
+
+    /// What ran is over: the panel stays a little.
+    pub(super) fn let_panel_linger(&mut self) {
+        if !self.panel.calls().is_empty() && !self.has_running_calls() {
+            self.panel.lingers = Some(self.now + LINGERS);
+        }
+    }
+
+    pub(super) fn hide_lingering_panel(&mut self) {
+        self.panel.lingers = None;
+    }
+
+    /// When time alone changes the panel or the strip, while nothing else runs.
+    pub(super) fn panel_wakes_at(&self) -> Option<Instant> {
+        let until = self.panel.lingers;
+        let gone = until.filter(|until| *until > self.now && !self.panel.pinned);
+        let calls = self.calls.in_background();
+        let counts = calls.filter_map(|key| {
+            let since = self.calls.get(key).background_since()?;
+            let passed = self.now.saturating_duration_since(since);
+            let step = if passed < COUNTS_SECONDS {
+                Duration::from_secs(1)
+            } else {
+                Duration::from_secs(60)
+            };
+            let steps = passed.as_secs() / step.as_secs() + 1;
+            Some(since + step * u32::try_from(steps).unwrap_or(u32::MAX))
+        });
+        counts.chain(gone).min()
     }
 }

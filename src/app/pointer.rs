@@ -130,7 +130,9 @@ impl AppState {
                     self.open_detail();
                 }
             }
-            Target::Panel => self.focus_panel(),
+            Target::Panel => {
+                self.focus_panel();
+            }
             Target::Composer { row, column } => {
                 self.focus_on(Focus::Composer);
                 self.composer.click(row, column);

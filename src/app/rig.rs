@@ -531,18 +531,21 @@ pub fn seen(state: &AppState) -> Vec<String> {
             call.by,
             *call.input,
             call.state,
-            call.output,
+            // What a command in the background prints is in no record.
+            if call.is_over() { "" } else { &call.output },
             call.decisions,
             call.ended_in_background
         )
     });
-    let panel = &state.panel;
-    let first = panel.stream.spans.first().map_or(began, |(from, _)| *from);
-    let apart = |at: Instant| at.saturating_duration_since(first).as_millis();
-    let spans = panel.stream.spans.iter();
-    let spans = spans.map(|(from, to)| (apart(*from), to.map(apart)));
-    let spans: Vec<_> = spans.collect();
-    let panel = format!("{:?} {spans:?} {:?}", panel.calls, panel.saved);
+    let turns = state.panel.turns().iter().map(|turn| {
+        let first = turn.writing.first().map_or(began, |(from, _)| *from);
+        let apart = |at: Instant| at.saturating_duration_since(first).as_millis();
+        let spans = turn.writing.iter();
+        let spans = spans.map(|(from, to)| (apart(*from), to.map(apart)));
+        let spans: Vec<_> = spans.collect();
+        let (number, calls, saved) = (turn.number, &turn.calls, turn.saved);
+        format!("{number:?} {calls:?} {spans:?} {saved:?} {}", turn.is_over)
+    });
     let activity = format!("{:?} {:?}", state.activity, state.session.spending);
-    shown.chain(calls).chain([panel, activity]).collect()
+    shown.chain(calls).chain(turns).chain([activity]).collect()
 }

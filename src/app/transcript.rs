@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::call::CallKey;
-use crate::protocol::Seq;
+use crate::protocol::{ChangeSize, Seq};
 
 /// A cell's name, which stays its own when others come or go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -19,6 +19,8 @@ pub struct Entry {
     pub cell: Cell,
     /// Whether it shows all that it has, where it can be folded.
     pub open: bool,
+    /// Whether it has a line of its own, although it could share one with its neighbours.
+    pub unfolded: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -73,7 +75,28 @@ pub struct Summary {
     /// Work that the tools did while the model was still writing.
     pub saved: Duration,
     pub calls: usize,
+    pub changed: Changed,
     pub ending: SummaryEnding,
+}
+
+/// What a turn changed of files.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Changed {
+    /// As they are shown, each once.
+    pub files: Vec<String>,
+    /// Lines.
+    pub added: usize,
+    pub removed: usize,
+}
+
+impl Changed {
+    pub fn add(&mut self, change: &ChangeSize) {
+        self.added += change.added;
+        self.removed += change.removed;
+        if !self.files.contains(&change.path) {
+            self.files.push(change.path.clone());
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,6 +140,7 @@ impl Transcript {
             revision: 0,
             cell,
             open: false,
+            unfolded: false,
         });
         id
     }

@@ -92,6 +92,9 @@ actions! {
     Mark: "mark", "mark", "Mark or unmark this one";
     Dismiss: "dismiss", "let it decide", "Skip the question; the call continues without an answer";
 
+    NextTurn: "next-turn", "later turn", "Calls of the next turn";
+    PreviousTurn: "previous-turn", "earlier turn", "Calls of the turn before";
+
     CancelCall: "cancel-call", "cancel", "Cancel this call only";
     RunAgain: "run-again", "run again", "Run this call again";
     AnswerByHand: "answer-by-hand", "answer", "Type this call's result yourself";

@@ -24,6 +24,18 @@ pub struct ToolInfo {
     pub guest_of: Option<Arc<str>>,
     /// What the model is told about it, where that is known.
     pub definition: Option<Arc<ToolDefinition>>,
+    /// Calls of it that went well may share a line: they only read, and show nothing that must be seen.
+    pub folds: bool,
+    pub output: OutputFormat,
+}
+
+/// What the output of a tool is, so that it can be shown well.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OutputFormat {
+    #[default]
+    Text,
+    /// Lines of the file that the call is about, each behind its number and a tab.
+    NumberedFile,
 }
 
 /// The fields of an input that say what a call is about.
@@ -86,6 +98,8 @@ impl ToolInfo {
             preview: PreviewFields::Nothing,
             ruled: None,
             can_background: false,
+            folds: false,
+            output: OutputFormat::Text,
             level: Level::Dangerous,
             guest_of: None,
             definition: None,

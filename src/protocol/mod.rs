@@ -19,7 +19,7 @@ pub mod todo;
 pub mod tool;
 pub mod touches;
 
-pub use about::{CustomCommand, PreviewFields, SubjectFields, ToolInfo};
+pub use about::{CustomCommand, OutputFormat, PreviewFields, SubjectFields, ToolInfo};
 pub use command::{
     CallCommand, Command, Leaving, RulesCommand, SessionCommand, TurnCommand, Wanted,
 };

@@ -133,6 +133,26 @@ impl Appearance {
     }
 }
 
+/// A file that is there while the tool panel stays although nothing runs.
+const PANEL: &str = "panel-pinned";
+
+/// Whether the tool panel stays, as the person left it.
+pub fn keeps_panel(dirs: &Dirs) -> bool {
+    dirs.data.join(PANEL).exists()
+}
+
+pub fn keep_panel(dirs: &Dirs, pinned: bool) -> std::io::Result<()> {
+    let file = dirs.data.join(PANEL);
+    if pinned {
+        create_private_dir(&dirs.data)?;
+        return open_regular(&file, OpenOptions::new().write(true).create(true)).map(drop);
+    }
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
 /// All themes: those of the program, then the person's own.
 pub fn all_themes(dirs: &Dirs) -> Vec<Theme> {
     let builtin = Theme::names().filter_map(Theme::builtin);

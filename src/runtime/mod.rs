@@ -217,6 +217,7 @@ impl Shell {
         let size = terminal::size();
         let shown = workspace.display().to_string();
         let mut state = AppState::new(Arc::new(settings), &shown, Instant::now());
+        state.panel.pinned = appearance::keeps_panel(&dirs);
         let (width, height) = (size.width, size.height);
         update(&mut state, Msg::Resized { width, height });
         let mut pacer = Pacer::default();

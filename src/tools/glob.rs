@@ -38,6 +38,7 @@ impl Tool for Glob {
 
     fn spec(&self) -> ToolSpec {
         ToolSpec {
+            folds: true,
             doing: "looking for files".into(),
             subject: SubjectFields::field_in("pattern", "path"),
             ..ToolSpec::new(

@@ -86,6 +86,7 @@ impl Tool for Grep {
 
     fn spec(&self) -> ToolSpec {
         ToolSpec {
+            folds: true,
             doing: "searching files".into(),
             subject: SubjectFields::field_in("pattern", "path"),
             ruled: Some("path".into()),

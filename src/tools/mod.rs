@@ -54,8 +54,8 @@ use crate::process::sandbox::Unasked;
 use crate::process::{Programs, Variables, sandbox};
 use crate::protocol::todo::Todo;
 use crate::protocol::{
-    AgentKind, CallRef, FileDiff, ForPerson, InterruptBehavior, Level, Mode, PartOfFile,
-    PreviewFields, Printed, ResultBlock, Shown, SubjectFields, ToolInfo, Touches,
+    AgentKind, CallRef, FileDiff, ForPerson, InterruptBehavior, Level, Mode, OutputFormat,
+    PartOfFile, PreviewFields, Printed, ResultBlock, Shown, SubjectFields, ToolInfo, Touches,
 };
 
 /// What is fixed about a tool.
@@ -78,6 +78,9 @@ pub struct ToolSpec {
     pub ruled: Option<Arc<str>>,
     /// Whether a running call can continue without being waited for; it looks at [`ToolCx::background`] then.
     pub can_background: bool,
+    /// Whether calls that went well may share a line of the screen: they only read, and show nothing that must be seen.
+    pub folds: bool,
+    pub output: OutputFormat,
     /// One of the few tools of `--simple`.
     pub is_essential: bool,
     /// The tool without which this one is of no use.
@@ -98,6 +101,8 @@ impl ToolSpec {
             preview: PreviewFields::Nothing,
             ruled: Some(subject.into()),
             can_background: false,
+            folds: false,
+            output: OutputFormat::Text,
             is_essential: false,
             needs: None,
         }
@@ -112,6 +117,8 @@ impl ToolSpec {
             preview: self.preview.clone(),
             ruled: self.ruled.clone(),
             can_background: self.can_background,
+            folds: self.folds,
+            output: self.output,
             level: self.level,
             guest_of: None,
             definition: None,

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::files::{self, View, open, path};
 use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::{Grant, Places};
-use crate::protocol::{Level, Touches};
+use crate::protocol::{Level, OutputFormat, Touches};
 
 /// What is shown unless the call asks for other lines.
 const DEFAULT_VIEW: View = View {
@@ -51,6 +51,8 @@ impl Tool for Read {
 
     fn spec(&self) -> ToolSpec {
         ToolSpec {
+            folds: true,
+            output: OutputFormat::NumberedFile,
             doing: "reading a file".into(),
             // A page ends by itself before this; putting it into a file to be read would lead in a circle.
             max_result_chars: 200_000,

@@ -11,6 +11,7 @@ use super::markdown::{self, Streaming};
 use super::text::{Row, width};
 use crate::app::AppState;
 use crate::app::call::State;
+use crate::app::folding::Fold;
 use crate::app::search::find_all;
 use crate::app::transcript::{Answer, Cell, CellId, Entry, Progress};
 
@@ -67,6 +68,7 @@ struct Key {
     margin: u16,
     /// For how long a call runs, and how much of its output is shown meanwhile.
     live: (u64, usize),
+    fold: Fold,
 }
 
 impl CellCache {
@@ -127,14 +129,16 @@ impl CellCache {
     }
 
     fn lay_out(&mut self, entry: &Entry, state: &AppState, width: u16, code: &mut Highlights) {
+        let fold = cells::fold(entry, state);
         let key = Key {
-            revision: revision(entry, state),
+            revision: revision(entry, fold, state),
             width,
             epoch: state.settings.theme_epoch,
             open: entry.open,
             hugs: cells::hugs(entry, state),
             margin: cells::margin(&entry.cell),
             live: live(entry, state),
+            fold,
         };
         let frame = self.frame;
         let colours = code.revision();
@@ -215,9 +219,16 @@ fn answer_body(answer: &Answer, before: Body, cx: &mut CellContext) -> Body {
 }
 
 /// A call's own revision counts, not that of the cell that shows it.
-fn revision(entry: &Entry, state: &AppState) -> u64 {
+fn revision(entry: &Entry, fold: Fold, state: &AppState) -> u64 {
     match &entry.cell {
-        Cell::Call(key) => state.calls.get(*key).revision + entry.revision,
+        Cell::Call(key) => match fold {
+            Fold::Head(count) => {
+                let index = state.transcript.index_of(entry.id).unwrap_or(0);
+                let calls = state.folded_calls(index, count);
+                entry.revision + calls.map(|call| call.revision).sum::<u64>()
+            }
+            Fold::Alone | Fold::Hidden => state.calls.get(*key).revision + entry.revision,
+        },
         // The first cell says who answers.
         Cell::Welcome => u64::from(state.session.provider == "builtin"),
         Cell::User { .. }

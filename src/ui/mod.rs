@@ -41,13 +41,14 @@ use self::layout::Heights;
 use self::panel::Listed;
 use self::text::{Row, Targets, clean, truncate, width};
 use crate::app::dialogs::{Dialog, DialogRest};
+use crate::app::panel::{CONVERSATION, WIDE_ENOUGH};
 use crate::app::pointer::Target;
 use crate::app::scroll::Found;
 use crate::app::{AppState, Focus};
 use crate::theme::Role;
 
-/// The panel stands at the right from this width on.
-pub const WIDE_ENOUGH_FOR_PANEL: u16 = 110;
+/// A wider panel would only have longer bars.
+const WIDEST_PANEL: u16 = 64;
 /// Less than this shows a notice only.
 pub const SMALLEST: (u16, u16) = (20, 5);
 
@@ -224,8 +225,8 @@ impl Caches {
         }
         if self.listed.area.contains(at) {
             let line = usize::from(row - self.listed.area.y);
-            return match self.listed.lines.get(line) {
-                Some(line) => Target::Call(line.index),
+            return match self.listed.row(line) {
+                Some(index) => Target::Call(index),
                 None => Target::Panel,
             };
         }
@@ -297,7 +298,7 @@ impl Areas {
             let composer = composer::height(&state.composer, whole.width, most).clamp(1, most);
             (u16::from(height >= 7), composer)
         };
-        let wide = whole.width >= WIDE_ENOUGH_FOR_PANEL && !state.calls.is_empty();
+        let wide = whole.width >= WIDE_ENOUGH && state.shows_panel();
         let left = height.saturating_sub(status + rule + air + composer);
         let queue = queue::height(state).min(left / 4);
         // What is asked leaves its rows to the conversation, where the calls are, too.
@@ -329,7 +330,7 @@ impl Areas {
             ..whole
         };
         let aside = if wide {
-            (whole.width / 3).clamp(36, 60)
+            (whole.width - CONVERSATION - 1).min(WIDEST_PANEL)
         } else {
             0
         };

@@ -90,7 +90,7 @@ fn fate(state: &AppState) -> String {
 }
 
 fn open_calls(state: &AppState) -> usize {
-    let calls = state.panel.calls.iter().map(|key| state.calls.get(*key));
+    let calls = state.panel.calls().iter().map(|key| state.calls.get(*key));
     let open = calls.filter(|call| call.by == Author::Model && !call.is_over());
     open.count()
 }

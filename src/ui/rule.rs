@@ -156,7 +156,7 @@ fn doing(state: &AppState, work: &Work) -> (String, Role) {
     if state.dialogs.iter().any(asks) {
         return ("waiting for you".to_owned(), Role::Warning);
     }
-    let calls = state.panel.calls.iter().map(|key| state.calls.get(*key));
+    let calls = state.panel.calls().iter().map(|key| state.calls.get(*key));
     let mut running: Vec<&str> = Vec::new();
     for call in calls {
         match call.state {
@@ -178,7 +178,7 @@ fn doing(state: &AppState, work: &Work) -> (String, Role) {
 
 /// A tool that an interrupt lets finish.
 fn finishing(state: &AppState) -> Option<&str> {
-    let mut calls = state.panel.calls.iter().map(|key| state.calls.get(*key));
+    let mut calls = state.panel.calls().iter().map(|key| state.calls.get(*key));
     calls
         .find(|call| matches!(call.state, State::Executing(Phase::Finishing)))
         .map(|call| &*call.tool.name)

@@ -4,6 +4,8 @@ mod acting;
 mod asking;
 mod calls;
 mod footer;
+mod listing;
+mod matrix;
 mod picking;
 mod prose;
 mod random;

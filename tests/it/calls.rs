@@ -36,3 +36,24 @@ fn a_running_command_shows_its_last_lines_at_80_columns() {
         .wait_for("│ … 16 more lines")
         .wait_for("│ over");
 }
+
+const SERVER: &str = r#"
+[[turn]]
+step = [{ call = "Bash", input = { command = "echo listening; sleep 600", run_in_background = true } }]
+[[turn]]
+text = "It runs."
+[[turn]]
+text = "Something else."
+"#;
+
+#[test]
+fn a_background_command_stays_in_sight_after_the_next_message() {
+    let mut tui = play(SERVER, 80, 24);
+    tui.wait_for("It runs.")
+        .send("more\r")
+        .wait_for("Something else.")
+        .wait_for("& echo listening")
+        .wait_for("1 in background");
+    tui.send("\x14").wait_for("TOOLS").send("\r");
+    tui.wait_for("Told the model").wait_for("listening");
+}

@@ -11,7 +11,6 @@ mod hooks;
 mod hostile;
 mod lists;
 mod messages;
-mod picture;
 mod resume;
 mod retries;
 mod same_screen;

@@ -7,7 +7,8 @@ use crate::support::program::Program;
 use crate::support::pty::{Pty, script};
 use crate::support::server::wait_for_some;
 
-const WIDTH: u16 = 150;
+/// No room for the panel, which goes by itself after a while.
+const WIDTH: u16 = 130;
 const HEIGHT: u16 = 100;
 
 /// Thinking, a call that fails and one that is skipped for it, a change that is allowed, a command that is denied, a failed

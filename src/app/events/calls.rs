@@ -64,7 +64,7 @@ impl AppState {
         let shown = self.transcript.push(Cell::Call(key));
         // Whoever runs a command wants to see what it says.
         self.transcript.change(shown, |entry| entry.open = true);
-        self.panel.add(key);
+        self.panel.add_aside(key, &self.calls);
         key
     }
 
@@ -99,7 +99,7 @@ impl AppState {
 
     /// The turn has ended: calls without a result, for example because the model never finished writing them, get none.
     pub(super) fn close_calls(&mut self) {
-        for key in self.panel.calls.clone() {
+        for key in self.panel.calls().to_vec() {
             if self.calls.get(key).by != Author::Person {
                 self.close_call(key, "the turn ended");
             }
@@ -108,7 +108,7 @@ impl AppState {
 
     /// The stream broke off: what it was writing has no end.
     pub(super) fn close_unwritten(&mut self) {
-        for key in self.panel.calls.clone() {
+        for key in self.panel.calls().to_vec() {
             if matches!(self.calls.get(key).state, State::Arriving(_)) {
                 self.close_call(key, "cut off");
             }
@@ -127,11 +127,15 @@ impl AppState {
         });
     }
 
-    fn advance(&mut self, key: CallKey, event: CallEvent) {
-        // What is over absorbs all that comes too late; but what went to the background still prints.
+    /// What is over absorbs all that comes too late; but what went to the background still prints.
+    fn comes_too_late(&self, key: CallKey, event: &CallEvent) -> bool {
         let call = self.calls.get(key);
         let prints = matches!(event, CallEvent::Progress(_)) && call.is_in_background();
-        if call.is_over() && !prints && event != CallEvent::Yielded {
+        call.is_over() && !prints && *event != CallEvent::Yielded
+    }
+
+    fn advance(&mut self, key: CallKey, event: CallEvent) {
+        if self.comes_too_late(key, &event) {
             return;
         }
         let now = self.moment;
@@ -195,6 +199,7 @@ impl AppState {
         });
         if is_result {
             self.calls.bound_shown(key);
+            self.let_panel_linger();
         }
         if let Some(id) = waits_no_more {
             self.withdraw(id);

@@ -11,15 +11,13 @@ use crate::app::commands::Commands;
 use crate::app::dialogs::Dialog;
 use crate::app::dialogs::pause::PauseDialog;
 use crate::app::page::{Tone, lines};
-use crate::app::transcript::{Cell, NoticeKind, Progress, Summary, SummaryEnding};
+use crate::app::transcript::{Cell, Changed, NoticeKind, Progress, Summary, SummaryEnding};
 use crate::app::{Activity, AppState, Effect, Stage, Work};
 use crate::protocol::todo::{Todo, TodoStatus};
 use crate::protocol::{
     AgentEvent, Block, Ending, Message, SessionEvent, Told, TurnEvent, TurnId, TurnSummary,
 };
 
-/// A turn this short says nothing about how long it took.
-const WORTH_A_SUMMARY: Duration = Duration::from_secs(2);
 /// What is left of a message that was refused, once the program that has it is gone.
 const NOT_KEPT: &str = "(a message that was not sent)";
 /// A record is not written later than it is heard of, but for what the first one took on its way.
@@ -169,7 +167,7 @@ impl AppState {
             TurnEvent::Answered { .. } => self.answered(),
             TurnEvent::Planned(todos) => self.planned(todos),
             TurnEvent::Streamed => self.panel.response_ended(self.moment),
-            TurnEvent::Saved(saved) => self.panel.saved += saved,
+            TurnEvent::Saved(saved) => self.panel.save_time(saved),
             TurnEvent::Finished(summary) => return self.finished(&summary),
         }
         Vec::new()
@@ -262,7 +260,7 @@ impl AppState {
                 Cell::Call(key) if self.calls.get(*key).times.begun.is_some() => {}
                 Cell::Call(key) => {
                     let key = *key;
-                    self.panel.calls.retain(|call| *call != key);
+                    self.panel.forget(key);
                     self.transcript.remove(cell);
                     self.close_call(key, "cut off");
                 }
@@ -305,27 +303,24 @@ impl AppState {
         self.panel.response_ended(self.moment);
         self.close_turn_dialogs();
         self.close_calls();
-        let calls = self
-            .panel
-            .calls
-            .iter()
-            .filter(|key| self.calls.get(**key).by == Author::Model)
-            .count();
+        let (calls, changed) = self.sum_up_calls();
         self.activity = Activity::Idle;
+        self.panel.end_turn();
+        self.let_panel_linger();
         let said = |ending| {
             Cell::Summary(Summary {
                 took: summary.took,
-                saved: self.panel.saved,
+                saved: self.panel.last().map_or(Duration::ZERO, |turn| turn.saved),
                 calls,
+                changed: changed.clone(),
                 ending,
             })
         };
         match &summary.ending {
-            Ending::Done if calls > 0 || summary.took >= WORTH_A_SUMMARY => {
+            Ending::Done => {
                 let cell = said(SummaryEnding::Done);
                 self.transcript.push(cell);
             }
-            Ending::Done => {}
             Ending::Interrupted => {
                 let cell = said(SummaryEnding::Interrupted);
                 if let Some(problem) = failed {
@@ -344,6 +339,21 @@ impl AppState {
             Ending::Done => "done",
             Ending::Interrupted | Ending::MaxTurns | Ending::Failed { .. } => "stopped",
         })
+    }
+
+    /// How many calls the turn made, and what they changed.
+    fn sum_up_calls(&self) -> (usize, Changed) {
+        let calls = self.panel.calls().iter().map(|key| self.calls.get(*key));
+        let mut count = 0;
+        let mut changed = Changed::default();
+        for call in calls.filter(|call| call.by == Author::Model) {
+            count += 1;
+            let sizes = call.completed().map_or(&[][..], |it| &it.changed);
+            for change in sizes {
+                changed.add(change);
+            }
+        }
+        (count, changed)
     }
 
     /// Calls the person, if they look elsewhere.

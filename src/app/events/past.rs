@@ -23,7 +23,10 @@ impl AppState {
         let mut moved: HashMap<CellId, CellId> = HashMap::new();
         for entry in since {
             let id = self.transcript.push(entry.cell);
-            self.transcript.change(id, |it| it.open = entry.open);
+            self.transcript.change(id, |it| {
+                it.open = entry.open;
+                it.unfolded = entry.unfolded;
+            });
             moved.insert(entry.id, id);
         }
         for cell in &mut self.expected {
@@ -45,6 +48,7 @@ impl AppState {
             self.hear(told);
         }
         self.run_ended();
+        self.hide_lingering_panel();
         self.clock = None;
         self.activity = activity;
         self.queue = queue;
@@ -62,6 +66,7 @@ impl AppState {
         if self.is_working() {
             self.stop_writing(Progress::Cut);
             self.panel.response_ended(self.moment);
+            self.panel.end_turn();
             self.activity = Activity::Idle;
         }
         self.calls.end_run(self.moment);

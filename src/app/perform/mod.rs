@@ -9,7 +9,7 @@ use crate::app::composer::{Draft, Sent};
 use crate::app::job::Job;
 use crate::app::ladder::Rung;
 use crate::app::select::{Hold, Reach};
-use crate::app::transcript::{Cell, CellId};
+use crate::app::transcript::{Cell, CellId, Entry};
 use crate::app::{AppState, Copied, DiffStyle, Effect, ExitReason, Focus, QUIT_WINDOW, Stage};
 use crate::keymap::Action;
 use crate::protocol::{Command, Mode, SessionCommand, TurnCommand, Wanted};
@@ -50,7 +50,9 @@ impl AppState {
             Action::Suspend => return vec![Effect::Suspend],
             Action::Redraw => return vec![Effect::Redraw],
             Action::PrintConversation => return vec![Effect::PrintConversation],
-            Action::TogglePanel => self.toggle_panel(),
+            Action::TogglePanel => return self.toggle_panel(),
+            Action::NextTurn => self.go_to_turn(1),
+            Action::PreviousTurn => self.go_to_turn(-1),
             Action::Palette => self.open_palette(),
             Action::Help => self.open_help(),
             Action::ToggleDetails => self.toggle_details(),
@@ -320,34 +322,47 @@ impl AppState {
         }
     }
 
-    /// Opens the calls of the last answer in place, or folds them again.
+    /// Opens the last calls on the screen in place, with all others of their turn, or folds them again.
     fn toggle_details(&mut self) {
         let entries = self.transcript.entries();
-        let since = entries
+        let (first, last) = match self.scroll.rest {
+            Some(rest) => (rest.top.cell, rest.bottom.cell),
+            None => (CellId(0), CellId(u64::MAX)),
+        };
+        let in_view = |entry: &Entry| (first..=last).contains(&entry.id);
+        let found = entries
             .iter()
-            .rposition(|entry| matches!(entry.cell, Cell::User { .. }))
-            .unwrap_or(0);
-        let foldable: Vec<(CellId, bool)> = entries[since..]
+            .rposition(|entry| in_view(entry) && is_foldable(entry));
+        let Some(found) = found else {
+            self.flash("no calls on the screen to open");
+            return;
+        };
+        let is_message = |entry: &Entry| matches!(entry.cell, Cell::User { .. });
+        let from = entries[..found].iter().rposition(is_message).unwrap_or(0);
+        let to = entries[found..].iter().position(is_message);
+        let to = to.map_or(entries.len(), |to| found + to);
+        let foldable: Vec<(CellId, bool)> = entries[from..to]
             .iter()
-            .filter(|entry| matches!(entry.cell, Cell::Call(_) | Cell::Thinking { .. }))
+            .filter(|entry| is_foldable(entry))
             .map(|entry| (entry.id, entry.open))
             .collect();
         let open = foldable.iter().any(|(_, open)| !open);
         for (id, _) in foldable {
-            self.transcript.change(id, |entry| entry.open = open);
+            self.transcript.change(id, |entry| {
+                entry.open = open;
+                entry.unfolded = false;
+            });
         }
     }
 
-    /// Opens a cell that can be folded, or folds it again.
+    /// Opens a cell that can be folded, or folds it again. One that stands for several shows each of them first.
     pub(in crate::app) fn toggle(&mut self, cell: CellId) {
-        let foldable = self
-            .transcript
-            .get(cell)
-            .is_some_and(|entry| matches!(entry.cell, Cell::Call(_) | Cell::Thinking { .. }));
-        if foldable {
+        if self.transcript.get(cell).is_some_and(is_foldable) {
             self.scroll.hold();
-            self.transcript
-                .change(cell, |entry| entry.open = !entry.open);
+            if !self.unfold(cell) {
+                self.transcript
+                    .change(cell, |entry| entry.open = !entry.open);
+            }
         }
     }
 
@@ -371,7 +386,7 @@ impl AppState {
         let found = entries
             .skip_while(|entry| entry.id < cell)
             .take_while(|entry| entry.id <= last)
-            .find(|entry| matches!(entry.cell, Cell::Call(_) | Cell::Thinking { .. }))
+            .find(|entry| is_foldable(entry))
             .map(|entry| entry.id);
         if let Some(id) = found {
             self.toggle(id);
@@ -380,7 +395,7 @@ impl AppState {
 
     fn copy(&mut self) -> Vec<Effect> {
         if self.focus == Focus::Panel {
-            let Some(key) = self.panel.target() else {
+            let Some(key) = self.panel.target(&self.calls) else {
                 return Vec::new();
             };
             let text = as_text(self.calls.get(key));
@@ -411,6 +426,10 @@ impl AppState {
             _ => None,
         })
     }
+}
+
+fn is_foldable(entry: &Entry) -> bool {
+    matches!(entry.cell, Cell::Call(_) | Cell::Thinking { .. })
 }
 
 /// A call as text, for the clipboard.

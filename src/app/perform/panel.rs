@@ -3,48 +3,74 @@
 use crate::app::call::{Author, Call, CallKey, State};
 use crate::app::dialogs::Dialog;
 use crate::app::dialogs::by_hand::ByHandDialog;
-use crate::app::panel::Detail;
+use crate::app::job::Job;
+use crate::app::panel::{Detail, WIDE_ENOUGH};
 use crate::app::{AppState, Effect, Focus};
 use crate::keymap::Action;
 use crate::protocol::{CallCommand, Command, Phase};
 
-/// How many calls of earlier turns the panel shows when there are none of this one.
-const SHOWN_AGAIN: usize = 20;
-
 impl AppState {
-    pub(super) fn toggle_panel(&mut self) {
+    /// Goes to the list of calls, which stays then where it has a place of its own; or leaves it, and it goes.
+    pub(super) fn toggle_panel(&mut self) -> Vec<Effect> {
         if self.focus == Focus::Panel {
             self.focus_on(Focus::Composer);
-        } else {
-            self.focus_panel();
+            return self.pin_panel(false);
         }
+        if !self.focus_panel() || self.width < WIDE_ENOUGH {
+            return Vec::new();
+        }
+        self.pin_panel(true)
     }
 
-    pub(in crate::app) fn focus_panel(&mut self) {
-        if self.panel.calls.is_empty() {
-            // Nothing has been called in this turn yet; what was before can still be looked at.
-            let known = self.calls.len();
-            self.panel.calls = (known.saturating_sub(SHOWN_AGAIN)..known)
-                .map(CallKey)
-                .collect();
+    /// Whether the panel stays is remembered, also for the next time.
+    fn pin_panel(&mut self, pinned: bool) -> Vec<Effect> {
+        if !pinned {
+            self.hide_lingering_panel();
         }
-        if self.panel.calls.is_empty() {
+        if self.panel.pinned == pinned {
+            return Vec::new();
+        }
+        self.panel.pinned = pinned;
+        vec![Effect::Start(Job::KeepPanel { pinned })]
+    }
+
+    /// Says whether there is anything to look at.
+    pub(in crate::app) fn focus_panel(&mut self) -> bool {
+        if self.panel.rows(&self.calls).is_empty() {
+            // Nothing has been called in this turn yet; what was before can still be looked at.
+            self.panel.look_at_calls();
+        }
+        if self.panel.rows(&self.calls).is_empty() {
             self.flash("no tool has been called yet");
-            return;
+            return false;
         }
         self.panel.choose_running(&self.calls);
         self.focus_on(Focus::Panel);
+        true
     }
 
     pub(in crate::app) fn open_detail(&mut self) {
-        self.panel.detail = match self.panel.detail.take() {
-            Some(_) => None,
-            None => self.panel.chosen().map(|call| Detail { call, scroll: 0 }),
-        };
+        match self.panel.detail.take() {
+            Some(_) => {}
+            None => self.open_chosen(),
+        }
     }
 
     pub(super) fn open_chosen(&mut self) {
-        self.panel.detail = self.panel.chosen().map(|call| Detail { call, scroll: 0 });
+        let chosen = self.panel.chosen(&self.calls);
+        self.panel.detail = chosen.map(|call| Detail { call, scroll: 0 });
+    }
+
+    /// To the turn after the one that is looked at, or before it.
+    pub(super) fn go_to_turn(&mut self, by: isize) {
+        self.panel.detail = None;
+        if !self.panel.go_to_turn(by) {
+            self.flash(if by < 0 {
+                "this is the first turn"
+            } else {
+                "this is the last turn"
+            });
+        }
     }
 
     pub(super) fn travel_panel(&mut self, action: Action) {
@@ -60,13 +86,13 @@ impl AppState {
             _ => return,
         };
         if matches!(action, Action::Next | Action::Previous) && self.panel.detail.is_some() {
-            self.panel.choose_next(by);
+            self.panel.choose_next(by, &self.calls);
             self.open_chosen();
             return;
         }
         match &mut self.panel.detail {
             Some(detail) => detail.scroll = detail.scroll.saturating_add_signed(by),
-            None => self.panel.choose_next(by),
+            None => self.panel.choose_next(by, &self.calls),
         }
     }
 
@@ -75,7 +101,11 @@ impl AppState {
         if self.focus != Focus::Panel {
             return action != Action::Background || self.background_target().is_some();
         }
-        let Some(call) = self.panel.target().map(|key| self.calls.get(key)) else {
+        let Some(call) = self
+            .panel
+            .target(&self.calls)
+            .map(|key| self.calls.get(key))
+        else {
             return true;
         };
         match action {
@@ -91,7 +121,11 @@ impl AppState {
 
     /// Only what runs or is over can run again: a call that still waits has nothing behind it.
     pub(super) fn run_again(&mut self) -> Vec<Effect> {
-        match self.panel.target().map(|key| self.calls.get(key)) {
+        match self
+            .panel
+            .target(&self.calls)
+            .map(|key| self.calls.get(key))
+        {
             Some(call) if call.is_over() || runs(call) => {
                 vec![Effect::Send(Command::Call(call.id, CallCommand::RunAgain))]
             }
@@ -104,9 +138,13 @@ impl AppState {
     }
 
     pub(super) fn cancel_call(&mut self) -> Vec<Effect> {
-        match self.panel.target().map(|key| self.calls.get(key)) {
+        match self
+            .panel
+            .target(&self.calls)
+            .map(|key| self.calls.get(key))
+        {
             Some(call) if call.is_over() && !call.is_in_background() => {
-                self.flash("this call has already ended");
+                self.flash("already finished");
                 Vec::new()
             }
             Some(call) if is_arriving(call) => {
@@ -139,19 +177,23 @@ impl AppState {
             call.tool.can_background && runs(call)
         };
         match self.focus {
-            Focus::Panel => self.panel.target(),
+            Focus::Panel => self.panel.target(&self.calls),
             Focus::Composer | Focus::Conversation => {
-                self.panel.calls.iter().rev().copied().find(runs)
+                self.panel.calls().iter().rev().copied().find(runs)
             }
         }
     }
 
     pub(super) fn answer_by_hand(&mut self) {
-        let Some(call) = self.panel.target().map(|key| self.calls.get(key)) else {
+        let Some(call) = self
+            .panel
+            .target(&self.calls)
+            .map(|key| self.calls.get(key))
+        else {
             return;
         };
         if call.is_over() {
-            self.flash("this call already has its result");
+            self.flash("this call already has a result");
             return;
         }
         if call.by == Author::Person {

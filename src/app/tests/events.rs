@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::app::call::State;
 use crate::app::rig::{App, millis, opened, past};
-use crate::app::transcript::{Answer, Cell, Summary, SummaryEnding};
+use crate::app::transcript::{Answer, Cell, Changed, Summary, SummaryEnding};
 use crate::app::{Activity, Effect, Msg, Stage};
 use crate::protocol::{
     AgentEvent, Block, CallCommand, CallOutcome, CallRef, Command, Ending, ForPerson, Message,
@@ -40,7 +40,7 @@ fn text_that_streams_is_one_answer() {
     app.says("\n\nHello").says(" you").says("\n");
     assert_eq!(said(&app), ["Writing: Hello you\n"]);
     app.ends(Ending::Done);
-    assert_eq!(said(&app), ["Whole: Hello you\n"]);
+    assert_eq!(said(&app), ["Whole: Hello you\n", "Done: 0 calls"]);
     assert_eq!(app.state.activity, Activity::Idle);
 }
 
@@ -60,7 +60,8 @@ fn a_notice_does_not_cut_an_answer_in_two() {
         [
             "Whole: one two three",
             "Warning: the disk is full",
-            "call: Bash df"
+            "call: Bash df",
+            "Done: 0 calls",
         ]
     );
 }
@@ -136,7 +137,7 @@ fn a_retry_voids_the_text_of_the_broken_try_and_keeps_the_calls_that_ran() {
     app.hear(TurnEvent::Requested { attempt: 1 });
     app.says("a whole answer");
     assert_eq!(said(&app), ["call: Read ran", "Writing: a whole answer"]);
-    assert_eq!(app.state.panel.calls.len(), 1);
+    assert_eq!(app.state.panel.calls().len(), 1);
     assert_eq!(
         app.state.work().map(|work| &work.stage),
         Some(&Stage::Running)
@@ -168,6 +169,7 @@ fn a_turn_with_calls_ends_with_what_it_came_to() {
         took: millis(1500),
         saved: millis(700),
         calls: 1,
+        changed: Changed::default(),
         ending: SummaryEnding::Done,
     };
     assert_eq!(last, Some(&Cell::Summary(summary)));

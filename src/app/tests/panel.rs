@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::slash::run;
@@ -61,10 +63,10 @@ fn the_choice_stays_inside_the_list() {
 fn enter_opens_a_call_and_esc_closes_it_before_it_leaves() {
     let mut app = three_calls();
     app.press("ctrl+t k enter");
-    let call = app.state.panel.calls[1];
+    let call = app.state.panel.calls()[1];
     assert_eq!(app.state.panel.detail, Some(Detail { call, scroll: 0 }));
     app.press("J");
-    let call = app.state.panel.calls[2];
+    let call = app.state.panel.calls()[2];
     assert_eq!(app.state.panel.detail, Some(Detail { call, scroll: 0 }));
     app.press("esc");
     assert_eq!(app.state.panel.detail, None);
@@ -104,9 +106,9 @@ fn what_is_over_cannot_be_cancelled_but_can_run_again() {
     let mut app = three_calls();
     app.press("ctrl+t g");
     assert_eq!(app.press("x"), []);
-    assert_eq!(flash(&app), Some("this call has already ended"));
+    assert_eq!(flash(&app), Some("already finished"));
     assert_eq!(app.press("i"), []);
-    assert_eq!(flash(&app), Some("this call already has its result"));
+    assert_eq!(flash(&app), Some("this call already has a result"));
     assert_eq!(
         app.press("r"),
         [Effect::Send(Command::Call(
@@ -167,7 +169,7 @@ fn a_call_that_was_never_written_to_its_end_is_over_when_the_turn_is() {
         .arrives()
         .writes("{\"file_path\": \"a.");
     app.ends(Ending::Interrupted);
-    let call = app.state.calls.get(app.state.panel.calls[0]);
+    let call = app.state.calls.get(app.state.panel.calls()[0]);
     let why = "the turn ended".to_owned();
     let outcome = call.completed().map(|completed| completed.outcome.clone());
     assert_eq!(outcome, Some(CallOutcome::Skipped { why }));
@@ -176,9 +178,9 @@ fn a_call_that_was_never_written_to_its_end_is_over_when_the_turn_is() {
 #[test]
 fn what_comes_after_the_result_changes_nothing() {
     let mut app = three_calls();
-    let before = app.state.calls.get(app.state.panel.calls[0]).revision;
+    let before = app.state.calls.get(app.state.panel.calls()[0]).revision;
     app.tool("a", "Read").running().prints("late").fails("late");
-    let call = app.state.calls.get(app.state.panel.calls[0]);
+    let call = app.state.calls.get(app.state.panel.calls()[0]);
     assert_eq!(call.revision, before);
     assert_eq!(call.completed().map(|it| it.text.as_str()), Some("1\n2\n3"));
 }
@@ -196,7 +198,7 @@ fn an_id_that_comes_again_is_another_call() {
     let subjects: Vec<String> = app
         .state
         .panel
-        .calls
+        .calls()
         .iter()
         .map(|key| app.state.calls.get(*key).subject())
         .collect();
@@ -207,9 +209,9 @@ fn an_id_that_comes_again_is_another_call() {
 fn the_panel_shows_the_calls_of_one_turn() {
     let mut app = three_calls();
     app.ends(Ending::Done);
-    assert_eq!(app.state.panel.calls.len(), 3);
+    assert_eq!(app.state.panel.calls().len(), 3);
     app.taken_up("next");
-    assert_eq!(app.state.panel.calls, []);
+    assert_eq!(app.state.panel.calls(), []);
 }
 
 #[test]
@@ -238,7 +240,8 @@ fn a_command_of_the_person_is_a_call_beside_the_turns() {
         ))]
     );
     app.tool("person_1", "Bash").completes("clean");
-    app.state.flash = None;
+    // The panel stays a little.
+    app.after(Duration::from_secs(10));
     assert_eq!(app.state.wake_at(), None);
 }
 
@@ -247,7 +250,7 @@ fn a_command_of_the_person_goes_on_when_the_turn_ends() {
     let mut app = App::working();
     app.aside("person_1", "sleep 5");
     app.ends(Ending::Done);
-    let call = app.state.calls.get(app.state.panel.calls[0]);
+    let call = app.state.calls.get(app.state.panel.calls()[0]);
     assert!(!call.is_over());
 }
 
@@ -256,7 +259,7 @@ fn a_command_of_the_person_stays_in_the_panel_when_a_turn_begins() {
     let mut app = App::new();
     app.aside("person_1", "sleep 5");
     app.taken_up("hello");
-    assert_eq!(app.state.panel.calls.len(), 1);
+    assert_eq!(app.state.panel.calls().len(), 1);
     app.ends(Ending::Done);
     // Ctrl+C is for what runs; it does not quit.
     assert_eq!(
@@ -265,7 +268,7 @@ fn a_command_of_the_person_stays_in_the_panel_when_a_turn_begins() {
     );
     app.tool("person_1", "Bash").completes("");
     app.taken_up("next");
-    assert_eq!(app.state.panel.calls, []);
+    assert_eq!(app.state.panel.calls(), []);
 }
 
 #[test]
@@ -283,7 +286,7 @@ fn a_call_that_runs_again_begins_anew() {
         .takes(10)
         .running()
         .takes(50);
-    let call = app.state.calls.get(app.state.panel.calls[0]);
+    let call = app.state.calls.get(app.state.panel.calls()[0]);
     assert_eq!(call.output, "");
     assert_eq!(call.times.asked, None);
     assert_eq!(call.elapsed(app.state.now), Some(millis(50)));
@@ -327,7 +330,7 @@ fn a_command_of_the_person_goes_to_the_background_when_no_turn_runs() {
 #[test]
 fn the_lines_of_a_result_are_counted_once() {
     let app = three_calls();
-    let call = app.state.calls.get(app.state.panel.calls[0]);
+    let call = app.state.calls.get(app.state.panel.calls()[0]);
     assert_eq!(call.completed().map(|it| it.lines), Some(3));
 }
 
@@ -357,7 +360,7 @@ fn a_command_in_the_background_can_be_cancelled_until_it_has_ended() {
     };
     assert_eq!(told, "background command stopped: npm run dev");
     assert_eq!(app.commands("x"), []);
-    assert_eq!(flash(&app), Some("this call has already ended"));
+    assert_eq!(flash(&app), Some("already finished"));
 }
 
 #[test]

@@ -84,6 +84,11 @@ impl Jobs {
                     "the theme could not be saved: {problem}"
                 )))
             }),
+            Job::KeepPanel { pinned } => self.run(move || {
+                let problem = appearance::keep_panel(&dirs, pinned).err()?;
+                let text = format!("whether the panel stays can't be saved: {problem}");
+                Some(JobResult::Failed(text))
+            }),
             Job::ListSessions { everywhere } => self.list_sessions(everywhere),
             Job::DeleteSession(id) => self.run(move || {
                 let store = Store::new(dirs.sessions());

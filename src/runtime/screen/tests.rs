@@ -1,4 +1,8 @@
-//! How many bytes a conversation costs on its way to the terminal.
+//! How many bytes a conversation costs on its way to the terminal; the pictures and the recording of one.
+
+mod pictures;
+mod played;
+mod recording;
 
 use std::fmt::Write;
 use std::time::Duration;

@@ -121,7 +121,7 @@ pub fn shown_subject(call: &Call, state: &AppState) -> String {
 }
 
 /// Names of MCP servers' tools are long; the server's name says where they are from.
-fn shown_name(tool: &str) -> String {
+pub fn shown_name(tool: &str) -> String {
     let name = match tool
         .strip_prefix("mcp__")
         .and_then(|rest| rest.split_once("__"))
@@ -160,10 +160,7 @@ pub fn state_role(call: &Call) -> Role {
             CallOutcome::Denied | CallOutcome::Cancelled => Role::Warning,
             CallOutcome::Skipped { .. } => Role::Skipped,
             CallOutcome::Succeeded | CallOutcome::ByHand | CallOutcome::Backgrounded => {
-                match call.state {
-                    State::Yielded(_) => Role::Yielded,
-                    _ => Role::Completed,
-                }
+                Role::Completed
             }
         },
     }
@@ -313,7 +310,7 @@ fn result(completed: &Completed, open: bool, state: &AppState, cx: &mut CellCont
 
 /// How many lines of a running call's output stand under it: more where it is the only one.
 pub fn live_lines(state: &AppState) -> usize {
-    let calls = state.panel.calls.iter().map(|key| state.calls.get(*key));
+    let calls = state.panel.calls().iter().map(|key| state.calls.get(*key));
     let running = calls.filter(|call| matches!(call.state, State::Executing(_)));
     if running.take(2).count() > 1 {
         LIVE_LINES

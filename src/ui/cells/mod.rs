@@ -1,6 +1,7 @@
 //! The cells of the conversation as rows: one file for each kind.
 
 mod call;
+mod group;
 mod notice;
 mod summary;
 mod thinking;
@@ -22,6 +23,7 @@ use super::diff;
 use super::highlight::CodeColours;
 use super::markdown;
 use super::text::{Indent, Row, wrap};
+use crate::app::folding::Fold;
 use crate::app::transcript::{Cell, Entry, Progress};
 use crate::app::{AppState, DiffStyle};
 use crate::theme::{Role, Theme};
@@ -46,9 +48,24 @@ pub fn rows(entry: &Entry, state: &AppState, cx: &mut CellContext) -> Vec<Row> {
             finish_answer(rows, answer.progress, cx)
         }
         Cell::Thinking { text, took, .. } => thinking::rows(text, *took, entry.open, cx),
-        Cell::Call(key) => call::rows(state.calls.get(*key), entry.open, state, cx),
+        Cell::Call(key) => match fold(entry, state) {
+            Fold::Alone => call::rows(state.calls.get(*key), entry.open, state, cx),
+            Fold::Head(count) => {
+                let index = state.transcript.index_of(entry.id).unwrap_or(0);
+                vec![group::row(state.folded_calls(index, count), state, cx)]
+            }
+            Fold::Hidden => Vec::new(),
+        },
         Cell::Notice { kind, text } => notice::rows(*kind, text, cx),
         Cell::Summary(summary) => summary::rows(summary, cx),
+    }
+}
+
+/// How a cell stands among its neighbours.
+pub fn fold(entry: &Entry, state: &AppState) -> Fold {
+    match (&entry.cell, state.transcript.index_of(entry.id)) {
+        (Cell::Call(_), Some(index)) => state.fold_of(index),
+        _ => Fold::Alone,
     }
 }
 

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 
 use super::{CellContext, marked, seconds};
 use crate::theme::Role;
-use crate::ui::text::{Indent, Row, clean, wrap};
+use crate::ui::text::{Indent, Row, clean, truncate, wrap};
 
 pub fn rows(text: &str, took: Option<Duration>, open: bool, cx: &CellContext) -> Vec<Row> {
     let style = cx.theme.style(Role::Thinking);
@@ -17,6 +17,9 @@ pub fn rows(text: &str, took: Option<Duration>, open: bool, cx: &CellContext) ->
     };
     let title = Line::from(Span::styled(title, style));
     let mut rows = marked("∴ ", Role::Thinking, title, cx);
+    if let (None, false) = (took, open) {
+        rows.extend(last_line(text, cx));
+    }
     if open {
         let bar = Span::styled("  │ ", cx.theme.style(Role::Faint));
         let indent = Indent::all(vec![bar]);
@@ -26,4 +29,16 @@ pub fn rows(text: &str, took: Option<Duration>, open: bool, cx: &CellContext) ->
         }
     }
     rows
+}
+
+/// What it thinks of at the moment: the end of the last line that has something in it.
+fn last_line(text: &str, cx: &CellContext) -> Option<Row> {
+    let mut lines = text.lines().rev();
+    let last = lines.find(|line| !line.trim().is_empty())?;
+    let room = usize::from(cx.width).saturating_sub(4);
+    let line = truncate(&clean(last.trim()), room);
+    Some(Row::decoration(Line::from(vec![
+        Span::styled("  │ ", cx.theme.style(Role::Faint)),
+        Span::styled(line, cx.theme.style(Role::Faint)),
+    ])))
 }

@@ -19,6 +19,7 @@ impl Column {
             revision: 0,
             cell: Cell::Welcome,
             open: false,
+            unfolded: false,
         };
         Self {
             entries: (0..).map(entry).take(heights.len()).collect(),

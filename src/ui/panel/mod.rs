@@ -1,171 +1,271 @@
-//! The tool panel: the calls of the turn and how they overlap with the stream. At the right where there is room, else a
-//! strip above the input.
+//! The tool panel: one list, in which every call of the turn has its bar in its own row. At the right where there is room,
+//! else a strip above the input.
 
+mod bars;
 mod detail;
-mod timeline;
+mod strip;
 
 pub use detail::{detail_rows, draw_detail};
+pub use strip::{draw as draw_strip, height as strip_height};
+
+use std::time::Duration;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
+use self::bars::{Clock, Part};
 use super::cells::{
-    glyph, is_own_command, outcome_words, phase_words, seconds, shown_subject, state_role,
+    is_own_command, phase_words, seconds, shown_subject, state_role, whole_seconds,
 };
 use super::text::{clean, overwritten, strip_ansi, truncate, truncate_middle, width};
 use crate::app::call::{Call, State};
+use crate::app::panel::{COUNTS_SECONDS, ListRow, Place, Turn};
 use crate::app::{AppState, Focus};
-use crate::protocol::Phase;
+use crate::protocol::{CallOutcome, Phase};
 use crate::theme::{Role, Theme};
 
-/// Less of what a call printed last is not worth showing.
-const SHORTEST_LINE: usize = 12;
+/// The column of times, and of the words of calls that do not run yet, which may reach into the bar.
+const TIME: usize = 7;
+/// The marks: how it went, and whether the model has it.
+const MARKS: usize = 3;
+/// Less time than this was not worth saving.
+const WORTH_SAYING: Duration = Duration::from_millis(50);
 
-/// Where the calls are listed, and which row shows which.
+/// Where the calls are listed, and which row of the screen shows what.
 #[derive(Debug, Default)]
 pub struct Listed {
     pub area: Rect,
     pub lines: Vec<ListLine>,
-    timeline: Rect,
 }
 
-#[derive(Debug, Clone, Copy)]
-pub struct ListLine {
-    /// The call's number in the panel.
-    pub index: usize,
-    is_output: bool,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListLine {
+    Blank,
+    /// The model's own writing.
+    Model,
+    /// A call, by its number among the rows that can be chosen.
+    Row(usize),
+}
+
+impl Listed {
+    /// The call in a row of the screen.
+    pub fn row(&self, line: usize) -> Option<usize> {
+        match self.lines.get(line)? {
+            ListLine::Row(index) => Some(*index),
+            ListLine::Blank | ListLine::Model => None,
+        }
+    }
 }
 
 /// Finds out what is listed: in the panel if there is one, else in the strip.
 pub fn lay_out(state: &AppState, panel: Rect, strip: Rect) -> Listed {
     if panel.width == 0 {
-        let shown = strip_calls(state, usize::from(strip.height)).into_iter();
-        let lines = shown.map(|index| ListLine {
-            index,
-            is_output: false,
-        });
-        return Listed {
-            area: strip,
-            lines: lines.collect(),
-            timeline: Rect::default(),
-        };
+        return strip::lay_out(state, strip);
     }
     let inner = Rect {
         x: panel.x + 2,
         width: panel.width.saturating_sub(2),
         ..panel
     };
-    let times = timeline::height(state, inner);
-    // The first row is the title's.
+    let head = u16::try_from(header(state, inner).len()).unwrap_or(u16::MAX);
+    let head = head.min(inner.height);
     let area = Rect {
-        y: inner.y + 1,
-        height: inner.height.saturating_sub(times + 1),
+        y: inner.y + head,
+        height: inner.height - head,
         ..inner
     };
-    let height = usize::from(area.height);
-    let mut lines = list_lines(state);
-    lines.drain(..first_line(state, &lines, height));
-    lines.truncate(height);
-    Listed {
-        area,
-        lines,
-        timeline: Rect {
-            y: area.bottom(),
-            height: times,
-            ..inner
-        },
-    }
+    let rows = state.panel.rows(&state.calls);
+    let lines = visible(state, &rows, usize::from(area.height));
+    Listed { area, lines }
 }
 
-/// The list of calls, with the running ones' last line of output, and the timeline below.
+/// The chosen call stays in view; unless the panel is focused, the end does. What runs in the background is always there.
+fn visible(state: &AppState, rows: &[ListRow], height: usize) -> Vec<ListLine> {
+    let in_turn = |row: &&ListRow| row.place != Place::Background;
+    let calls = rows.iter().take_while(in_turn).count();
+    let below: Vec<ListLine> = (calls..rows.len()).map(ListLine::Row).collect();
+    let below = &below[..below.len().min(height / 2)];
+    let room = height - below.len();
+    let mut lines = Vec::with_capacity(height);
+    if state
+        .panel
+        .shown()
+        .is_some_and(|turn| !turn.writing.is_empty())
+    {
+        lines.push(ListLine::Model);
+    }
+    lines.extend((0..calls).map(ListLine::Row));
+    let end = lines.len().saturating_sub(room);
+    let from = if state.focus == Focus::Panel {
+        let chosen = ListLine::Row(state.panel.chosen);
+        let at = lines.iter().position(|line| *line == chosen);
+        at.map_or(end, |at| at.saturating_sub(room / 2)).min(end)
+    } else {
+        end
+    };
+    lines.drain(..from);
+    lines.truncate(room);
+    if !below.is_empty() && lines.len() < room {
+        lines.push(ListLine::Blank);
+    }
+    lines.extend(below);
+    lines
+}
+
+/// The list with its bars.
 pub fn draw(state: &AppState, listed: &Listed, panel: Rect, buf: &mut Buffer) {
     let theme = &state.settings.theme;
     let focused = state.focus == Focus::Panel;
     draw_edge(panel, focused, theme, buf);
     let area = listed.area;
-    if panel.height == 0 {
-        return;
+    let head = Rect {
+        y: panel.y,
+        height: area.y - panel.y,
+        ..area
+    };
+    for (y, line) in (head.y..head.bottom()).zip(header(state, head)) {
+        buf.set_line(head.x, y, &line, head.width);
     }
-    let room = usize::from(area.width).saturating_sub("Tools  ".len());
-    let title = Line::from(vec![
-        Span::styled("Tools", theme.style(Role::Strong)),
-        Span::styled(
-            format!("  {}", counts(state, room)),
-            theme.style(Role::Muted),
-        ),
-    ]);
-    buf.set_line(area.x, panel.y, &title, area.width);
+    let columns = Columns::of(area.width);
+    let clock = clock(state, columns.bar);
+    let rows = state.panel.rows(&state.calls);
     for (y, line) in (area.y..area.bottom()).zip(&listed.lines) {
-        let row = Rect {
+        let at = Rect {
             y,
             height: 1,
             ..area
         };
-        let call = state.calls.get(state.panel.calls[line.index]);
-        if line.is_output {
-            let text = truncate(&last_line(call), usize::from(area.width.saturating_sub(4)));
-            buf.set_string(area.x + 4, y, text, theme.style(Role::Faint));
-        } else {
-            let chosen = focused && state.panel.chosen == line.index;
-            draw_call(call, state, chosen, row, buf);
+        match line {
+            ListLine::Blank => {}
+            ListLine::Model => draw_model(state, clock.as_ref(), columns, at, buf),
+            ListLine::Row(index) => {
+                let Some(row) = rows.get(*index) else {
+                    continue;
+                };
+                match row.place {
+                    Place::Turn { depth } => {
+                        let call = state.calls.get(row.call);
+                        draw_call(call, depth, state, clock.as_ref(), columns, at, buf);
+                    }
+                    Place::Background => draw_background(state.calls.get(row.call), state, at, buf),
+                }
+                if focused && state.panel.chosen == *index {
+                    buf.set_style(at, theme.style(Role::Chosen));
+                }
+            }
         }
     }
-    timeline::draw(state, listed.timeline, buf);
 }
 
-/// One line for each call that matters most, above the input of a narrow terminal.
-pub fn draw_strip(state: &AppState, listed: &Listed, buf: &mut Buffer) {
-    let area = listed.area;
-    for (y, line) in (area.y..area.bottom()).zip(&listed.lines) {
-        let call = state.calls.get(state.panel.calls[line.index]);
-        let chosen = state.focus == Focus::Panel && state.panel.chosen == line.index;
-        let row = Rect {
-            y,
-            height: 1,
-            ..area
-        };
-        let subject = draw_call(call, state, chosen, row, buf);
-        draw_last_line(call, state, subject, buf);
+/// How the width of a row is shared.
+#[derive(Debug, Clone, Copy)]
+struct Columns {
+    label: u16,
+    bar: u16,
+}
+
+impl Columns {
+    fn of(width: u16) -> Self {
+        let time = u16::try_from(TIME).unwrap_or(0);
+        let label = (width * 9 / 20).clamp(14, 34).min(width);
+        Self {
+            label,
+            bar: width.saturating_sub(label + time + 2),
+        }
     }
 }
 
-/// How high a strip would be: nothing when nothing runs, unless it is focused.
-pub fn strip_height(state: &AppState, most: u16) -> u16 {
-    let focused = state.focus == Focus::Panel;
-    let count = if focused {
-        state.panel.calls.len()
-    } else {
-        unfinished(state).count()
-    };
-    u16::try_from(count).unwrap_or(u16::MAX).min(most)
+fn clock(state: &AppState, cells: u16) -> Option<Clock> {
+    let turn = state.panel.shown()?;
+    let start = turn.start(&state.calls)?;
+    Some(Clock::new(start, turn.end(&state.calls, state.now), cells))
 }
 
-fn strip_calls(state: &AppState, most: usize) -> Vec<usize> {
-    let mut found: Vec<usize> = if state.focus == Focus::Panel {
-        (0..state.panel.calls.len()).collect()
-    } else {
-        unfinished(state).collect()
+/// Which turn it is, how long it takes and what overlapping saved, how many calls are in which state, and the clock.
+fn header(state: &AppState, area: Rect) -> Vec<Line<'static>> {
+    let theme = &state.settings.theme;
+    let Some(turn) = state.panel.shown() else {
+        return Vec::new();
     };
-    if found.len() > most {
-        let from = match state.focus {
-            Focus::Panel => state
-                .panel
-                .chosen
-                .saturating_sub(most / 2)
-                .min(found.len() - most),
-            Focus::Composer | Focus::Conversation => 0,
-        };
-        found = found[from..from + most].to_vec();
+    let columns = Columns::of(area.width);
+    let clock = clock(state, columns.bar);
+    let title = match turn.number {
+        Some(number) => format!("Turn {number}"),
+        None => "Your commands".to_owned(),
+    };
+    let mut times = clock.map_or_else(String::new, |clock| shown_time(clock.whole()));
+    if let Some(saved) = saved_words(turn) {
+        times = format!("{times} · {saved}");
     }
-    found
+    let room = usize::from(area.width);
+    let gap = room.saturating_sub(width(&title) + width(&times)).max(1);
+    let muted = theme.style(Role::Muted);
+    let mut lines = vec![Line::from(vec![
+        Span::styled(title, theme.style(Role::Strong)),
+        Span::raw(" ".repeat(gap)),
+        Span::styled(times, muted),
+    ])];
+    for counts in counts(turn, state, room) {
+        lines.push(Line::from(Span::styled(counts, muted)));
+    }
+    if let Some(clock) = clock {
+        let axis = axis(clock.whole(), usize::from(columns.bar));
+        let indent = " ".repeat(usize::from(columns.label) + 1);
+        let faint = theme.style(Role::Faint);
+        lines.push(Line::from(Span::styled(format!("{indent}{axis}"), faint)));
+    }
+    lines
 }
 
-fn unfinished(state: &AppState) -> impl Iterator<Item = usize> {
-    let calls = state.panel.calls.iter().enumerate();
-    calls
-        .filter(|(_, key)| !state.calls.get(**key).is_over())
-        .map(|(index, _)| index)
+/// The times at the beginning, in the middle and at the end of the bars.
+fn axis(whole: Duration, cells: usize) -> String {
+    let (half, end) = (shown_time(whole / 2), shown_time(whole));
+    let mut axis = "0s".to_owned();
+    let mut put = |text: &str, at: usize| {
+        let used = width(&axis);
+        if at > used && at + width(text) <= cells {
+            axis.push_str(&" ".repeat(at - used));
+            axis.push_str(text);
+        }
+    };
+    if cells >= 22 {
+        put(&half, (cells / 2).saturating_sub(width(&half) / 2));
+    }
+    put(&end, cells.saturating_sub(width(&end)));
+    axis
+}
+
+/// How many calls are in which state, in as many lines as that takes.
+fn counts(turn: &Turn, state: &AppState, room: usize) -> Vec<String> {
+    let count = |what: fn(&State) -> bool| {
+        let calls = turn.calls.iter();
+        calls
+            .filter(|key| what(&state.calls.get(**key).state))
+            .count()
+    };
+    let parts = [
+        (
+            count(|it| matches!(it, State::Arriving(_) | State::Queued)),
+            "queued",
+        ),
+        (count(|it| matches!(it, State::Executing(_))), "executing"),
+        (count(|it| matches!(it, State::Completed(_))), "completed"),
+        (count(|it| matches!(it, State::Yielded(_))), "yielded"),
+    ];
+    let mut lines: Vec<String> = Vec::new();
+    for (count, word) in parts.into_iter().filter(|(count, _)| *count > 0) {
+        let part = format!("{count} {word}");
+        match lines.last_mut() {
+            Some(line) if width(line) + 3 + width(&part) <= room => {
+                line.push_str(" · ");
+                line.push_str(&part);
+            }
+            Some(_) | None => lines.push(part),
+        }
+    }
+    lines
 }
 
 fn draw_edge(area: Rect, focused: bool, theme: &Theme, buf: &mut Buffer) {
@@ -179,155 +279,193 @@ fn draw_edge(area: Rect, focused: bool, theme: &Theme, buf: &mut Buffer) {
     }
 }
 
-/// A line for each call, and one for the last output of those that run.
-fn list_lines(state: &AppState) -> Vec<ListLine> {
-    let mut lines = Vec::new();
-    for (index, key) in state.panel.calls.iter().enumerate() {
-        lines.push(ListLine {
-            index,
-            is_output: false,
-        });
-        let call = state.calls.get(*key);
-        if !call.is_over() && !last_line(call).is_empty() {
-            lines.push(ListLine {
-                index,
-                is_output: true,
-            });
-        }
+fn draw_model(
+    state: &AppState,
+    clock: Option<&Clock>,
+    columns: Columns,
+    area: Rect,
+    buf: &mut Buffer,
+) {
+    let theme = &state.settings.theme;
+    let label = format!("{}model", " ".repeat(MARKS));
+    buf.set_string(area.x, area.y, label, theme.style(Role::Muted));
+    if let (Some(turn), Some(clock)) = (state.panel.shown(), clock) {
+        let bar = bars::of_model(&turn.writing, clock);
+        draw_bar(&bar, theme.style(Role::Accent), theme, columns, area, buf);
     }
-    lines
 }
 
-/// The chosen call stays in view; unless the panel is focused, the end does.
-fn first_line(state: &AppState, lines: &[ListLine], height: usize) -> usize {
-    let end = lines.len().saturating_sub(height);
-    if state.focus != Focus::Panel {
-        return end;
+fn draw_bar(
+    bar: &[Part],
+    ran: Style,
+    theme: &Theme,
+    columns: Columns,
+    area: Rect,
+    buf: &mut Buffer,
+) {
+    let from = area.x + columns.label + 1;
+    for (x, part) in (from..area.right()).zip(bar) {
+        let style = match part {
+            Part::Blank => continue,
+            Part::Queued => theme.style(Role::Queued),
+            Part::Waited => theme.style(Role::Warning),
+            Part::Ran | Part::Grows => ran,
+        };
+        buf.set_string(x, area.y, part.symbol(), style);
     }
-    let at = lines
-        .iter()
-        .position(|line| line.index == state.panel.chosen)
-        .unwrap_or(0);
-    at.saturating_sub(height / 2).min(end)
 }
 
+/// `✓→ Read src/lib.rs   ·━━━━     0.1s`.
+fn draw_call(
+    call: &Call,
+    depth: u16,
+    state: &AppState,
+    clock: Option<&Clock>,
+    columns: Columns,
+    area: Rect,
+    buf: &mut Buffer,
+) {
+    let theme = &state.settings.theme;
+    let style = theme.style(state_role(call));
+    let indent = 2 * depth;
+    let label = usize::from(columns.label.saturating_sub(indent));
+    let line = label_of(call, state, label);
+    buf.set_line(
+        area.x + indent,
+        area.y,
+        &line,
+        columns.label.saturating_sub(indent),
+    );
+    if let Some(clock) = clock {
+        let bar = bars::of_call(&call.times, state.now, clock);
+        draw_bar(&bar, style, theme, columns, area, buf);
+    }
+    let (words, role) = time_words(call, state);
+    // Words are longer than the column, and the bar of such a call is not.
+    let words = format!(" {}", truncate(&words, usize::from(columns.bar) + TIME));
+    let right = u16::try_from(width(&words)).unwrap_or(area.width);
+    if right < area.width {
+        buf.set_string(area.right() - right, area.y, &words, theme.style(role));
+    }
+}
+
+/// The marks, the name and what it is about.
+fn label_of(call: &Call, state: &AppState, room: usize) -> Line<'static> {
+    let theme = &state.settings.theme;
+    let name = shown_name(call);
+    let subject = shown_subject(call, state);
+    let first = clean(subject.lines().next().unwrap_or_default()).into_owned();
+    let left = room.saturating_sub(MARKS + width(&name) + 1);
+    let shown = if first.contains('/') && !first.contains(' ') {
+        truncate_middle(&first, left)
+    } else {
+        truncate(&first, left)
+    };
+    let given = match call.state {
+        State::Yielded(_) => "→ ",
+        State::Arriving(_) | State::Queued | State::Executing(_) | State::Completed(_) => "  ",
+    };
+    Line::from(vec![
+        Span::styled(mark(call), theme.style(state_role(call))),
+        Span::styled(given, theme.style(Role::Yielded)),
+        Span::styled(name, theme.style(Role::Strong)),
+        Span::raw(" "),
+        Span::styled(shown, theme.style(Role::Text)),
+    ])
+}
+
+fn shown_name(call: &Call) -> String {
+    if is_own_command(call) {
+        return "!".to_owned();
+    }
+    truncate(&clean(&call.tool.name), 18)
+}
+
+/// How far an executing call is, or how one went that is over.
+fn mark(call: &Call) -> &'static str {
+    match call.state {
+        State::Executing(Phase::Validating) => "◔",
+        State::Executing(Phase::InHooks) => "◑",
+        State::Arriving(_)
+        | State::Queued
+        | State::Executing(Phase::WaitingForApproval | Phase::Running | Phase::Finishing)
+        | State::Completed(_)
+        | State::Yielded(_) => super::cells::glyph(call),
+    }
+}
+
+/// `& npm run dev   in background   4m 12s`.
+fn draw_background(call: &Call, state: &AppState, area: Rect, buf: &mut Buffer) {
+    let theme = &state.settings.theme;
+    let words = background_words(call, state);
+    let room = usize::from(area.width).saturating_sub(width(&words) + 4);
+    let line = Line::from(vec![
+        Span::styled("& ", theme.style(Role::Executing)),
+        Span::styled(first_line(call, state, room), theme.style(Role::Text)),
+    ]);
+    buf.set_line(area.x, area.y, &line, area.width);
+    let right = u16::try_from(width(&words)).unwrap_or(area.width);
+    if right < area.width {
+        let style = theme.style(Role::Muted);
+        buf.set_string(area.right() - right, area.y, &words, style);
+    }
+}
+
+fn background_words(call: &Call, state: &AppState) -> String {
+    let since = call.background_since().unwrap_or(state.now);
+    let passed = state.now.saturating_duration_since(since);
+    let time = if passed < COUNTS_SECONDS {
+        whole_seconds(passed.as_secs())
+    } else {
+        format!("{}m", passed.as_secs() / 60)
+    };
+    format!("in background  {time}")
+}
+
+/// What a call is about, cut to fit.
+fn first_line(call: &Call, state: &AppState, room: usize) -> String {
+    let subject = shown_subject(call, state);
+    truncate(&clean(subject.lines().next().unwrap_or_default()), room)
+}
+
+/// What a call printed last.
 fn last_line(call: &Call) -> String {
     let line = call.last_line().unwrap_or_default();
     clean(overwritten(&strip_ansi(line))).trim().to_owned()
 }
 
-/// Where the strip has room left, it says what a call printed last.
-fn draw_last_line(call: &Call, state: &AppState, free: Rect, buf: &mut Buffer) {
-    let text = last_line(call);
-    let room = usize::from(free.width).saturating_sub(4);
-    if call.is_over() || text.is_empty() || room < SHORTEST_LINE {
-        return;
-    }
-    let style = state.settings.theme.style(Role::Faint);
-    buf.set_string(free.x + 2, free.y, truncate(&text, room), style);
-}
-
-/// `✓ Read  src/lib.rs      120 lines · 0.1s`. Returns what it left free.
-fn draw_call(call: &Call, state: &AppState, chosen: bool, area: Rect, buf: &mut Buffer) -> Rect {
-    let theme = &state.settings.theme;
-    let time = time_words(call, state);
-    let name = if is_own_command(call) {
-        "!".to_owned()
-    } else {
-        truncate(&clean(&call.tool.name), 18)
-    };
-    let used = 2 + width(&name) + 1 + width(&time) + 1;
-    let room = usize::from(area.width).saturating_sub(used);
-    let subject = shown_subject(call, state);
-    let first = clean(subject.lines().next().unwrap_or_default()).into_owned();
-    let shown = if first.contains('/') && !first.contains(' ') {
-        truncate_middle(&first, room)
-    } else {
-        truncate(&first, room)
-    };
-    let line = Line::from(vec![
-        Span::styled(format!("{} ", glyph(call)), theme.style(state_role(call))),
-        Span::styled(name, theme.style(Role::Strong)),
-        Span::raw(" "),
-        Span::styled(shown, theme.style(Role::Text)),
-    ]);
-    let (end, _) = buf.set_line(area.x, area.y, &line, area.width);
-    let right = u16::try_from(width(&time)).unwrap_or(area.width);
-    if right < area.width {
-        let role = match call.state {
-            State::Executing(Phase::WaitingForApproval) => Role::Warning,
-            _ => Role::Muted,
-        };
-        buf.set_string(area.right() - right, area.y, &time, theme.style(role));
-    }
-    if chosen {
-        buf.set_style(area, theme.style(Role::Chosen));
-    }
-    Rect {
-        x: end,
-        width: area.right().saturating_sub(end + right),
-        ..area
-    }
-}
-
-/// The state of a call, or how long it has been running.
-fn time_words(call: &Call, state: &AppState) -> String {
+/// How far a call is, or how long it took.
+fn time_words(call: &Call, state: &AppState) -> (String, Role) {
     match &call.state {
-        State::Arriving(_) => "arriving".to_owned(),
-        State::Queued => "queued".to_owned(),
-        State::Executing(Phase::Running | Phase::Finishing) => {
+        State::Arriving(_) => ("arriving".to_owned(), Role::Muted),
+        State::Queued => ("queued".to_owned(), Role::Muted),
+        State::Executing(Phase::Running) => {
             let elapsed = call.elapsed(state.now).unwrap_or_default();
-            let running = format!("{:.1}s", elapsed.as_secs_f64());
-            match call.state {
-                State::Executing(Phase::Finishing) => format!("finishing {running}"),
-                _ => running,
-            }
+            (shown_time(elapsed), Role::Muted)
         }
-        State::Executing(phase) => phase_words(*phase).to_owned(),
-        State::Completed(completed) | State::Yielded(completed) => {
-            match outcome_words(call, completed).split_once(" · ") {
-                Some((words, time)) if words.ends_with("lines") || words == "1 line" => {
-                    time.to_owned()
-                }
-                _ => outcome_words(call, completed),
-            }
-        }
+        State::Executing(Phase::WaitingForApproval) => ("waits for you".to_owned(), Role::Warning),
+        State::Executing(phase) => (phase_words(*phase).to_owned(), Role::Muted),
+        State::Completed(completed) | State::Yielded(completed) => match completed.outcome {
+            CallOutcome::Succeeded
+            | CallOutcome::Failed
+            | CallOutcome::Cancelled
+            | CallOutcome::Backgrounded => (seconds(completed.ran), Role::Muted),
+            CallOutcome::Denied => ("denied".to_owned(), Role::Warning),
+            CallOutcome::Skipped { .. } => ("skipped".to_owned(), Role::Muted),
+            CallOutcome::ByHand => ("by you".to_owned(), Role::Muted),
+        },
     }
 }
 
-/// How many calls are in which state: in words, or where these do not fit, in the marks of the list.
-fn counts(state: &AppState, room: usize) -> String {
-    let count = |what: fn(&State) -> bool| {
-        let calls = state.panel.calls.iter();
-        calls
-            .filter(|key| what(&state.calls.get(**key).state))
-            .count()
-    };
-    let queued = count(|it| matches!(it, State::Arriving(_) | State::Queued));
-    let executing = count(|it| matches!(it, State::Executing(_)));
-    let completed = count(|it| matches!(it, State::Completed(_)));
-    let yielded = count(|it| matches!(it, State::Yielded(_)));
-    let list = |parts: &[(usize, &str)]| {
-        let there = parts.iter().filter(|(count, _)| *count > 0);
-        let words: Vec<String> = there
-            .map(|(count, word)| format!("{count} {word}"))
-            .collect();
-        words.join(" · ")
-    };
-    let words = list(&[
-        (queued, "queued"),
-        (executing, "executing"),
-        (completed, "completed"),
-        (yielded, "yielded"),
-    ]);
-    if width(&words) <= room {
-        return words;
+/// A time that may still go on: tenths of seconds while they say something.
+fn shown_time(time: Duration) -> String {
+    match time.as_secs() {
+        0..10 => format!("{:.1}s", time.as_secs_f64()),
+        whole => whole_seconds(whole),
     }
-    list(&[(queued, "○"), (executing, "●"), (completed + yielded, "✓")])
 }
 
 /// The time that running tools while the model wrote has saved, for people.
-pub fn saved_words(state: &AppState) -> Option<String> {
-    let saved = state.panel.saved;
-    (saved.as_millis() >= 50).then(|| format!("{} saved", seconds(saved)))
+pub fn saved_words(turn: &Turn) -> Option<String> {
+    (turn.saved >= WORTH_SAYING).then(|| format!("{} saved", seconds(turn.saved)))
 }

@@ -99,8 +99,8 @@ fn redraw_and_suspend_work_everywhere() {
 
 #[test]
 fn a_call_of_the_panel_is_chosen_by_a_click_and_opened_by_two() {
-    let mut screen = worked().on(120, 40);
-    let mut at = screen.find("│ ✓ Bash");
+    let mut screen = worked().on(160, 40);
+    let mut at = screen.find("│ ✓  Bash");
     at.x += 4;
     assert_eq!(screen.target(at), Target::Call(0));
     screen.point_at(PointerKind::Pressed { times: 1 }, at);

@@ -58,9 +58,9 @@ fn several_that_run_show_five_each() {
 fn the_time_goes_on_although_nothing_is_printed() {
     let mut screen = running(&["sleep 100"]).on(80, 24);
     screen.after(Duration::from_secs(12));
-    assert_eq!(screen.lines_with("● Bash sleep 100  12s").len(), 1);
+    assert_eq!(screen.lines_with("● Bash sleep 100  12s").len(), 2);
     screen.after(Duration::from_secs(60));
-    assert_eq!(screen.lines_with("● Bash sleep 100  1m 12s").len(), 1);
+    assert_eq!(screen.lines_with("● Bash sleep 100  1m 12s").len(), 2);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use serde_json::json;
 use crate::app::pointer::PointerKind;
 use crate::app::rig::{App, change, numbered, request};
 use crate::app::{Copied, Effect};
-use crate::protocol::Ending;
+use crate::protocol::{Ending, TurnEvent};
 use crate::ui::rig::Screen;
 
 fn copied() -> [Effect; 1] {
@@ -22,7 +22,7 @@ fn drag(screen: &mut Screen, from: &str, to: &str) -> Vec<Effect> {
 fn answer(text: &str) -> Screen {
     let mut app = App::working();
     app.says(text);
-    app.ends(Ending::Done);
+    app.hear(TurnEvent::Streamed);
     app.on(40, 24)
 }
 

@@ -1,0 +1,90 @@
+//! Reads and searches that follow each other are one line, until somebody wants to see them.
+
+use super::AppState;
+use super::call::{Author, Call};
+use super::transcript::{Cell, CellId, Entry};
+use crate::protocol::{CallOutcome, Shown};
+
+/// How a cell stands among its neighbours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fold {
+    /// It shows itself.
+    Alone,
+    /// It stands for so many calls: itself and those that follow.
+    Head(usize),
+    /// One above it stands for it.
+    Hidden,
+}
+
+impl AppState {
+    /// How the cell with this number is folded. Costs no more than the group is long.
+    pub fn fold_of(&self, index: usize) -> Fold {
+        let entries = self.transcript.entries();
+        if !self.folds(&entries[index]) {
+            return Fold::Alone;
+        }
+        let before = index.checked_sub(1).map(|before| &entries[before]);
+        if before.is_some_and(|before| self.folds(before)) {
+            return Fold::Hidden;
+        }
+        let group = entries[index..].iter().take_while(|it| self.folds(it));
+        match group.count() {
+            0 | 1 => Fold::Alone,
+            count => Fold::Head(count),
+        }
+    }
+
+    /// The calls that a head stands for.
+    pub fn folded_calls(&self, index: usize, count: usize) -> impl Iterator<Item = &Call> {
+        let entries = self.transcript.entries()[index..].iter().take(count);
+        entries.filter_map(|entry| self.call_in(entry))
+    }
+
+    fn call_in(&self, entry: &Entry) -> Option<&Call> {
+        match &entry.cell {
+            Cell::Call(key) => Some(self.calls.get(*key)),
+            Cell::Welcome
+            | Cell::User { .. }
+            | Cell::Answer(_)
+            | Cell::Thinking { .. }
+            | Cell::Notice { .. }
+            | Cell::Summary(_) => None,
+        }
+    }
+
+    /// Whether a cell may stand in one line with its neighbours: a call that went well and has nothing that must be seen.
+    fn folds(&self, entry: &Entry) -> bool {
+        let Some(call) = self
+            .call_in(entry)
+            .filter(|_| !entry.open && !entry.unfolded)
+        else {
+            return false;
+        };
+        let went_well = call.completed().is_some_and(|completed| {
+            completed.outcome == CallOutcome::Succeeded && completed.shown == Shown::Nothing
+        });
+        went_well && call.tool.folds && call.by == Author::Model
+    }
+
+    /// Shows each call of the group that a cell belongs to in a line of its own. Says whether there was one.
+    pub(super) fn unfold(&mut self, cell: CellId) -> bool {
+        let Some(index) = self.transcript.index_of(cell) else {
+            return false;
+        };
+        let entries = self.transcript.entries();
+        if !self.folds(&entries[index]) {
+            return false;
+        }
+        let before = entries[..index].iter().rev();
+        let from = index - before.take_while(|it| self.folds(it)).count();
+        let group = entries[from..].iter().take_while(|it| self.folds(it));
+        let group: Vec<CellId> = group.map(|entry| entry.id).collect();
+        if group.len() < 2 {
+            return false;
+        }
+        for id in group {
+            self.transcript.change(id, |entry| entry.unfolded = true);
+        }
+        true
+    }
+}

@@ -1,0 +1,121 @@
+//! Where the panel has no room, or is not shown: a line above the input for each call that runs, with what it printed last.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::{
+    ListLine, Listed, background_words, first_line, last_line, mark, shown_name, time_words,
+};
+use crate::app::call::Call;
+use crate::app::panel::{ListRow, Place};
+use crate::app::{AppState, Focus};
+use crate::theme::Role;
+use crate::ui::cells::state_role;
+use crate::ui::text::{truncate, width};
+
+/// Less of what a call printed last is not worth showing.
+const SHORTEST_LINE: usize = 12;
+/// What is between the parts of a line.
+const GAP: usize = 2;
+
+/// How high the strip would be: a line for each call that runs; focused, for each that can be chosen.
+pub fn height(state: &AppState, most: u16) -> u16 {
+    let count = listed(state).len();
+    u16::try_from(count).unwrap_or(u16::MAX).min(most)
+}
+
+pub(super) fn lay_out(state: &AppState, area: Rect) -> Listed {
+    let most = usize::from(area.height);
+    let mut rows = listed(state);
+    if rows.len() > most {
+        let from = match state.focus {
+            Focus::Panel => {
+                let chosen = state.panel.chosen;
+                let at = rows.iter().position(|row| *row == chosen).unwrap_or(0);
+                at.saturating_sub(most / 2).min(rows.len() - most)
+            }
+            Focus::Composer | Focus::Conversation => 0,
+        };
+        rows = rows[from..from + most].to_vec();
+    }
+    Listed {
+        area,
+        lines: rows.into_iter().map(ListLine::Row).collect(),
+    }
+}
+
+/// The numbers of the rows that are listed.
+fn listed(state: &AppState) -> Vec<usize> {
+    let focused = state.focus == Focus::Panel;
+    let rows = state.panel.rows(&state.calls);
+    let shown = |row: &ListRow| {
+        let runs = !state.calls.get(row.call).is_over();
+        focused || runs || row.place == Place::Background
+    };
+    let rows = rows.iter().enumerate();
+    rows.filter(|(_, row)| shown(row))
+        .map(|(index, _)| index)
+        .collect()
+}
+
+pub fn draw(state: &AppState, listed: &Listed, buf: &mut Buffer) {
+    let area = listed.area;
+    let rows = state.panel.rows(&state.calls);
+    for (y, line) in (area.y..area.bottom()).zip(0..) {
+        let Some((index, row)) = listed.row(line).and_then(|it| Some((it, rows.get(it)?))) else {
+            continue;
+        };
+        let at = Rect {
+            y,
+            height: 1,
+            ..area
+        };
+        draw_line(state.calls.get(row.call), row.place, state, at, buf);
+        if state.focus == Focus::Panel && state.panel.chosen == index {
+            buf.set_style(at, state.settings.theme.style(Role::Chosen));
+        }
+    }
+}
+
+/// `● Bash pytest -q  12s  tests/test_total.py ....F`.
+fn draw_line(call: &Call, place: Place, state: &AppState, area: Rect, buf: &mut Buffer) {
+    let theme = &state.settings.theme;
+    let (name, words, role) = match place {
+        Place::Turn { .. } => {
+            let (words, role) = time_words(call, state);
+            (format!("{} ", shown_name(call)), words, role)
+        }
+        Place::Background => (String::new(), background_words(call, state), Role::Muted),
+    };
+    let whole = usize::from(area.width);
+    let used = 2 + width(&name) + GAP + width(&words);
+    let printed = last_line(call);
+    // Half of the line is for what it prints, if there is something.
+    let most = if printed.is_empty() || whole < 4 * SHORTEST_LINE {
+        whole.saturating_sub(used)
+    } else {
+        (whole / 2)
+            .max(used + SHORTEST_LINE)
+            .min(whole)
+            .saturating_sub(used)
+    };
+    let mark_role = match place {
+        Place::Turn { .. } => state_role(call),
+        Place::Background => Role::Executing,
+    };
+    let line = Line::from(vec![
+        Span::styled(format!("{} ", mark(call)), theme.style(mark_role)),
+        Span::styled(name, theme.style(Role::Strong)),
+        Span::styled(first_line(call, state, most), theme.style(Role::Text)),
+        Span::raw(" ".repeat(GAP)),
+        Span::styled(words, theme.style(role)),
+    ]);
+    let (end, _) = buf.set_line(area.x, area.y, &line, area.width);
+    let room = usize::from(area.right().saturating_sub(end)).saturating_sub(GAP + 1);
+    if room >= SHORTEST_LINE {
+        let x = end + u16::try_from(GAP).unwrap_or(0);
+        let style = theme.style(Role::Faint);
+        buf.set_string(x, area.y, truncate(&printed, room), style);
+    }
+}
