@@ -17,6 +17,7 @@ mod server;
 #[expect(dead_code, reason = "the bench needs a part of what the tests need")]
 mod wire;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::{Arc, Mutex};
@@ -29,15 +30,18 @@ use agent_tui::git::Git;
 use agent_tui::permissions::Rules;
 use agent_tui::process::Programs;
 use agent_tui::protocol::{
-    AgentEvent, Block, Command as Ask, Mode, SessionCommand, SessionId, TurnEvent,
+    AgentEvent, AgentId, Block, Command as Ask, Mode, SessionCommand, SessionId, TurnEvent,
 };
 use agent_tui::provider::script::Script;
 use agent_tui::provider::{Decoder, anthropic, retry, sse};
 use agent_tui::session::{History, Log, Writer};
+use agent_tui::settings::agents::Catalogue;
 use agent_tui::tools::Environment;
 use agent_tui::tools::bash::groups::Groups;
 use agent_tui::tools::files::{Checkpoints, Locks};
-use agent_tui::tools::registry::Registry;
+use agent_tui::tools::offered::Tools;
+use agent_tui::tools::registry::{Offer, Registry};
+use agent_tui::tools::subagents::{Tasks, port, read_only};
 use server::{Piece, Reply, Server};
 use wire::{Wire, bash, text};
 
@@ -223,6 +227,7 @@ fn spawn(
         checkpoints: Checkpoints::new(home.join("checkpoints")),
         locks: Locks::new(home.join("locks")),
         groups: Groups::default(),
+        tasks: Tasks::default(),
         variables: agent_tui::process::Variables::default(),
         home: home.to_owned(),
         unasked: agent_tui::process::sandbox::Unasked::Auto,
@@ -234,8 +239,14 @@ fn spawn(
         workspace: home.to_owned(),
         ..Places::default()
     };
-    let shared = Shared::new(Rules::default(), mode, asking, places, Arc::new(env));
-    let context = Context::new(Arc::new(shared), tools);
+    let mut shared = Shared::new(Rules::default(), mode, asking, places, Arc::new(env));
+    let agents = Catalogue::built_in(read_only());
+    let mut offer = Offer::default();
+    offer.about.agents = agents.kinds();
+    shared.agents = Some(agents);
+    let mut context = Context::new(Arc::new(shared), Tools::new(tools, offer));
+    let (starter, orders) = port();
+    context.starter = starter;
     agent::spawn(agent::Setup {
         provider: Arc::new(Script::load(script).expect("a script")),
         model: "script".into(),
@@ -243,11 +254,14 @@ fn spawn(
         context: Arc::new(context),
         policy: Policy::default(),
         limits: Limits::default(),
+        prices: BTreeMap::new(),
         retry: retry::Policy::default(),
         max_output_tokens: 1000,
         session: SessionId("bench".into()),
         log: Writer::new(Log::create(&home.join("log.jsonl")).expect("a log")),
         history: History::default(),
+        orders,
+        last_agent: AgentId::MAIN,
         past: Vec::new(),
         branch: None,
         context_window: None,

@@ -50,6 +50,7 @@ impl Agent {
                 self.journal().append(Record::Mode { mode });
             }
             SessionCommand::Rules(command) => self.handle_rules(command),
+            SessionCommand::ListAgents => self.list_agents(),
             SessionCommand::Leave(why) => self.leaving = Some(why),
             SessionCommand::TakeBack(Wanted::All) => self.give_back(),
             SessionCommand::TakeBack(Wanted::One(message)) => self.give_back_one(&message),
@@ -77,12 +78,22 @@ impl Agent {
             }
             TurnCommand::Interrupt => self.interrupt(),
             TurnCommand::GoOn => self.conversation.go_on(),
-            TurnCommand::RetryNow => self.conversation.retry_now(),
+            TurnCommand::RetryNow => {
+                self.conversation.retry_now();
+                self.subagents.retry_now();
+            }
         }
     }
 
     fn handle_call(&mut self, call: CallRef, command: CallCommand) {
         if command == CallCommand::Cancel && self.kill_in_background(call) {
+            return;
+        }
+        if call.agent.is_subagent() {
+            if !self.subagents.send(call, command) {
+                let text = "its subagent is over: nothing can be done with this call any more";
+                self.journal().remark(text.into());
+            }
             return;
         }
         if call.agent == AgentId::PERSON {
@@ -95,8 +106,11 @@ impl Agent {
         }
     }
 
-    /// Ends the command that a call has left in the background, if it has left one.
+    /// Ends the command or the subagent that a call has left in the background, if it has left one.
     fn kill_in_background(&self, call: CallRef) -> bool {
+        if self.shared().env.tasks.stop(call) {
+            return true;
+        }
         let groups = self.shared().env.groups.clone();
         let Some(job) = groups.jobs.running(call) else {
             return false;
@@ -111,6 +125,7 @@ impl Agent {
         if !std::mem::replace(&mut self.stopping, true) {
             self.give_back();
         }
+        self.subagents.insist();
         self.asides.cancel_all(&mut self.conversation.journal);
         self.conversation.interrupt();
     }

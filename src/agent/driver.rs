@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Setup;
 use super::asides::Asides;
+use super::subagents::{Kit, Subagents};
 use crate::config::logged;
 use crate::conversation::spending::Account;
 use crate::conversation::{Conversation, Journal, Parts};
@@ -24,6 +25,7 @@ use crate::tools::offered::Changes;
 pub struct Agent {
     pub(super) conversation: Conversation,
     pub(super) asides: Asides,
+    pub(super) subagents: Subagents,
     /// What is offered, as far as it has not been told.
     tools: Changes,
     inbox: mpsc::UnboundedReceiver<Command>,
@@ -47,6 +49,7 @@ impl Agent {
         session: CancellationToken,
     ) -> Self {
         let tools = setup.context.tools.watch();
+        let kit = Kit::of(&setup, &outbox, &session);
         let opened = SessionOpened {
             session: setup.session.clone(),
             provider: setup.provider.name().to_owned(),
@@ -65,6 +68,7 @@ impl Agent {
         let path = logged(path.display());
         let messages = setup.history.messages().len();
         tracing::info!(session = %setup.session, log = %path, mode, messages, "session opened");
+        let subagents = Subagents::new(kit, setup.orders, setup.last_agent);
         let mut journal = Journal::new(setup.log, AgentId::MAIN, setup.history);
         journal.tell_session(SessionEvent::Opened(opened));
         if !is_kept {
@@ -76,6 +80,7 @@ impl Agent {
         }
         let conversation = Conversation::new(Parts {
             agent: AgentId::MAIN,
+            kind: None,
             provider: setup.provider,
             model: setup.model,
             system: setup.system,
@@ -93,6 +98,7 @@ impl Agent {
         let mut agent = Self {
             conversation,
             asides,
+            subagents,
             tools,
             inbox,
             replies,
@@ -118,6 +124,7 @@ impl Agent {
             self.exchange(prompt).await;
         }
         self.asides.end(&mut self.conversation.journal).await;
+        self.end_subagents().await;
         self.end_session().await;
         self.journal().make_sure();
         self.conversation.tell().await;
@@ -141,6 +148,7 @@ impl Agent {
                     }
                 }
                 report = self.asides.next() => self.hear_aside(report),
+                news = self.subagents.next() => self.hear_subagent(news),
                 Some(record) = self.replied.recv() => {
                     self.journal().append(record);
                 }
@@ -158,6 +166,7 @@ impl Agent {
     }
 
     async fn exchange(&mut self, prompt: Vec<Block>) {
+        self.subagents.begin_turn();
         self.stopping = false;
         self.conversation.begin(prompt);
         let ending = loop {
@@ -172,6 +181,7 @@ impl Agent {
                     }
                 }
                 report = self.asides.next() => self.hear_aside(report),
+                news = self.subagents.next() => self.hear_subagent(news),
                 Some(record) = self.replied.recv() => {
                     self.journal().append(record);
                 }

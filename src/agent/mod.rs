@@ -1,13 +1,14 @@
 //! The person's agent: a conversation with a model, and what goes on beside it.
 //!
 //! [`driver`] is its task: it runs the conversation and waits for the person's [`commands`], for [`asides`], which the person
-//! runs beside the turns, and for commands in the background. It also runs the hooks of the session's start and end.
+//! runs beside the turns, for the conversations that calls start ([`subagents`]), and for commands in the background. It also runs the hooks of the session's start and end.
 
 pub mod asides;
 mod commands;
 pub mod driver;
 mod rules;
 mod session_hooks;
+mod subagents;
 pub mod system_prompt;
 
 #[cfg(test)]
@@ -31,8 +32,11 @@ mod rules_tests;
 #[cfg(test)]
 mod spending_tests;
 #[cfg(test)]
+mod subagent_tests;
+#[cfg(test)]
 mod tool_tests;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,10 +46,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::conversation::Limits;
 use crate::executor::{Context, Policy};
-use crate::protocol::{Command, SessionId, Told, TurnCommand};
+use crate::protocol::{AgentId, Command, Price, SessionId, Told, TurnCommand};
 use crate::provider::{Provider, retry};
 use crate::session::{History, Writer};
 use crate::tools::bash::groups::Groups;
+use crate::tools::subagents::Orders;
 
 /// How many events may wait for a slow reader before the stream waits too.
 const EVENTS: usize = 1024;
@@ -58,12 +63,18 @@ pub struct Setup {
     pub context: Arc<Context>,
     pub policy: Policy,
     pub limits: Limits,
+    /// What models cost, by their names.
+    pub prices: BTreeMap<String, Price>,
     pub retry: retry::Policy,
     pub max_output_tokens: u32,
     pub session: SessionId,
     pub log: Writer,
     /// What the session has been so far.
     pub history: History,
+    /// What calls order, to be run beside the turns.
+    pub orders: Orders,
+    /// The last conversation that was started in the session.
+    pub last_agent: AgentId,
     /// All that was told of it, for a reader who shows it again.
     pub past: Vec<Told>,
     /// The branch that the workspace's repository is on.

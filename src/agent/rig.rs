@@ -1,6 +1,6 @@
 //! A running agent with a scripted model, real tools and a person who is there: for tests.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -24,10 +24,13 @@ use crate::provider::{
     StreamError, StreamErrorKind, StreamEvent, retry,
 };
 use crate::session::record::VERSION;
-use crate::session::telling::{Recalled, recall};
+use crate::session::telling::{Recalled, last_agent, recall};
 use crate::session::{Log, Record, Writer};
+use crate::settings::agents::Catalogue;
 use crate::tools::files::scratch::Scratch;
-use crate::tools::registry::Registry;
+use crate::tools::offered::Tools;
+use crate::tools::registry::{Offer, Registry};
+use crate::tools::subagents::{port, read_only};
 
 /// What a model says to one request, and how it ends.
 #[derive(Debug, Clone)]
@@ -130,6 +133,8 @@ fn pieces(block: &Block) -> Vec<StreamEvent> {
 #[derive(Default)]
 struct Model {
     answers: Mutex<VecDeque<Scripted>>,
+    /// What it says in the conversations that begin with a prompt.
+    of_subagents: Mutex<HashMap<String, VecDeque<Scripted>>>,
     asked: Mutex<Vec<Vec<Message>>>,
     /// The names of the tools in each request.
     offered: Mutex<Vec<Vec<String>>>,
@@ -153,7 +158,13 @@ impl Provider for Model {
         let mut requests = self.offered.lock().expect("unpoisoned");
         requests.push(offered.collect());
         drop(requests);
-        let answer = self.answers.lock().expect("unpoisoned").pop_front();
+        let first = request.messages.first().map(Message::text);
+        let mut of_subagents = self.of_subagents.lock().expect("unpoisoned");
+        let own = first.and_then(|first| of_subagents.get_mut(&first));
+        let answer = match own {
+            Some(answers) => answers.pop_front(),
+            None => self.answers.lock().expect("unpoisoned").pop_front(),
+        };
         let usage = *self.usage.lock().expect("unpoisoned");
         let answer = answer.unwrap_or_else(|| vec![Block::text("done")].into());
         if let End::Failed(kind) = answer.end {
@@ -198,6 +209,28 @@ impl Rig {
     pub fn limited(answers: impl IntoIterator<Item = Vec<Block>>, limits: Limits) -> Self {
         let scratch = Scratch::new();
         Self::in_scratch(scratch, answers, limits, None)
+    }
+
+    /// With a script for each subagent, by its prompt.
+    pub fn with_subagents(
+        answers: impl IntoIterator<Item = Vec<Block>>,
+        subagents: impl IntoIterator<Item = (&'static str, Vec<Vec<Block>>)>,
+    ) -> Self {
+        let rig = Self::new(answers);
+        rig.script_subagents(subagents);
+        rig
+    }
+
+    pub fn script_subagents(
+        &self,
+        subagents: impl IntoIterator<Item = (&'static str, Vec<Vec<Block>>)>,
+    ) {
+        let mut known = self.model.of_subagents.lock().expect("unpoisoned");
+        let scripts = subagents.into_iter();
+        known.extend(scripts.map(|(prompt, answers)| {
+            let answers = answers.into_iter().map(Scripted::from).collect();
+            (prompt.to_owned(), answers)
+        }));
     }
 
     /// With answers of every kind, and tries that follow each other at once.
@@ -258,17 +291,26 @@ impl Rig {
             &scratch.root,
         ));
         shared.hooks = hooks;
-        let context = Arc::new(Context::new(Arc::new(shared), Registry::built_in()));
+        let agents = Catalogue::built_in(read_only());
+        let mut offer = Offer::default();
+        offer.about.agents = agents.kinds();
+        shared.agents = Some(agents);
+        let tools = Tools::new(Registry::built_in(), offer);
+        let mut context = Context::new(Arc::new(shared), tools);
+        let (starter, orders) = port();
+        context.starter = starter;
+        let context = Arc::new(context);
         let path = scratch.root.with_file_name("log.jsonl");
         let (log, lines) = match Log::open(&path) {
             Ok((log, contents)) => (Writer::new(log), contents.lines),
             Err(_) => (new_log(&path, &scratch.root), Vec::new()),
         };
+        let last_agent = last_agent(&lines);
         let checkpoints = &context.shared.env.checkpoints;
         let Recalled {
             history,
             told: past,
-        } = recall(lines, AgentId::MAIN, |name| checkpoints.text(name));
+        } = recall(lines, |name| checkpoints.text(name));
         let agent = spawn(Setup {
             provider: model.clone(),
             model: "m".into(),
@@ -276,11 +318,14 @@ impl Rig {
             context: context.clone(),
             policy: Policy::default(),
             limits,
+            prices: BTreeMap::new(),
             retry,
             max_output_tokens: 1000,
             session: SessionId("s".into()),
             log,
             history,
+            orders,
+            last_agent,
             past,
             branch: None,
             context_window: None,
@@ -376,8 +421,10 @@ impl Rig {
 
     /// Waits until a turn is over; how it ended.
     pub async fn finished(&mut self) -> crate::protocol::Ending {
-        self.hear_turn(|event| match event {
-            TurnEvent::Finished(summary) => Some(summary.ending),
+        self.hear(|event| match event {
+            AgentEvent::Turn(turn, TurnEvent::Finished(summary)) if turn.agent.is_main() => {
+                Some(summary.ending)
+            }
             _ => None,
         })
         .await
@@ -388,7 +435,10 @@ impl Rig {
         let mut events = Vec::new();
         loop {
             let told = self.agent.events.recv().await.expect("the agent lives");
-            let over = matches!(told.event, AgentEvent::Turn(_, TurnEvent::Finished(_)));
+            let over = matches!(
+                &told.event,
+                AgentEvent::Turn(turn, TurnEvent::Finished(_)) if turn.agent.is_main()
+            );
             events.push(told.event);
             if over {
                 return events;

@@ -48,6 +48,8 @@ pub enum Author {
     Model,
     /// The person ran it directly, beside the turns.
     Person,
+    /// The model of a conversation that another call has started.
+    Subagent,
 }
 
 #[derive(Debug, Clone)]
@@ -85,6 +87,19 @@ pub struct Times {
     pub asked: Option<Instant>,
     pub running: Option<Instant>,
     pub ended: Option<Instant>,
+}
+
+impl Times {
+    pub(super) fn reached(&mut self, phase: Phase, now: Instant) {
+        self.begun.get_or_insert(now);
+        match phase {
+            Phase::WaitingForApproval => self.asked = Some(now),
+            Phase::Running => {
+                self.running.get_or_insert(now);
+            }
+            Phase::Validating | Phase::InHooks | Phase::Finishing => {}
+        }
+    }
 }
 
 /// All calls of the session, oldest first.

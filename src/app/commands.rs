@@ -22,6 +22,7 @@ pub enum Slash {
     Theme,
     Tools,
     Hooks,
+    Agents,
     Sessions,
     Diff,
     Permissions,
@@ -39,13 +40,14 @@ pub enum Slash {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commands(Arc<[SlashCommand]>);
 
-const BUILT_IN: [(&str, &str, &str, Slash); 16] = [
+const BUILT_IN: [(&str, &str, &str, Slash); 17] = [
     ("help", "", "keys and commands", Slash::Help),
     ("clear", "", "start a new session", Slash::Clear),
     ("model", "[NAME]", "show or switch the model", Slash::Model),
     ("theme", "[NAME]", "change the theme", Slash::Theme),
     ("tools", "", "list the tools", Slash::Tools),
     ("hooks", "", "list active hooks", Slash::Hooks),
+    ("agents", "", "list the types of subagents", Slash::Agents),
     ("sessions", "", "resume an earlier session", Slash::Sessions),
     ("resume", "[ID]", "same as /sessions", Slash::Sessions),
     (
@@ -143,7 +145,9 @@ impl Slash {
     pub fn group(&self) -> &'static str {
         match self {
             Slash::Clear | Slash::Sessions | Slash::Diff | Slash::Cost | Slash::Quit => "Session",
-            Slash::Model | Slash::Tools | Slash::Hooks | Slash::Init => "Model and tools",
+            Slash::Model | Slash::Tools | Slash::Hooks | Slash::Agents | Slash::Init => {
+                "Model and tools"
+            }
             Slash::Permissions | Slash::Why => "Permissions",
             Slash::Help | Slash::Theme | Slash::Doctor | Slash::Vim => "Setup",
             Slash::Custom(_) => "Your commands",

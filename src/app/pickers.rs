@@ -10,7 +10,7 @@ use super::page::{Line, Tone, fields, lines};
 use super::session::SessionInfo;
 use super::{AppState, Effect, OpeningSession};
 use crate::keymap::{Action, Context};
-use crate::protocol::{Command, Level, RulesCommand, SessionCommand, ToolInfo};
+use crate::protocol::{AgentKind, Command, Level, RulesCommand, SessionCommand, ToolInfo};
 use crate::theme::Theme;
 
 /// What the palette offers beside the commands.
@@ -150,6 +150,24 @@ impl AppState {
     pub(super) fn list_tools(&mut self) {
         let tools = self.session.tools.iter().map(tool_item);
         self.open_picker(Picker::new(Kind::Tools, tools.collect()));
+    }
+
+    pub(super) fn list_agents(&mut self, kinds: &[AgentKind]) {
+        let items = kinds.iter().map(|kind| {
+            let model = kind.model.as_deref().unwrap_or("same model");
+            let mut preview = lines(&kind.description, Tone::Text);
+            preview.push(Line::blank());
+            preview.push(Line::text(kind.tools_in_words()).lead(Tone::Muted, "tools  "));
+            preview.push(Line::text(model).lead(Tone::Muted, "model  "));
+            if let Some(mode) = kind.mode {
+                preview.push(Line::text(mode.name()).lead(Tone::Muted, "mode   "));
+            }
+            preview.push(Line::text(&kind.source).lead(Tone::Muted, "from   "));
+            let about = format!("{} · {model}", kind.tools_in_words());
+            let item = Item::new(&kind.name, Choice::Nothing).about(about);
+            item.hint(&kind.source).preview(preview)
+        });
+        self.open_picker(Picker::new(Kind::Agents, items.collect()));
     }
 
     pub(super) fn offer_themes(&mut self, themes: Vec<Theme>) {

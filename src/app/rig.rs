@@ -478,7 +478,7 @@ pub fn past(records: impl IntoIterator<Item = Record>) -> Vec<Told> {
         agent: AgentId::MAIN,
         record,
     });
-    recall(lines.collect(), AgentId::MAIN, |_| None).told
+    recall(lines.collect(), |_| None).told
 }
 
 pub fn opened(past: Vec<Told>) -> SessionOpened {

@@ -25,7 +25,12 @@ impl AppState {
         let other = match picker.kind {
             Kind::Sessions => Kind::AllSessions,
             Kind::AllSessions => Kind::Sessions,
-            Kind::Commands | Kind::Models | Kind::Themes | Kind::Tools | Kind::Rules => {
+            Kind::Commands
+            | Kind::Models
+            | Kind::Themes
+            | Kind::Tools
+            | Kind::Agents
+            | Kind::Rules => {
                 return Vec::new();
             }
         };

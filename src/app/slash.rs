@@ -10,7 +10,7 @@ use super::page::{Line, Tone, fields};
 use super::panel::ToolPanel;
 use super::transcript::{Cell, NoticeKind};
 use super::{AppState, Effect, Focus, Opening, OpeningSession};
-use crate::protocol::{Block, Spending};
+use crate::protocol::{Block, Command, SessionCommand, Spending};
 use crate::theme::{AUTO, Theme};
 
 impl AppState {
@@ -26,6 +26,9 @@ impl AppState {
             Slash::Theme => return self.theme(arguments),
             Slash::Tools => self.list_tools(),
             Slash::Hooks => self.list_hooks(),
+            Slash::Agents => {
+                return vec![Effect::Send(Command::Session(SessionCommand::ListAgents))];
+            }
             Slash::Sessions if arguments.is_empty() => {
                 return self.choose_session();
             }

@@ -34,10 +34,12 @@ use crate::runtime::{FoundTerminal, end_guard, guard_commands};
 use crate::session::Record;
 use crate::session::record::VERSION;
 use crate::settings::Settings;
+use crate::settings::agents::Catalogue;
 use crate::tools::bash::groups::Groups;
 use crate::tools::files::{Checkpoints, Locks};
 use crate::tools::offered::Tools;
 use crate::tools::registry::{Offer, Registry};
+use crate::tools::subagents::{Orders, Tasks, port};
 use crate::tools::{DescribeCx, Environment};
 
 /// Longer than anybody works without a pause.
@@ -130,25 +132,14 @@ pub(super) async fn setup(
         provider: provider.name().to_owned(),
         model: model.clone(),
     };
-    let about = DescribeCx {
-        workspace: project.workspace.clone(),
-        model: model.clone(),
-    };
-    let offer = Offer {
-        about,
-        ..project.offer(args)
-    };
-    let tools = Tools::new(Registry::built_in(), offer);
-    let preparing = tools.snapshot();
-    tokio::task::spawn_blocking(move || preparing.prepare());
+    let (agents, agent_problems) = project.agents(args);
+    let tools = tools(args, &project, &model, &agents);
     let hooks = project.hooks(&session.id, &session.log.path(), &programs);
     let env = environment(args, &project, results_dir, programs);
     let mut shared = shared(args, &project, asking, env);
     shared.hooks = hooks;
-    let context = Context::new(Arc::new(shared), tools);
-    if let Some(cwd) = session.cwd {
-        context.set_cwd(cwd);
-    }
+    shared.agents = Some(agents);
+    let (context, orders) = context(shared, tools, session.cwd);
     let log = session.log;
     let begun = Record::Run {
         version: VERSION,
@@ -163,11 +154,13 @@ pub(super) async fn setup(
     let mut notices = project.notices();
     notices.extend(system.notices);
     notices.extend(session.notices);
+    notices.extend(agent_problems);
     Ok(agent::Setup {
         context_window: settings.context_window.or_else(|| context_window(&model)),
         system: system.parts,
         branch: git.branch,
         limits: limits(args, settings, &model, asking),
+        prices: settings.prices.clone(),
         policy: policy(settings),
         retry: retries(settings),
         beginning: if session.resumed {
@@ -182,9 +175,38 @@ pub(super) async fn setup(
         session: session.id,
         log,
         history: session.history,
+        orders,
+        last_agent: session.last_agent,
         past: session.past,
         notices,
     })
+}
+
+fn tools(args: &Args, project: &Project, model: &str, agents: &Catalogue) -> Tools {
+    let about = DescribeCx {
+        workspace: project.workspace.clone(),
+        model: model.to_owned(),
+        agents: agents.kinds(),
+    };
+    let offer = Offer {
+        about,
+        ..project.offer(args)
+    };
+    let tools = Tools::new(Registry::built_in(), offer);
+    let preparing = tools.snapshot();
+    tokio::task::spawn_blocking(move || preparing.prepare());
+    tools
+}
+
+/// What the calls of the person's conversation run with, and what they order.
+fn context(shared: Shared, tools: Tools, cwd: Option<PathBuf>) -> (Context, Orders) {
+    let mut context = Context::new(Arc::new(shared), tools);
+    let (starter, orders) = port();
+    context.starter = starter;
+    if let Some(cwd) = cwd {
+        context.set_cwd(cwd);
+    }
+    (context, orders)
 }
 
 pub(super) async fn choose(
@@ -246,6 +268,7 @@ fn environment(
         checkpoints: Checkpoints::new(project.dirs.checkpoints()),
         locks: Locks::new(project.dirs.locks()),
         groups: Groups::default(),
+        tasks: Tasks::default(),
         variables: Variables {
             more: project.settings.env.clone(),
             pass_keys: project.settings.pass_provider_keys == Some(true),

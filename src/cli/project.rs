@@ -5,18 +5,21 @@ use std::sync::Arc;
 
 use super::UsageError;
 use super::args::Args;
+use super::reload;
 use crate::config::Dirs;
 use crate::executor::Places;
 use crate::hooks::{Runner, scripts};
 use crate::permissions::{RuleList, Source, Store, names};
 use crate::process::Programs;
 use crate::protocol::{Mode, SessionId};
+use crate::settings::agents::Catalogue;
 use crate::settings::files::{Files, Owner};
 use crate::settings::memory::Standing;
 use crate::settings::trust::{Memory, Review, State};
 use crate::settings::{Settings, Trust};
 use crate::tools::DescribeCx;
 use crate::tools::registry::{Offer, Registry};
+use crate::tools::subagents::read_only;
 
 /// The workspace, its settings, and how far it is trusted.
 pub struct Project {
@@ -208,7 +211,18 @@ impl Project {
         DescribeCx {
             workspace: self.workspace.clone(),
             model: args.model.clone().unwrap_or_default(),
+            agents: self.agents(args).0.kinds(),
         }
+    }
+
+    /// The types of subagents, and what is wrong with them.
+    pub fn agents(&self, args: &Args) -> (Catalogue, Vec<String>) {
+        Catalogue::read(
+            read_only(),
+            &self.dirs.config,
+            &self.workspace,
+            reload::trusts(args, self),
+        )
     }
 
     pub fn mode(&self, args: &Args) -> Mode {

@@ -5,6 +5,7 @@ use super::args::Args;
 use super::project::Project;
 use crate::executor::{Live, Reloaded};
 use crate::permissions::{Rule, Rules, Source, Store};
+use crate::settings::agents::Trusts;
 use crate::settings::files::{Content, Files, Layer};
 use crate::settings::trust::{Memory, Review};
 use crate::settings::{Settings, SettingsError, Trust};
@@ -22,6 +23,21 @@ pub fn live(args: &Args, project: &Project) -> Live {
     };
     let load = move |before: &Files, now: Files, rules: &Rules| reader.load(before, now, rules);
     Live::new(project.files.clone(), Box::new(load))
+}
+
+/// Says whether the project is trusted with what it says at that moment.
+pub fn trusts(args: &Args, project: &Project) -> Trusts {
+    let (always, at_first) = (args.trust, project.trusted);
+    let (workspace, files) = (project.workspace.clone(), project.files.clone());
+    let memory = Memory::new(&project.dirs.data, &workspace);
+    let store = Store::new(&project.dirs.data, &workspace);
+    let mark = project.review.mark();
+    Box::new(move || {
+        let now = || Review::look(&workspace, &files.again(), &store.saved(), &memory);
+        // What the person said yes to in this run may be remembered nowhere.
+        let still = |review: Review| review.is_trusted() || review.mark() == mark;
+        always || (at_first && still(now()))
+    })
 }
 
 struct Reader {

@@ -1,7 +1,7 @@
 //! Which session a run belongs to: a new one, the last one, or the one that was asked for.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::UsageError;
 use super::args::Args;
@@ -11,7 +11,7 @@ use crate::protocol::{AgentId, CallRef, SessionId, Told};
 use crate::session::log::Contents;
 use crate::session::record::Line;
 use crate::session::store::StoreError;
-use crate::session::telling::{Recalled, recall};
+use crate::session::telling::{Recalled, last_agent, recall};
 use crate::session::{History, Log, Record, Store, Writer};
 use crate::tools::files::{Checkpoints, atomic};
 
@@ -20,6 +20,8 @@ pub struct Session {
     pub log: Writer,
     /// It has been there before.
     pub resumed: bool,
+    /// The last conversation that was started in it.
+    pub last_agent: AgentId,
     /// What it has been so far.
     pub history: History,
     /// All that was told of it; only for a person, who sees it again.
@@ -75,6 +77,7 @@ fn create(store: &Store, project: &Project) -> Session {
         id,
         log: Writer::new(log),
         resumed: false,
+        last_agent: AgentId::MAIN,
         history: History::default(),
         past: Vec::new(),
         cwd: None,
@@ -91,13 +94,14 @@ fn resumed(
 ) -> Session {
     let mut notices = contents.remarks();
     let changes = changes(&contents.lines);
+    let last_agent = last_agent(&contents.lines);
     let Recalled {
         history,
         told: past,
     } = match asking {
         Asking::Person => {
             let checkpoints = Checkpoints::new(project.dirs.checkpoints());
-            recall(contents.lines, AgentId::MAIN, |name| checkpoints.text(name))
+            recall(contents.lines, |name| checkpoints.text(name))
         }
         Asking::Nobody => Recalled {
             history: History::of(&contents.lines, AgentId::MAIN),
@@ -105,10 +109,8 @@ fn resumed(
         },
     };
     // A call that was cut off while it wrote a file may have left a half-written one beside it.
-    for (call, _) in history.cut_off() {
-        for directory in changes.get(call).into_iter().flatten() {
-            atomic::sweep(directory);
-        }
+    for directory in changes.into_values().flatten() {
+        atomic::sweep(&directory);
     }
     let calls = history.cut_off().len();
     if calls > 0 {
@@ -130,6 +132,7 @@ fn resumed(
         id,
         log: Writer::new(log),
         resumed: true,
+        last_agent,
         history,
         past,
         cwd,
@@ -137,14 +140,17 @@ fn resumed(
     }
 }
 
-/// The directories in which calls have changed files.
+/// The directories in which calls that came to no result have changed files.
 fn changes(lines: &[Line]) -> HashMap<CallRef, Vec<PathBuf>> {
     let mut changes: HashMap<CallRef, Vec<PathBuf>> = HashMap::new();
     for line in lines {
-        if let Record::Change { call, path, .. } = &line.record
-            && let Some(directory) = path.parent()
-        {
-            changes.entry(*call).or_default().push(directory.to_owned());
+        match &line.record {
+            Record::Change { call, path, .. } => {
+                let directory = path.parent().map(Path::to_owned);
+                changes.entry(*call).or_default().extend(directory);
+            }
+            Record::Result { call, .. } => drop(changes.remove(call)),
+            _ => {}
         }
     }
     changes

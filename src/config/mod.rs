@@ -4,6 +4,7 @@
 pub mod dirs;
 pub mod document;
 pub mod edit;
+pub mod front_matter;
 pub mod json;
 mod logged;
 pub mod save;

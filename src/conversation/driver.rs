@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use super::hook_caller::{HookCaller, Starting};
+use super::hook_caller::{HookCaller, Starting, may_stop};
 use super::journal::Journal;
 use super::limits::{Hooked, Limits};
 use super::spending::Account;
@@ -25,7 +25,7 @@ use crate::hooks::occasion::Notification;
 use crate::hooks::{self, Event, Occasion};
 use crate::protocol::{
     AgentId, Block, CallCommand, CallEvent, CallNumbers, CallRef, Ending, Message, Origin, Role,
-    Told, ToolCall, TurnSummary, Usage,
+    Spending, Told, ToolCall, TurnSummary, Usage,
 };
 use crate::provider::{Batch, Provider, Request, StreamEvent, retry};
 use crate::session::{Record, telling};
@@ -33,6 +33,8 @@ use crate::session::{Record, telling};
 /// What a conversation is made of.
 pub struct Parts {
     pub agent: AgentId,
+    /// The name of its type, if it is a subagent.
+    pub kind: Option<String>,
     pub provider: Arc<dyn Provider>,
     pub model: String,
     pub system: Vec<String>,
@@ -51,16 +53,21 @@ pub struct Parts {
 
 pub struct Conversation {
     agent: AgentId,
+    kind: Option<String>,
     provider: Arc<dyn Provider>,
     request: Request,
     context: Arc<Context>,
     policy: Policy,
     limits: Limits,
-    /// What it has used so far.
+    /// What it has used so far, with those that its calls have started.
     account: Account,
+    /// What it has used itself, and nobody has taken note of yet.
+    unnoted: Option<Account>,
+    /// What those that its calls have started have used in this exchange.
+    used_beside: Usage,
     retry: retry::Policy,
     hooks: HookCaller,
-    token: CancellationToken,
+    pub(super) token: CancellationToken,
     events: mpsc::Sender<Told>,
     pub journal: Journal,
     numbers: CallNumbers,
@@ -68,6 +75,8 @@ pub struct Conversation {
     queue: VecDeque<Vec<Block>>,
     /// Notes that go to the model with the next message.
     notes: Vec<Block>,
+    /// The same, with the next request, whether a message goes with it or not.
+    news: Vec<Block>,
     /// Calls that were permitted, and whole: they run once more unasked.
     permitted: HashSet<CallRef>,
     /// What hooks have to say to the begin of the session, until the model was told.
@@ -99,6 +108,7 @@ impl Conversation {
         let last = parts.journal.history().last_call();
         Self {
             agent: parts.agent,
+            kind: parts.kind,
             numbers: CallNumbers::after(parts.agent, last),
             hooks: HookCaller::new(parts.context.clone()),
             provider: parts.provider,
@@ -107,12 +117,15 @@ impl Conversation {
             policy: parts.policy,
             account: Account::after(parts.limits.price, parts.journal.history().spending()),
             limits: parts.limits,
+            unnoted: None,
+            used_beside: Usage::default(),
             retry: parts.retry,
             token: parts.token,
             events: parts.events,
             journal: parts.journal,
             queue: VecDeque::new(),
             notes: Vec::new(),
+            news: Vec::new(),
             permitted: HashSet::new(),
             starting: None,
             told_unbounded: false,
@@ -142,6 +155,30 @@ impl Conversation {
         self.notes.push(note);
     }
 
+    /// Tells the model something with the next request.
+    pub fn add_news(&mut self, news: Block) {
+        self.news.push(news);
+    }
+
+    /// What it has used since this was asked last.
+    pub fn take_spent(&mut self) -> Option<Spending> {
+        self.unnoted.take().map(|account| account.spending())
+    }
+
+    /// A conversation that a call of it has started has used so much.
+    pub fn count_beside(&mut self, spending: &Spending) {
+        self.account.count_beside(spending);
+        self.used_beside.add(spending.used);
+        self.limit_beside(*spending);
+        let spending = self.account.spending();
+        self.journal.append(Record::Spent { spending });
+    }
+
+    /// Others have used so much of what all may use together.
+    pub fn limit_beside(&mut self, spending: Spending) {
+        self.turn(Fact::SpentBeside(spending));
+    }
+
     /// A message that goes out with the next request, or with the next exchange.
     pub fn submit(&mut self, prompt: Vec<Block>) {
         self.queue.push_back(prompt);
@@ -158,38 +195,10 @@ impl Conversation {
         Some((made.clone(), self.permitted.contains(&call)))
     }
 
-    /// Runs one exchange to its end. Cancelling `stop` interrupts it, as the person would; cancelling the token that the
-    /// conversation was given ends what it has running, whatever that is.
-    pub async fn run(&mut self, prompt: Vec<Block>, stop: &CancellationToken) -> TurnSummary {
-        self.begin(prompt);
-        let token = self.token.clone();
-        let (mut stops, mut ends) = (false, false);
-        loop {
-            self.tell().await;
-            let ending = tokio::select! {
-                ending = self.next() => ending,
-                () = stop.cancelled(), if !stops && !ends => {
-                    stops = true;
-                    self.interrupt();
-                    None
-                }
-                () = token.cancelled(), if !ends => {
-                    ends = true;
-                    self.interrupt();
-                    // The second one is for calls that the first one lets finish.
-                    self.interrupt();
-                    None
-                }
-            };
-            if let Some(ending) = ending {
-                return self.finish(ending).await;
-            }
-        }
-    }
-
     /// Begins an exchange; [`next`](Self::next) brings it to its end.
     pub fn begin(&mut self, prompt: Vec<Block>) {
         self.journal.begin_turn();
+        self.used_beside = Usage::default();
         let origin = Origin {
             provider: self.provider.name().to_owned(),
             model: self.request.model.clone(),
@@ -237,7 +246,7 @@ impl Conversation {
     /// Closes the exchange: its end is in the log, and on the disk.
     pub async fn finish(&mut self, ending: Ending) -> TurnSummary {
         let took = self.journal.elapsed();
-        let summary = match self.exchange.take() {
+        let mut summary = match self.exchange.take() {
             Some(exchange) => {
                 exchange.token.cancel();
                 self.numbers = exchange.turn.numbers();
@@ -245,6 +254,7 @@ impl Conversation {
             }
             None => TurnSummary::of(ending, took),
         };
+        summary.usage.add(self.used_beside);
         let denials = self.journal.history().denials().to_vec();
         self.journal.append(telling::ended(&summary));
         self.journal.sync().await;
@@ -408,6 +418,8 @@ impl Conversation {
 
     fn count(&mut self, usage: Usage) {
         self.account.count(usage);
+        let fresh = || Account::new(self.limits.price);
+        self.unnoted.get_or_insert_with(fresh).count(usage);
         let spending = self.account.spending();
         self.journal.append(Record::Spent { spending });
     }
@@ -430,6 +442,7 @@ impl Conversation {
         // Whatever the hooks of the session's begin had to say is in this message.
         self.starting = None;
         let mut content = std::mem::take(&mut self.notes);
+        content.append(&mut self.news);
         content.extend(prompt);
         let message = Message::from_user(content);
         self.journal.append(Record::User { message });
@@ -438,7 +451,8 @@ impl Conversation {
     /// A bound that does not hold is told once.
     fn tell_unbounded(&mut self) {
         let is_unbounded = self.limits.max_cost.is_some() && self.limits.price.is_none();
-        if is_unbounded && !std::mem::replace(&mut self.told_unbounded, true) {
+        if self.kind.is_none() && is_unbounded && !std::mem::replace(&mut self.told_unbounded, true)
+        {
             let model = &self.request.model;
             let text = format!(
                 "`maxCost` has no effect: no price known for {model}; set it under `prices`"
@@ -450,6 +464,13 @@ impl Conversation {
     /// Sends the history, once it is fit to be sent.
     fn send(&mut self, attempt: u32) {
         self.tell_unbounded();
+        for problem in self.context.refresh_agents() {
+            self.journal.notice(problem);
+        }
+        if !self.news.is_empty() {
+            let message = Message::from_user(std::mem::take(&mut self.news));
+            self.journal.append(Record::Told { message });
+        }
         if let Some(what) = self.journal.history().repairs() {
             if !what.is_empty() {
                 let notice = format!(
@@ -493,7 +514,10 @@ impl Conversation {
         let mut messages = self.journal.history().messages().iter().rev();
         let last = messages.find(|message| message.role == Role::Assistant);
         let text = last.map(Message::text).unwrap_or_default();
-        let occasion = Occasion::stop(again, &text);
+        let occasion = match &self.kind {
+            Some(kind) => Occasion::subagent_stop(&self.agent.task(), kind, again, &text),
+            None => Occasion::stop(again, &text),
+        };
         if let Some(exchange) = &mut self.exchange {
             let asking = self.hooks.fire(occasion, exchange.token.child_token());
             let nothing = || Box::pin(async { hooks::Answer::default() }) as BoxFuture<'_, _>;
@@ -555,14 +579,13 @@ impl Conversation {
 
     /// Only what the person writes is shown to hooks before it goes out.
     fn asks_about_prompts(&self) -> bool {
-        self.agent == AgentId::MAIN && self.hooks.has(Event::UserPromptSubmit)
+        self.kind.is_none() && self.hooks.has(Event::UserPromptSubmit)
     }
 
     fn stop_event(&self) -> Event {
-        if self.agent == AgentId::MAIN {
-            Event::Stop
-        } else {
-            Event::SubagentStop
+        match self.kind {
+            None => Event::Stop,
+            Some(_) => Event::SubagentStop,
         }
     }
 }
@@ -572,22 +595,4 @@ impl Exchange {
         let facts = events.into_iter().map(Fact::Streamed);
         facts.flat_map(|fact| self.turn.handle(fact)).collect()
     }
-}
-
-/// What hooks say to the end of the turn.
-fn may_stop(journal: &mut Journal, answer: hooks::Answer) -> Fact {
-    let answer = journal.note(answer);
-    if let Some(halt) = answer.halt {
-        journal.notice(halt.to_string());
-        return Fact::MayStop;
-    }
-    let Some(word) = answer.blocked() else {
-        return Fact::MayStop;
-    };
-    let notice = format!(
-        "the hook {} keeps the model working: {}",
-        word.by, word.reason
-    );
-    journal.notice(notice);
-    Fact::MustGoOn(word.reason.clone())
 }

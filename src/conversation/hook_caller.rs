@@ -9,7 +9,8 @@ use futures_util::future::{BoxFuture, Shared};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::turn::Look;
+use super::journal::Journal;
+use super::turn::{Fact, Look};
 use crate::executor::Context;
 use crate::executor::pipeline::Report;
 use crate::hooks::occasion::Notification;
@@ -117,4 +118,22 @@ impl Look {
         };
         Self::Refused { problem }
     }
+}
+
+/// What hooks say to the end of the turn.
+pub(super) fn may_stop(journal: &mut Journal, answer: Answer) -> Fact {
+    let answer = journal.note(answer);
+    if let Some(halt) = answer.halt {
+        journal.notice(halt.to_string());
+        return Fact::MayStop;
+    }
+    let Some(word) = answer.blocked() else {
+        return Fact::MayStop;
+    };
+    let notice = format!(
+        "the hook {} keeps the model working: {}",
+        word.by, word.reason
+    );
+    journal.notice(notice);
+    Fact::MustGoOn(word.reason.clone())
 }

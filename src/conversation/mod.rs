@@ -2,9 +2,10 @@
 //!
 //! Whoever needs one runs it: the person's agent, and each conversation beside it. A session may have any number of them at
 //! once; they share its rules, hooks, background commands and log, and nothing else. [`turn`] is pure and decides;
-//! [`driver`] awaits the stream, the calls and the hooks, and does what the turn says; [`journal`] writes a record of
+//! [`driver`] awaits the stream, the calls and the hooks, and does what the turn says; [`alone`] runs one beside others; [`journal`] writes a record of
 //! everything first and tells it second.
 
+pub mod alone;
 pub mod driver;
 pub mod hook_caller;
 pub mod journal;
@@ -26,6 +27,7 @@ mod turn_random_tests;
 #[cfg(test)]
 pub(crate) mod turn_tests;
 
+pub use alone::Word;
 pub use driver::{Conversation, Parts};
 pub use journal::Journal;
 pub use limits::Limits;

@@ -142,6 +142,7 @@ impl Session {
         let agent = AgentId(agent);
         Conversation::new(Parts {
             agent,
+            kind: (agent != AgentId::MAIN).then(|| "general".to_owned()),
             provider: Arc::new(Model(Mutex::new(answers.into_iter().collect()))),
             model: "m".into(),
             system: Vec::new(),
@@ -171,7 +172,9 @@ async fn run(
     stop: CancellationToken,
 ) -> (Conversation, TurnSummary) {
     let prompt = vec![Block::text("go")];
-    let summary = conversation.run(prompt, &stop).await;
+    let (_nobody, mut words) = mpsc::unbounded_channel();
+    let running = conversation.run(prompt, &stop, &mut words, |_| {});
+    let summary = running.await;
     (conversation, summary)
 }
 

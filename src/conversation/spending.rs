@@ -40,6 +40,13 @@ impl Account {
         }
     }
 
+    /// Counts what another conversation has used, on behalf of this one.
+    pub fn count_beside(&mut self, other: &Spending) {
+        self.spending.used.add(other.used);
+        let costs = self.spending.cost.zip(other.cost);
+        self.spending.cost = costs.map(|(before, more)| before + more);
+    }
+
     pub fn spending(&self) -> Spending {
         self.spending
     }

@@ -15,7 +15,8 @@ use super::spending::Account;
 use super::words::{PAUSED, STREAM_HINT};
 use crate::protocol::event::TurnSummary;
 use crate::protocol::{
-    Block, CallNumbers, CallRef, Ending, Message, Origin, StopReason, ToolCall, ToolResult, Usage,
+    Block, CallNumbers, CallRef, Ending, Message, Origin, Spending, StopReason, ToolCall,
+    ToolResult, Usage,
 };
 use crate::provider::retry::Policy;
 use crate::provider::{ProviderError, Response, StreamEvent};
@@ -44,6 +45,8 @@ pub enum Fact {
     // ─── Calls ───
     /// All calls of the answer have their results.
     Drained,
+    /// A conversation that a call has started has used so much: its limits bound both.
+    SpentBeside(Spending),
     // ─── Its end ───
     /// The person wants it to stop.
     Interrupted,
@@ -253,6 +256,10 @@ impl Turn {
     pub fn handle(&mut self, fact: Fact) -> Vec<Next> {
         match (&self.stage, fact) {
             (Stage::Over, _) => Vec::new(),
+            (_, Fact::SpentBeside(spending)) => {
+                self.spent.1.count_beside(&spending);
+                Vec::new()
+            }
             (_, Fact::Halted(reason)) => {
                 self.halted.get_or_insert(reason);
                 Vec::new()

@@ -95,7 +95,7 @@ impl CallRun {
             return Ok(Heard::default());
         };
         self.reach(call, Phase::InHooks).await;
-        let stance = self.context.shared.stance();
+        let stance = self.context.stance();
         let both = async {
             // The hooks are polled first, and so run while the rules are looked at.
             let (answer, verdict) = tokio::join!(biased; asking, self.judge(call, tool, &stance));

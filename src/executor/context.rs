@@ -8,8 +8,10 @@ use serde_json::Value;
 use super::shared::{Shared, Stance};
 use crate::hooks::Scene;
 use crate::permissions::{Asked, Links, RealLinks, Remembered, Verdict, World, decide};
+use crate::protocol::Mode;
 use crate::tools::files::Ledger;
 use crate::tools::offered::Tools;
+use crate::tools::subagents::Starter;
 
 /// What belongs to a conversation: where its shell is, what its model has read, which tools it has.
 pub struct Context {
@@ -20,6 +22,10 @@ pub struct Context {
     pub ledger: Arc<Ledger>,
     /// What people call the conversation whose calls these are; `None` for the one that they have themselves.
     pub name: Option<String>,
+    /// Where its calls start conversations beside it.
+    pub starter: Starter,
+    /// Its calls are decided in this mode where the session's is not stricter.
+    pub strictest: Option<Mode>,
     cwd: RwLock<PathBuf>,
 }
 
@@ -32,8 +38,45 @@ impl Context {
             tools: tools.into(),
             ledger: Arc::default(),
             name: None,
+            starter: Starter::default(),
+            strictest: None,
             cwd,
         }
+    }
+
+    /// The mode and the rules that its calls are decided by.
+    pub fn stance(&self) -> Stance {
+        let stance = self.shared.stance();
+        Stance {
+            mode: self.tightened(stance.mode),
+            ..stance
+        }
+    }
+
+    pub fn mode(&self) -> Mode {
+        self.tightened(self.shared.mode())
+    }
+
+    fn tightened(&self, mode: Mode) -> Mode {
+        self.strictest.map_or(mode, |own| mode.stricter(own))
+    }
+
+    /// Looks whether there are other types of subagents now; from the next request on they are offered. Returns what is wrong
+    /// with them. Costs a few looks at the disk.
+    pub fn refresh_agents(&self) -> Vec<String> {
+        let Some(agents) = self
+            .shared
+            .agents
+            .as_ref()
+            .filter(|_| self.starter.leads_on())
+        else {
+            return Vec::new();
+        };
+        let Some(problems) = agents.refresh() else {
+            return Vec::new();
+        };
+        self.tools.describe(|about| about.agents = agents.kinds());
+        problems
     }
 
     /// What would be decided about a call; `None` if there is no such tool.
@@ -47,7 +90,7 @@ impl Context {
             level: found.spec().level,
             read_only: found.facts(input).read_only,
         };
-        let Stance { mode, rules } = self.shared.stance();
+        let Stance { mode, rules } = self.stance();
         let links = Remembered::default();
         let deciding = || decide(&asked, &rules, mode, &self.world_with(&links));
         Some(
@@ -78,7 +121,7 @@ impl Context {
     pub fn scene(&self) -> Scene {
         Scene {
             cwd: self.cwd(),
-            mode: self.shared.mode(),
+            mode: self.mode(),
         }
     }
 

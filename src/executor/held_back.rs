@@ -17,7 +17,7 @@ impl CallRun {
     ) -> Result<Permit, Failure> {
         let call = case.call;
         let what = held.message.lines().next().unwrap_or_default();
-        let mode = self.context.shared.mode();
+        let mode = self.context.mode();
         let verdict = match mode {
             Mode::Plan => Verdict::deny(Cause::HeldBack, what),
             Mode::Default | Mode::AcceptEdits | Mode::DontAsk | Mode::BypassPermissions => {

@@ -158,7 +158,7 @@ impl CallRun {
         let world = self.world();
         let places = places(&tool.touches(&call.input), &world);
         permit.grant = permit.grant.at(places);
-        let Stance { mode, rules } = self.context.shared.stance();
+        let Stance { mode, rules } = self.context.stance();
         // Without rules it is known: no place outside, and all of it unasked.
         if !rules.allow.is_empty() {
             let reach = reach(&asked(call, tool), &rules, mode, &world);
@@ -182,7 +182,7 @@ impl CallRun {
         for notice in self.context.shared.refresh() {
             self.notice(notice).await;
         }
-        let stance = self.context.shared.stance();
+        let stance = self.context.stance();
         let judged = match &heard.judged {
             Some(judged) if judged.still_holds(&stance) => judged.verdict.clone(),
             Some(_) | None => self.judge(call, tool, &stance).await,
@@ -217,7 +217,7 @@ impl CallRun {
             // The person wants it, or has seen it before.
             Authority::Permitted(_) | Authority::Person | Authority::Typed => return true,
         }
-        let Stance { mode, rules } = self.context.shared.stance();
+        let Stance { mode, rules } = self.context.stance();
         may_tell(&asked(call, tool), &rules, mode, &self.world())
     }
 
@@ -234,7 +234,7 @@ impl CallRun {
         {
             return None;
         }
-        let Stance { mode, rules } = context.shared.stance();
+        let Stance { mode, rules } = context.stance();
         let rule = offer(&asked(call, tool), &rules, mode, &self.world())?;
         Some(RuleOffer {
             rule,
@@ -244,7 +244,7 @@ impl CallRun {
 
     /// The rule that would let a command run freely which the kernel held back.
     pub(super) fn rule_that_frees(&self, call: &ToolCall, tool: &dyn AnyTool) -> Option<RuleOffer> {
-        let Stance { mode, rules } = self.context.shared.stance();
+        let Stance { mode, rules } = self.context.stance();
         let rule = offer_for_held(&asked(call, tool), &rules, mode, &self.world())?;
         Some(RuleOffer {
             rule,
@@ -309,7 +309,7 @@ impl CallRun {
             Answer::Allow | Answer::AllowPart { .. } | Answer::Deny { .. } => None,
         };
         let permit = self.answered(case.call, question, answer).await?;
-        let counts = |rule: String| self.context.shared.stance().rules.allows(&rule);
+        let counts = |rule: String| self.context.stance().rules.allows(&rule);
         if rule.is_some_and(counts) && !case.insists {
             let verdict = self.decision(case.call, case.tool, case.heard).await;
             if verdict.decision() != Decision::Allow {

@@ -305,6 +305,7 @@ impl CallRun {
             progress,
             journal,
             asker: self.asker(call.call),
+            starter: self.context.starter.clone(),
             off_limits: off_limits(&self.context),
             ledger: self.context.ledger.clone(),
             env: self.context.shared.env.clone(),
@@ -379,7 +380,7 @@ impl CallRun {
 
 /// Asks the rules about each file, if there are any that could forbid reading one.
 fn off_limits(context: &Arc<Context>) -> OffLimits {
-    let Stance { mode, rules } = context.shared.stance();
+    let Stance { mode, rules } = context.stance();
     let reading = if rules.restrict_reading() {
         let (context, rules) = (context.clone(), rules.clone());
         OffLimits::new(move |path| {

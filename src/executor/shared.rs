@@ -12,6 +12,7 @@ use crate::permissions::{Cause, Decision, Rule, RuleList, Rules, Source, Store, 
 use crate::process::sandbox;
 use crate::process::sandbox::Unasked;
 use crate::protocol::{InterruptBehavior, KnownRule, Mode};
+use crate::settings::agents::Catalogue;
 use crate::settings::files::Files;
 use crate::tools::Environment;
 
@@ -28,6 +29,8 @@ pub struct Shared {
     pub hooks: Option<Runner>,
     /// The settings files, which may change while the program runs.
     pub live: Option<Live>,
+    /// The types of subagents; `None` where there are none.
+    pub agents: Option<Catalogue>,
     stance: watch::Sender<Stance>,
 }
 
@@ -98,6 +101,7 @@ impl Shared {
             store: None,
             hooks: None,
             live: None,
+            agents: None,
             stance: watch::Sender::new(Stance {
                 mode,
                 rules: Arc::new(rules),

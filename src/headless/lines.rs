@@ -25,8 +25,8 @@ pub fn init(opened: &SessionOpened, cwd: &Path, mode: Mode) -> Value {
     })
 }
 
-/// The line of an event, for those that have one.
-pub fn turn(event: &TurnEvent, session: &str) -> Option<Value> {
+/// The line of an event, for those that have one. In a subagent, `parent` is the call that has started it.
+pub fn turn(event: &TurnEvent, parent: Option<&WireId>, session: &str) -> Option<Value> {
     let mut line = match event {
         TurnEvent::Answered {
             message,
@@ -79,8 +79,15 @@ pub fn turn(event: &TurnEvent, session: &str) -> Option<Value> {
         | TurnEvent::GoneOn
         | TurnEvent::Finished(_) => return None,
     };
+    of_parent(&mut line, parent);
     line["session_id"] = json!(session);
     Some(line)
+}
+
+fn of_parent(line: &mut Value, parent: Option<&WireId>) {
+    if let Some(parent) = parent {
+        line["parent_tool_use_id"] = json!(parent);
+    }
 }
 
 pub fn result(summary: &TurnSummary, session: &str) -> Value {
@@ -150,6 +157,8 @@ fn as_sent(message: &Message) -> Vec<Block> {
 pub struct Named {
     pub wire: WireId,
     pub tool: String,
+    /// The call that has started the subagent whose call this is.
+    pub parent: Option<WireId>,
 }
 
 /// The line of what happens to a call, where it has one.
@@ -190,8 +199,10 @@ pub fn call(call: &Named, at: Duration, event: &CallEvent, session: &str) -> Opt
         | CallEvent::Asked(_)
         | CallEvent::Decided { .. }
         | CallEvent::Rewritten { .. }
+        | CallEvent::Started(_)
         | CallEvent::BackgroundEnded(_) => return None,
     }
+    of_parent(&mut line, call.parent.as_ref());
     line["session_id"] = json!(session);
     Some(line)
 }
@@ -220,7 +231,7 @@ mod tests {
     #[test]
     fn a_note_is_written_like_any_text() {
         let told = Message::from_user(vec![Block::by_hooks("late")]);
-        let line = turn(&TurnEvent::Delivered(told), "s").expect("a line");
+        let line = turn(&TurnEvent::Delivered(told), None, "s").expect("a line");
         let text = "<hook>\nlate\n</hook>";
         assert_eq!(
             line["message"]["content"],
@@ -232,7 +243,7 @@ mod tests {
     fn an_error_is_written_with_its_tag() {
         let result = ToolResult::error("a".into(), "no");
         let told = Message::from_user(vec![Block::ToolResult(result)]);
-        let line = turn(&TurnEvent::Delivered(told), "s").expect("a line");
+        let line = turn(&TurnEvent::Delivered(told), None, "s").expect("a line");
         let content = json!([{
             "type": "tool_result", "tool_use_id": "a", "is_error": true,
             "content": "<tool_use_error>no</tool_use_error>",
@@ -277,6 +288,7 @@ mod tests {
         let named = Named {
             wire: "a".into(),
             tool: "Bash".into(),
+            parent: None,
         };
         assert_eq!(
             call(&named, Duration::from_millis(7), &completed, "s"),

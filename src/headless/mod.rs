@@ -16,8 +16,8 @@ use crate::agent::AgentHandle;
 use crate::process::signals::{Signal, Signals};
 use crate::process::stderr::say;
 use crate::protocol::{
-    AgentEvent, Block, CallEvent, CallRef, Command, Ending, Mode, SessionCommand, SessionEvent,
-    Told, TurnCommand, TurnEvent, TurnSummary,
+    AgentEvent, AgentId, Block, CallEvent, CallRef, Command, Ending, Mode, SessionCommand,
+    SessionEvent, Told, TurnCommand, TurnEvent, TurnSummary, WireId,
 };
 use crate::text::clean;
 
@@ -180,6 +180,8 @@ struct Printer {
     session: String,
     /// The calls under way.
     calls: HashMap<CallRef, Named>,
+    /// What started each subagent.
+    parents: HashMap<AgentId, WireId>,
     output: Output,
 }
 
@@ -189,6 +191,7 @@ impl Printer {
             run,
             session: String::new(),
             calls: HashMap::new(),
+            parents: HashMap::new(),
             output,
         }
     }
@@ -206,8 +209,9 @@ impl Printer {
         let streams = self.run.format == OutputFormat::StreamJson;
         match event {
             AgentEvent::Session(event) => self.print_session(event),
-            AgentEvent::Turn(_, TurnEvent::Finished(summary)) => {
-                return Some(self.finish(&summary));
+            AgentEvent::Turn(turn, TurnEvent::Finished(summary)) => {
+                // That a subagent is over ends the call that started it, and nothing else.
+                return turn.agent.is_main().then(|| self.finish(&summary));
             }
             AgentEvent::Turn(_, TurnEvent::Retrying { problem, wait, .. }) if !streams => {
                 say(&format!(
@@ -215,8 +219,9 @@ impl Printer {
                     wait.as_secs_f64()
                 ));
             }
-            AgentEvent::Turn(_, event) => {
-                if streams && let Some(line) = lines::turn(&event, &self.session) {
+            AgentEvent::Turn(turn, event) => {
+                let parent = self.parents.get(&turn.agent);
+                if streams && let Some(line) = lines::turn(&event, parent, &self.session) {
                     self.output.json(&line);
                 }
             }
@@ -248,7 +253,8 @@ impl Printer {
             | SessionEvent::Saving(_)
             | SessionEvent::Tools(_)
             | SessionEvent::Commands(_)
-            | SessionEvent::Rules(_) => {}
+            | SessionEvent::Rules(_)
+            | SessionEvent::Agents(_) => {}
         }
     }
 
@@ -261,7 +267,11 @@ impl Printer {
         } = event
         {
             let (wire, tool) = (wire.clone(), tool.clone());
-            self.calls.insert(call, Named { wire, tool });
+            let parent = self.parents.get(&call.agent).cloned();
+            self.calls.insert(call, Named { wire, tool, parent });
+        }
+        if let (CallEvent::Started(subagent), Some(named)) = (event, self.calls.get(&call)) {
+            self.parents.insert(subagent.agent, named.wire.clone());
         }
         let named = self.calls.get(&call);
         let line = named.and_then(|named| lines::call(named, at, event, &self.session));

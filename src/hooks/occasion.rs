@@ -105,6 +105,16 @@ impl Occasion {
             .with("last_assistant_message", json!(last_message))
     }
 
+    /// The same for a subagent.
+    pub fn subagent_stop(agent: &str, kind: &str, active: bool, last_message: &str) -> Self {
+        let stop = Self {
+            event: Event::SubagentStop,
+            ..Self::stop(active, last_message)
+        };
+        stop.with("agent_id", json!(agent))
+            .with("agent_type", json!(kind))
+    }
+
     pub fn session_start(source: Source, model: &str) -> Self {
         Self::of(Event::SessionStart)
             .with("source", json!(source.name()))
@@ -132,12 +142,7 @@ impl Occasion {
                 &format!("agent-tui needs your permission to use {tool}"),
             ),
             Event::Stop => Self::stop(false, "Done."),
-            Event::SubagentStop => Self {
-                event,
-                ..Self::stop(false, "Done.")
-                    .with("agent_id", json!("agent-1"))
-                    .with("agent_type", json!("general-purpose"))
-            },
+            Event::SubagentStop => Self::subagent_stop("task_1", "general", false, "Done."),
             Event::PreCompact => Self::of(event)
                 .with("trigger", json!("manual"))
                 .with("custom_instructions", json!("")),

@@ -18,7 +18,7 @@ pub const BASH: &str = "Bash";
 pub const WEB_FETCH: &str = "WebFetch";
 
 /// The tools that come with the program. Others are custom tools and MCP tools.
-pub(super) const TOOLS: [&str; 22] = [
+pub(super) const TOOLS: [&str; 23] = [
     READ,
     "Write",
     EDIT,
@@ -35,6 +35,7 @@ pub(super) const TOOLS: [&str; 22] = [
     "NotebookEdit",
     "TodoWrite",
     "Task",
+    "TaskOutput",
     "AskUserQuestion",
     "EnterPlanMode",
     "ExitPlanMode",
@@ -82,7 +83,7 @@ pub fn touched_by_absent(tool: &str, input: &Value) -> Touches {
 pub(super) fn absent_changes_nothing(tool: &str) -> bool {
     matches!(
         tool,
-        WEB_FETCH | "WebSearch" | "TodoWrite" | "Task" | "AskUserQuestion"
+        WEB_FETCH | "WebSearch" | "TodoWrite" | "Task" | "TaskOutput" | "AskUserQuestion"
     )
 }
 

@@ -26,6 +26,8 @@ pub enum SessionCommand {
     TakeBack(Wanted),
     SetMode(Mode),
     Rules(RulesCommand),
+    /// Tell the types of subagents, with [`SessionEvent::Agents`](super::SessionEvent::Agents).
+    ListAgents,
     /// Why nothing more will come after this.
     Leave(Leaving),
 }

@@ -13,6 +13,7 @@ use super::question::Question;
 use super::shown::Shown;
 use super::source::Source;
 use super::spending::Spending;
+use super::subagent::{AgentKind, Subagent};
 use super::todo::Todo;
 use super::tool::{Mode, Phase, RuleList};
 
@@ -72,6 +73,8 @@ pub enum SessionEvent {
     Commands(Vec<CustomCommand>),
     /// The active permission rules.
     Rules(Vec<KnownRule>),
+    /// The types of subagents.
+    Agents(Vec<AgentKind>),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -196,8 +199,10 @@ pub enum CallEvent {
     },
     /// The model has its result.
     Yielded,
-    /// The command that it left in the background is over; how it ended, in a few words.
+    /// What it left in the background is over; how it ended, in a few words.
     BackgroundEnded(String),
+    /// It has started a conversation.
+    Started(Subagent),
 }
 
 /// How much of a file a change has changed.

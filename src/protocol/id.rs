@@ -36,6 +36,16 @@ impl AgentId {
         Self::MAIN
     }
 
+    /// What models and hooks call a conversation beside the person's.
+    pub fn task(self) -> String {
+        format!("task_{}", self.0.saturating_sub(Self::MAIN.0))
+    }
+
+    /// Whether it is a conversation beside the person's.
+    pub const fn is_subagent(self) -> bool {
+        self.0 > Self::MAIN.0
+    }
+
     pub const fn is_main(&self) -> bool {
         self.0 == Self::MAIN.0
     }

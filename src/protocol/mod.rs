@@ -14,6 +14,7 @@ pub mod question;
 pub mod shown;
 pub mod source;
 pub mod spending;
+pub mod subagent;
 pub mod todo;
 pub mod tool;
 pub mod touches;
@@ -40,6 +41,7 @@ pub use question::{
 pub use shown::{FileDiff, Shown};
 pub use source::{NamedFile, Source};
 pub use spending::{Price, Spending};
+pub use subagent::{AgentKind, Subagent};
 pub use tool::{
     InterruptBehavior, Level, Mode, OnBashError, Phase, RuleList, ToolCall, ToolDefinition,
 };

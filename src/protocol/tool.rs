@@ -108,6 +108,23 @@ impl Mode {
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.name() == name)
     }
+
+    /// The one of two modes in which less happens without a question.
+    #[must_use]
+    pub fn stricter(self, other: Self) -> Self {
+        let strictness = |mode: Self| match mode {
+            Mode::BypassPermissions => 0,
+            Mode::AcceptEdits => 1,
+            Mode::Default => 2,
+            Mode::DontAsk => 3,
+            Mode::Plan => 4,
+        };
+        if strictness(other) > strictness(self) {
+            other
+        } else {
+            self
+        }
+    }
 }
 
 /// The list that a rule belongs to. Deny beats ask beats allow, wherever the rules come from.

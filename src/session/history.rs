@@ -224,6 +224,7 @@ impl History {
                 repair::repair(Arc::make_mut(&mut self.messages));
             }
             Record::Notice { .. }
+            | Record::Started { .. }
             | Record::Reply { .. }
             | Record::Mode { .. }
             | Record::Todos { .. }

@@ -50,6 +50,16 @@ pub enum Record {
         provider: String,
         model: String,
     },
+    /// A call has started this conversation, beside its own. The first line of the conversation's.
+    Started {
+        call: CallRef,
+        /// The name of its type.
+        agent_type: String,
+        description: String,
+        model: String,
+        #[serde(default)]
+        background: bool,
+    },
     /// Something that the person was told, in one line.
     Notice { text: String },
     /// The answer to something that the person wanted to know, or to be done.

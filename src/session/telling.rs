@@ -3,7 +3,7 @@
 //! The same function tells of a record that was just appended and of one that is read when the session is opened again, so
 //! the screen of a session that is gone on with is the one that was left.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::history::History;
 use super::record::{Changed, Line, Record};
 use crate::protocol::{
     AgentEvent, AgentId, CallEvent, CallOutcome, ChangeSize, Ending, FileDiff, ForPerson, Phase,
-    Recorded, Seq, SessionEvent, Shown, Told, ToolCall, TurnEvent, TurnId, TurnSummary,
+    Recorded, Seq, SessionEvent, Shown, Subagent, Told, ToolCall, TurnEvent, TurnId, TurnSummary,
 };
 
 /// What changed files held that can be shown again, before and after, is this much at most; of older changes only the size
@@ -67,6 +67,7 @@ fn told(
         Record::Run {
             provider, model, ..
         } => session(SessionEvent::RunBegan { provider, model }),
+        Record::Started { .. } => started(record, agent, at).into_iter().collect(),
         Record::Notice { text } => session(SessionEvent::Notice(text)),
         Record::Reply { text } => session(SessionEvent::Reply(text)),
         Record::Mode { mode } => session(SessionEvent::ModeIs(mode)),
@@ -171,6 +172,29 @@ fn told_of_call(record: Record, at: Duration, shown: Shown) -> Vec<AgentEvent> {
     }
 }
 
+/// A conversation was started: that is told of the call that did it.
+fn started(record: Record, agent: AgentId, at: Duration) -> Option<AgentEvent> {
+    let Record::Started {
+        call,
+        agent_type,
+        description,
+        model,
+        background,
+    } = record
+    else {
+        return None;
+    };
+    let event = CallEvent::Started(Subagent {
+        agent,
+        call,
+        kind: agent_type,
+        description,
+        model,
+        background,
+    });
+    Some(AgentEvent::Call { call, at, event })
+}
+
 /// The record of how a turn ended.
 pub fn ended(summary: &TurnSummary) -> Record {
     let (problem, hint) = match &summary.ending {
@@ -241,48 +265,79 @@ pub fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A session that is opened again: what it is, and all that was told of it.
+/// A session that is opened again: what the person's conversation is, and all that was told of it and of those beside it.
 #[derive(Debug, Default, PartialEq)]
 pub struct Recalled {
     pub history: History,
     pub told: Vec<Told>,
 }
 
-/// What the lines of a log make of the conversation of `agent`, and what those who watched it were told. `content` gets what
-/// a file held by the name of its checkpoint.
-pub fn recall(
-    lines: Vec<Line>,
-    agent: AgentId,
-    content: impl FnMut(&str) -> Option<Arc<str>>,
-) -> Recalled {
-    let mut pictures = pictures(&lines, agent, content);
+/// A conversation of the session, as far as its lines were read.
+#[derive(Default)]
+struct Past {
+    history: History,
+    /// When its turn began.
+    began: u64,
+}
+
+/// What the lines of a log make of the person's conversation, and what those who watched the session were told. `content` gets
+/// what a file held by the name of its checkpoint.
+pub fn recall(lines: Vec<Line>, content: impl FnMut(&str) -> Option<Arc<str>>) -> Recalled {
+    let mut pictures = pictures(&lines, content);
     let mut recalled = Recalled::default();
-    let mut began = 0;
+    let mut pasts: BTreeMap<AgentId, Past> = BTreeMap::new();
     let mut last = None;
-    for line in lines.into_iter().filter(|line| line.agent == agent) {
+    for line in lines {
         let Line {
-            seq, at_ms, record, ..
+            seq,
+            at_ms,
+            agent,
+            record,
         } = line;
-        if recalled.history.begins_turn(&record) {
-            began = at_ms;
-        }
-        let at = Duration::from_millis(at_ms.saturating_sub(began));
-        let shown = pictures.remove(&seq).unwrap_or_default();
         let record_of = Recorded { seq, at_ms };
-        for event in take(record, &mut recalled.history, agent, at, shown) {
+        if let Record::Run { .. } = record {
+            // The run before has ended, and with it all that was under way beside the person's conversation.
+            for (_, mut past) in pasts.split_off(&AgentId(AgentId::MAIN.0 + 1)) {
+                recalled.end(&mut past.history, Some(record_of));
+            }
+        }
+        let past = pasts.entry(agent).or_default();
+        if past.history.begins_turn(&record) {
+            past.began = at_ms;
+        }
+        let at = Duration::from_millis(at_ms.saturating_sub(past.began));
+        let shown = pictures.remove(&seq).unwrap_or_default();
+        for event in take(record, &mut past.history, agent, at, shown) {
             recalled.tell(Some(record_of), event);
         }
         last = Some(record_of);
     }
-    let known = recalled.history.cut_off().len();
-    recalled.history.end();
-    for event in cut_off(&recalled.history, known) {
-        recalled.tell(last, event);
+    // Those that were started end before those that started them.
+    for (agent, mut past) in pasts.into_iter().rev() {
+        recalled.end(&mut past.history, last);
+        if agent == AgentId::MAIN {
+            recalled.history = past.history;
+        }
     }
     recalled
 }
 
+/// The last of the agents that the lines of a log know.
+pub fn last_agent(lines: &[Line]) -> AgentId {
+    let agents = lines.iter().map(|line| line.agent);
+    agents.max().unwrap_or(AgentId::MAIN).max(AgentId::MAIN)
+}
+
 impl Recalled {
+    /// What a conversation had under way has ended with the program.
+    fn end(&mut self, history: &mut History, last: Option<Recorded>) {
+        let known = history.cut_off().len();
+        history.end();
+        for event in cut_off(history, known) {
+            self.tell(last, event);
+        }
+    }
+
     fn tell(&mut self, record: Option<Recorded>, event: AgentEvent) {
         match (&event, self.told.last_mut().map(|last| &mut last.event)) {
             // Pieces of one text are one: nobody sees them come. What comes before its first word is no part of it.
@@ -315,13 +370,12 @@ fn without_message(mut event: AgentEvent) -> AgentEvent {
 /// What can be shown again of the changes, by the numbers of the records of their results: the newest, up to a bound.
 fn pictures(
     lines: &[Line],
-    agent: AgentId,
     mut content: impl FnMut(&str) -> Option<Arc<str>>,
 ) -> HashMap<Seq, Shown> {
     let mut contents: HashMap<&str, Option<Arc<str>>> = HashMap::new();
     let mut pictures = HashMap::new();
     let mut size = 0;
-    for line in lines.iter().rev().filter(|line| line.agent == agent) {
+    for line in lines.iter().rev() {
         let Record::Result { changed, .. } = &line.record else {
             continue;
         };

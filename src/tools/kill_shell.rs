@@ -1,10 +1,11 @@
-//! `KillShell`: ends a command in the background.
+//! `KillShell`: ends a command or a subagent in the background.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::bash::jobs::unknown;
+use super::subagents::Task;
 use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec};
 use crate::permissions::Grant;
 use crate::protocol::{InterruptBehavior, Level, Touches};
@@ -14,7 +15,7 @@ pub struct KillShell;
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// The ID of the command, as Bash gave it
+    /// The ID of the command or the subagent, as Bash or Task gave it
     pub shell_id: String,
 }
 
@@ -42,6 +43,9 @@ impl Tool for KillShell {
 
     async fn call(&self, input: Input, _grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
         let (id, groups) = (&input.shell_id, &cx.env.groups);
+        if let Ok(task) = cx.env.tasks.find(id) {
+            return kill_task(&task, &cx).await;
+        }
         let killed = groups.kill(id).await;
         if let Some(status) = killed.map_err(|error| unknown(&error))? {
             return Err(ToolError::new(format!(
@@ -52,5 +56,16 @@ impl Tool for KillShell {
         }
         let command = groups.jobs.command(id).unwrap_or_default();
         Ok(ToolOutput::text(format!("Killed {id} ({command})")))
+    }
+}
+
+async fn kill_task(task: &Task, cx: &ToolCx) -> Result<ToolOutput, ToolError> {
+    let (id, about) = (&task.id, &task.description);
+    match cx.env.tasks.kill(id).await {
+        Ok(None) => Ok(ToolOutput::text(format!("Killed {id} ({about})"))),
+        Ok(Some(_)) => Err(ToolError::new(format!(
+            "{id} does not run any more: TaskOutput reads its result"
+        ))),
+        Err(error) => Err(ToolError::new(error.to_string())),
     }
 }

@@ -27,6 +27,9 @@ pub mod offered;
 pub mod plan_mode;
 pub mod read;
 pub mod registry;
+pub mod subagents;
+pub mod task;
+pub mod task_output;
 pub mod todo_write;
 pub mod tree;
 #[cfg(feature = "web")]
@@ -51,8 +54,8 @@ use crate::process::sandbox::Unasked;
 use crate::process::{Programs, Variables, sandbox};
 use crate::protocol::todo::Todo;
 use crate::protocol::{
-    CallRef, FileDiff, ForPerson, InterruptBehavior, Level, Mode, OutputFormat, PartOfFile,
-    PreviewFields, Printed, ResultBlock, Shown, SubjectFields, ToolInfo, Touches,
+    AgentKind, CallRef, FileDiff, ForPerson, InterruptBehavior, Level, Mode, OutputFormat,
+    PartOfFile, PreviewFields, Printed, ResultBlock, Shown, SubjectFields, ToolInfo, Touches,
 };
 
 /// What is fixed about a tool.
@@ -226,6 +229,8 @@ pub enum Validated {
 pub struct DescribeCx {
     pub workspace: PathBuf,
     pub model: String,
+    /// The types of subagents that there are.
+    pub agents: Arc<Vec<AgentKind>>,
 }
 
 /// What a running call can use. Cheap to clone.
@@ -244,6 +249,8 @@ pub struct ToolCx {
     pub journal: Journal,
     /// For [`ask`](Self::ask).
     pub asker: ask::Asker,
+    /// Where it can start a conversation beside its own.
+    pub starter: subagents::Starter,
     /// What a search must leave out.
     pub off_limits: OffLimits,
     /// What the conversation has read, and may therefore change.
@@ -275,6 +282,8 @@ pub struct Environment {
     pub locks: files::Locks,
     /// What runs in the background.
     pub groups: bash::groups::Groups,
+    /// The subagents that nobody waits for.
+    pub tasks: subagents::Tasks,
     /// What the commands of tools find in their environment.
     pub variables: Variables,
     /// Where the programs are that are started.

@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::ToolSpec;
 use super::any::AnyTool;
 use super::registry::{NameTaken, Offer, Origin, Registry};
+use super::{DescribeCx, ToolSpec};
 use crate::protocol::{ToolDefinition, ToolInfo};
 
 /// The tools as one request offers them. Cheap to clone.
@@ -25,13 +25,13 @@ pub struct Offered {
 /// All tools of a session, and those of them that are offered from now on. A clone stands for the same tools.
 #[derive(Clone)]
 pub struct Tools {
-    offer: Arc<Offer>,
     state: watch::Sender<State>,
 }
 
 #[derive(Clone, Default)]
 struct State {
     all: Registry,
+    offer: Offer,
     offered: Offered,
 }
 
@@ -88,11 +88,27 @@ impl Offered {
 impl Tools {
     pub fn new(all: Registry, offer: Offer) -> Self {
         let offered = Offered::new(&all, &offer);
-        let state = watch::Sender::new(State { all, offered });
-        Self {
-            offer: Arc::new(offer),
-            state,
-        }
+        let state = watch::Sender::new(State {
+            all,
+            offer,
+            offered,
+        });
+        Self { state }
+    }
+
+    /// Some of them as they are now, for a conversation of its own.
+    #[must_use]
+    pub fn only(&self, keeps: impl Fn(&str) -> bool) -> Self {
+        let state = self.state.borrow();
+        Self::new(state.all.only(keeps), state.offer.clone())
+    }
+
+    /// The descriptions speak of something else from now on.
+    pub fn describe(&self, change: impl FnOnce(&mut DescribeCx)) {
+        self.state.send_if_modified(|state| {
+            change(&mut state.offer.about);
+            state.offer_anew()
+        });
     }
 
     /// What is offered now.
@@ -119,13 +135,20 @@ impl Tools {
         let mut outcome = None;
         self.state.send_if_modified(|state| {
             outcome = Some(change(&mut state.all));
-            let offered = Offered::new(&state.all, &self.offer);
-            let changed = offered.definitions != state.offered.definitions;
-            // Also where it looks the same: another tool may have taken the name.
-            state.offered = offered;
-            changed
+            state.offer_anew()
         });
         outcome.expect("the change was made")
+    }
+}
+
+impl State {
+    /// Says whether the model sees another offer now.
+    fn offer_anew(&mut self) -> bool {
+        let offered = Offered::new(&self.all, &self.offer);
+        let changed = offered.definitions != self.offered.definitions;
+        // Also where it looks the same: another tool may have taken the name.
+        self.offered = offered;
+        changed
     }
 }
 

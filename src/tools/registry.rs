@@ -87,6 +87,8 @@ impl Registry {
             #[cfg(feature = "notebook")]
             registry.add(super::notebook_edit::NotebookEdit),
             registry.add(super::read::Read),
+            registry.add(super::task::Task),
+            registry.add(super::task_output::TaskOutput),
             #[cfg(feature = "web")]
             registry.add(super::web_fetch::WebFetch::default()),
             registry.add(super::todo_write::TodoWrite),
@@ -164,6 +166,15 @@ impl Registry {
         let is_of_use = |known: &&&Known| known.tool.spec().needs.as_deref().is_none_or(has);
         Self {
             tools: offered.iter().filter(is_of_use).copied().cloned().collect(),
+        }
+    }
+
+    /// The tools whose names are kept.
+    #[must_use]
+    pub fn only(&self, keeps: impl Fn(&str) -> bool) -> Self {
+        let tools = self.tools.iter().filter(|known| keeps(known.name()));
+        Self {
+            tools: tools.cloned().collect(),
         }
     }
 

@@ -18,6 +18,7 @@ mod sandbox;
 mod screen;
 mod settings;
 mod streaming;
+mod subagents;
 mod terminal;
 mod tidy;
 mod tidy_readers;

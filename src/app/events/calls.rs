@@ -19,6 +19,7 @@ impl AppState {
                 call.decisions.push(format!("changed by the hook {by}"));
             }),
             CallEvent::BackgroundEnded(how) => self.background_ended(key, how),
+            CallEvent::Started(_) => {}
             event @ (CallEvent::Arriving { .. }
             | CallEvent::Input(_)
             | CallEvent::Queued { .. }
@@ -42,6 +43,9 @@ impl AppState {
         let tool = self.session.tool(tool);
         if call.agent == AgentId::PERSON {
             return Some(self.add_aside(call, tool));
+        }
+        if call.agent.is_subagent() {
+            return Some(self.calls.add(call, tool, Author::Subagent, self.moment));
         }
         self.work()?;
         self.stop_writing(Progress::Whole);
@@ -152,15 +156,7 @@ impl AppState {
                 if phase == Phase::Validating && call.times.begun.is_some() {
                     call.begin_anew();
                 }
-                let times = &mut call.times;
-                times.begun.get_or_insert(now);
-                match phase {
-                    Phase::WaitingForApproval => times.asked = Some(now),
-                    Phase::Running => {
-                        times.running.get_or_insert(now);
-                    }
-                    Phase::Validating | Phase::InHooks | Phase::Finishing => {}
-                }
+                call.times.reached(phase, now);
                 if phase != Phase::WaitingForApproval {
                     waits_no_more = Some(call.id);
                 }
@@ -198,6 +194,7 @@ impl AppState {
             | CallEvent::Asked(_)
             | CallEvent::Decided { .. }
             | CallEvent::Rewritten { .. }
+            | CallEvent::Started(_)
             | CallEvent::BackgroundEnded(_) => {}
         });
         if is_result {

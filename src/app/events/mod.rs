@@ -68,6 +68,7 @@ impl AppState {
             SessionEvent::Reply(text) => self.answer("Answer", lines(&text, Tone::Text)),
             SessionEvent::Rules(rules) => self.offer_rules(&rules),
             SessionEvent::Commands(custom) => self.composer.set_commands(Commands::with(custom)),
+            SessionEvent::Agents(kinds) => self.list_agents(&kinds),
             SessionEvent::Tools(tools) => self.session.offer(tools),
             SessionEvent::ModeIs(mode) => self.session.mode = mode,
             SessionEvent::TakenBack(messages) => return self.taken_back(&messages),
@@ -116,6 +117,9 @@ impl AppState {
     }
 
     fn hear_turn(&mut self, turn: TurnId, event: TurnEvent) -> Vec<Effect> {
+        if turn.agent.is_subagent() {
+            return Vec::new();
+        }
         let event = match event {
             TurnEvent::Prompted(message) => {
                 self.prompted(turn, &message);
@@ -123,6 +127,11 @@ impl AppState {
             }
             TurnEvent::Refused => {
                 self.prompted(turn, &Message::user(NOT_KEPT));
+                return Vec::new();
+            }
+            // Those in the background spend also while no turn runs.
+            TurnEvent::Spent(spending) => {
+                self.session.spending = spending;
                 return Vec::new();
             }
             event => event,
@@ -134,9 +143,10 @@ impl AppState {
             return Vec::new();
         }
         match event {
-            // The first two were heard above; the others are told by the states of the calls, and by the next request.
+            // The first three were heard above; the others are told by the states of the calls, and by the next request.
             TurnEvent::Prompted(_)
             | TurnEvent::Refused
+            | TurnEvent::Spent(_)
             | TurnEvent::Delivered(_)
             | TurnEvent::GoneOn => {}
             TurnEvent::Requested { .. } => self.requested(),
@@ -155,7 +165,6 @@ impl AppState {
                 return self.call_person(&why);
             }
             TurnEvent::Answered { .. } => self.answered(),
-            TurnEvent::Spent(spending) => self.session.spending = spending,
             TurnEvent::Planned(todos) => self.planned(todos),
             TurnEvent::Streamed => self.panel.response_ended(self.moment),
             TurnEvent::Saved(saved) => self.panel.save_time(saved),

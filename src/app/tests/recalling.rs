@@ -220,7 +220,7 @@ fn hear(app: &mut App, line: &Line, event: AgentEvent) {
 
 fn recalled(lines: Vec<Line>) -> App {
     let mut app = App::starting();
-    let past = recall(lines, AgentId::MAIN, |_| None).told;
+    let past = recall(lines, |_| None).told;
     app.told(AgentEvent::Session(SessionEvent::Opened(opened(past))));
     app
 }
@@ -257,7 +257,7 @@ fn nothing_comes_of_the_past_but_what_is_seen() {
     let mut app = App::starting();
     app.update(Msg::Focused(false));
     let records = records.into_iter().map(|record| (record, 1)).collect();
-    let past = recall(lines(records), AgentId::MAIN, |_| None).told;
+    let past = recall(lines(records), |_| None).told;
     let opened = AgentEvent::Session(SessionEvent::Opened(opened(past)));
     assert_eq!(app.told(opened), []);
     assert!(app.state.dialogs.is_empty());

@@ -10,7 +10,7 @@ use crate::app::rig::{App, change, opened, past};
 use crate::app::transcript::{Cell, Entry};
 use crate::app::{Effect, ExitReason, Msg, Opening, OpeningSession};
 use crate::protocol::{
-    AgentEvent, Block, Command, CustomCommand, Ending, HookInfo, Message, Mode, Price,
+    AgentEvent, AgentKind, Block, Command, CustomCommand, Ending, HookInfo, Message, Mode, Price,
     SessionCommand, SessionEvent, Spending, TurnEvent, Usage,
 };
 use crate::session::Record;
@@ -533,4 +533,31 @@ fn a_list_that_was_closed_while_it_was_looked_for_stays_closed() {
         ..SessionRow::default()
     }])));
     assert!(app.state.dialogs.is_empty());
+}
+
+#[test]
+fn agents_lists_the_types_with_tools_model_and_source() {
+    let mut app = App::new();
+    let list = Command::Session(SessionCommand::ListAgents);
+    assert_eq!(run(&mut app, "/agents"), [Effect::Send(list)]);
+    let kind = AgentKind {
+        name: "reviewer".into(),
+        description: "Use it after changes".into(),
+        prompt: "You review.".into(),
+        tools: Some(vec!["Read".into(), "Grep".into()]),
+        disallowed: Vec::new(),
+        model: Some("fast".into()),
+        mode: None,
+        max_turns: 50,
+        source: ".claude/agents/r.md".into(),
+    };
+    let told = AgentEvent::Session(SessionEvent::Agents(vec![kind]));
+    app.update(Msg::Agent(told.into()));
+    let Some(Dialog::Picker(picker)) = app.state.dialogs.last() else {
+        panic!("a list is open");
+    };
+    let item = picker.shown().next().expect("one");
+    assert_eq!(item.label, "reviewer");
+    assert_eq!(item.about, "Read, Grep · fast");
+    assert_eq!(item.hint, ".claude/agents/r.md");
 }

@@ -83,6 +83,7 @@ struct TomlFile {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawTurn {
+    agent: Option<String>,
     text: Option<String>,
     #[serde(alias = "steps")]
     step: Option<Vec<Step>>,
@@ -162,6 +163,7 @@ impl Raw for RawTurn {
             return Err("`stop_reason` ends the turn: no step can follow it");
         }
         Ok(Turn {
+            agent: self.agent,
             steps,
             between_words: Duration::from_millis(self.word_ms),
         })

@@ -25,6 +25,9 @@
 //! ]
 //! ```
 //!
+//! A turn with `agent = "WORDS"` is one of the conversation whose first message has these words in it: so a call that starts a
+//! subagent gets a script of its own. All other conversations play the turns without `agent`.
+//!
 //! The same second turn in JSONL begins `{"steps": [{"thinking": "Hm."}, …]}`.
 //!
 //! The conversation alone decides which turn plays: the one after as many assistant messages as it contains. So a
@@ -45,7 +48,7 @@ use futures_util::future::BoxFuture;
 use super::playback::{Flow, Playback, Recording};
 use super::{Provider, ProviderError, Request, ResponseStream, StreamError};
 use crate::config::read_named;
-use crate::protocol::{Role, StopReason, ToolUse, WireId};
+use crate::protocol::{Message, Role, StopReason, ToolUse, WireId};
 
 const NAME: &str = "script";
 /// A longer script is refused.
@@ -80,6 +83,8 @@ pub enum ScriptError {
 /// One response of the model.
 #[derive(Debug, Clone, PartialEq)]
 struct Turn {
+    /// Words in the first message of the conversation that it is for; `None` for all others.
+    agent: Option<String>,
     steps: Vec<Step>,
     between_words: Duration,
 }
@@ -153,7 +158,7 @@ impl Script {
             .filter(|message| is_answer(message.role));
         let number = said.count();
         let mut recording = Recording::default();
-        let Some(turn) = self.turns.get(number) else {
+        let Some((at, turn)) = self.turns_of(request).nth(number) else {
             recording.text(NO_MORE, Flow::Whole);
             return recording.finish(NAME, None);
         };
@@ -171,7 +176,7 @@ impl Script {
                 }
                 Step::Delay(delay) => recording.wait(*delay),
                 Step::Fail { error, times } => {
-                    if self.fails_again((number, place), *times) {
+                    if self.fails_again((at, place), *times) {
                         return recording.fail(NAME, error.clone());
                     }
                 }
@@ -179,6 +184,16 @@ impl Script {
             }
         }
         recording.finish(NAME, None)
+    }
+
+    /// The turns of the conversation that a request is of, with their places in the script.
+    fn turns_of(&self, request: &Request) -> impl Iterator<Item = (usize, &Turn)> {
+        let first = request.messages.first().map(Message::text);
+        let first = first.unwrap_or_default();
+        let mut agents = self.turns.iter().filter_map(|turn| turn.agent.as_ref());
+        let agent = agents.find(|words| first.contains(words.as_str()));
+        let turns = self.turns.iter().enumerate();
+        turns.filter(move |(_, turn)| turn.agent.as_ref() == agent)
     }
 
     fn fails_again(&self, place: (usize, usize), times: u32) -> bool {

@@ -281,7 +281,7 @@ fn problems_name_file_line_and_column_and_what_is_allowed() {
     for (text, expected) in [
         (
             "[[turn]]\ntex = 'x'",
-            "demo:2:1: unknown field `tex`, expected one of `text`, `step`, `steps`, `word_ms`",
+            "demo:2:1: unknown field `tex`, expected one of `agent`, `text`, `step`, `steps`, `word_ms`",
         ),
         (
             "[[turn]]\ntext = ",
@@ -371,4 +371,27 @@ fn a_script_without_turns_and_a_missing_one_are_errors() {
         message.starts_with("can't read the script `/nowhere/demo.toml`: "),
         "{message}"
     );
+}
+
+#[tokio::test]
+async fn a_conversation_that_begins_with_the_words_of_an_agent_plays_its_turns() {
+    let script = script(
+        "[[turn]]\ntext = 'main one'\n[[turn]]\nagent = 'callers'\ntext = 'agent one'\n\
+         [[turn]]\ntext = 'main two'\n[[turn]]\nagent = 'callers'\ntext = 'agent two'\n",
+    );
+    let said = async |first: &str, answers: usize| {
+        let mut request = request(answers);
+        Arc::make_mut(&mut request.messages)[0] = Message::user(first);
+        let mut stream = script.open(&request).await.expect("it always answers");
+        loop {
+            if let Batch::Over(_, response) = stream.next().await {
+                return Block::texts(&response.blocks);
+            }
+        }
+    };
+    assert_eq!(said("go", 0).await, "main one");
+    assert_eq!(said("go", 1).await, "main two");
+    assert_eq!(said("find all callers of f", 0).await, "agent one");
+    assert_eq!(said("find all callers of f", 1).await, "agent two");
+    assert_eq!(said("find all callers of f", 2).await, NO_MORE);
 }

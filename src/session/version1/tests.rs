@@ -78,7 +78,7 @@ fn calls_get_names_of_our_own_and_results_find_them() {
 /// What was told, but for texts and what only the first turn has.
 #[test]
 fn all_of_it_is_told_as_if_it_were_new() {
-    let told = recall(lines(OLD), AgentId::MAIN, |_| None).told;
+    let told = recall(lines(OLD), |_| None).told;
     let mut completed = Vec::new();
     let (mut endings, mut runs) = (Vec::new(), 0);
     for told in told {

@@ -18,6 +18,7 @@ use crate::tools::edit::Edit;
 use crate::tools::files::{Checkpoints, FileChange, Ledger, Locks};
 use crate::tools::off_limits::OffLimits;
 use crate::tools::read::Read;
+use crate::tools::subagents::{Starter, Tasks};
 use crate::tools::write::Write;
 use crate::tools::{Environment, Journal, Progress, Tool, ToolCx, ToolError, ToolOutput};
 
@@ -54,6 +55,7 @@ impl Scratch {
             checkpoints: Checkpoints::new(home.join("checkpoints")),
             locks: Locks::new(home.join("locks")),
             groups: Groups::default(),
+            tasks: Tasks::default(),
             variables: Variables::default(),
             home: home.join("home"),
             unasked: Unasked::Auto,
@@ -78,6 +80,7 @@ impl Scratch {
                 })
             },
             asker: Asker::nobody(),
+            starter: Starter::default(),
             off_limits: OffLimits::default(),
             env: Arc::new(env),
         };

@@ -12,6 +12,7 @@ pub enum Kind {
     AllSessions,
     Themes,
     Tools,
+    Agents,
     Rules,
 }
 
@@ -32,6 +33,7 @@ impl Kind {
             Kind::AllSessions => "Sessions in all directories",
             Kind::Themes => "Themes",
             Kind::Tools => "Tools",
+            Kind::Agents => "Agents",
             Kind::Rules => "Permissions",
         }
     }
@@ -56,7 +58,7 @@ impl Kind {
                 (Action::Back, "close"),
             ],
             Kind::Themes => &[(Action::Choose, "use"), (Action::Back, "keep the old one")],
-            Kind::Tools => &[(Action::Back, "close")],
+            Kind::Tools | Kind::Agents => &[(Action::Back, "close")],
             Kind::Rules => &[
                 (Action::Choose, "choose"),
                 (Action::Delete, "remove"),
@@ -68,7 +70,7 @@ impl Kind {
     pub fn has_preview(self) -> Preview {
         match self {
             Kind::Commands | Kind::Themes | Kind::Models => Preview::None,
-            Kind::Tools | Kind::Rules => Preview::FromStart,
+            Kind::Tools | Kind::Agents | Kind::Rules => Preview::FromStart,
             Kind::Sessions | Kind::AllSessions => Preview::FromEnd,
         }
     }
@@ -85,6 +87,7 @@ impl Kind {
             | Kind::AllSessions
             | Kind::Themes
             | Kind::Tools
+            | Kind::Agents
             | Kind::Rules => None,
         }
     }

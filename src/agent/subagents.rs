@@ -1,0 +1,377 @@
+//! Runs the conversations that calls start beside the person's.
+//!
+//! Each runs in a task of its own: the agent starts it, passes on what the person wants of its calls, and hears what it uses and
+//! how it ends. It has its own history, executor, directory, ledger, tools and limits; rules, hooks, background commands,
+//! checkpoints and the log are the session's. It ends with the call that started it, unless that was left in the background.
+
+use std::collections::{BTreeMap, HashMap};
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use tokio::sync::{mpsc, watch};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::Setup;
+use super::driver::Agent;
+use crate::conversation::{Conversation, Journal, Limits, Parts, Word};
+use crate::executor::{Context, Policy};
+use crate::protocol::{
+    AgentId, AgentKind, Block, CallCommand, CallRef, Ending, Note, Price, SessionEvent, Spending,
+    Told, TurnSummary,
+};
+use crate::provider::{Provider, retry};
+use crate::session::{History, Record, Writer};
+use crate::tools::subagents::{Order, Orders, Report, Started, can_have};
+
+/// Longer than a call needs to be stopped.
+const LAST_GRACE: Duration = Duration::from_secs(5);
+
+/// What a conversation is made of, apart from what its order says.
+pub(super) struct Kit {
+    pub provider: Arc<dyn Provider>,
+    pub model: String,
+    /// The person's system prompt: who it is, then what holds for all.
+    pub system: Vec<String>,
+    /// The person's conversation.
+    pub context: Arc<Context>,
+    pub policy: Policy,
+    pub limits: Limits,
+    /// By the name of the model.
+    pub prices: BTreeMap<String, Price>,
+    pub retry: retry::Policy,
+    pub max_output_tokens: u32,
+    pub session: String,
+    pub log: Writer,
+    pub events: mpsc::Sender<Told>,
+    pub token: CancellationToken,
+}
+
+pub(super) struct Subagents {
+    kit: Kit,
+    orders: Orders,
+    running: HashMap<AgentId, Running>,
+    last: AgentId,
+    news: mpsc::UnboundedReceiver<News>,
+    reporter: mpsc::UnboundedSender<News>,
+    /// What was used in the turn that runs.
+    spent: Vec<Spending>,
+}
+
+struct Running {
+    /// The call that has started it.
+    call: CallRef,
+    description: String,
+    words: mpsc::UnboundedSender<Word>,
+    stop: CancellationToken,
+}
+
+/// What is heard of those that run.
+pub(super) enum News {
+    Ordered(Order),
+    Spent(AgentId, Spending),
+    Ended(AgentId, Report),
+}
+
+impl Subagents {
+    pub fn new(kit: Kit, orders: Orders, last: AgentId) -> Self {
+        let (reporter, news) = mpsc::unbounded_channel();
+        Self {
+            kit,
+            orders,
+            running: HashMap::new(),
+            last,
+            news,
+            reporter,
+            spent: Vec::new(),
+        }
+    }
+
+    /// The next that is heard. Cancel-safe; pends forever while nothing runs.
+    pub async fn next(&mut self) -> News {
+        tokio::select! {
+            Some(order) = self.orders.recv() => News::Ordered(order),
+            Some(news) = self.news.recv() => news,
+            else => std::future::pending().await,
+        }
+    }
+
+    /// Passes on what the person wants of a call; says whether its conversation runs.
+    pub fn send(&self, call: CallRef, command: CallCommand) -> bool {
+        let running = self.running.get(&call.agent);
+        running.is_some_and(|running| running.words.send(Word::Call(call, command)).is_ok())
+    }
+
+    /// Those that an interrupt has stopped already stop at once.
+    pub fn insist(&self) {
+        for running in self.running.values().filter(|it| it.stop.is_cancelled()) {
+            // One that is over needs no word.
+            let _ = running.words.send(Word::Interrupt);
+        }
+    }
+
+    pub fn retry_now(&self) {
+        for running in self.running.values() {
+            let _ = running.words.send(Word::RetryNow);
+        }
+    }
+
+    /// Another turn has its own limits.
+    pub fn begin_turn(&mut self) {
+        self.spent.clear();
+    }
+
+    fn start(&mut self, order: Order) {
+        let Order {
+            call,
+            cwd,
+            wanted,
+            stop,
+            started,
+        } = order;
+        let agents = self.kit.context.shared.agents.as_ref();
+        let kind = match agents.map(|agents| agents.find(&wanted.kind)) {
+            Some(Ok(kind)) => kind,
+            Some(Err(problem)) => return drop(started.send(Err(problem))),
+            None => return drop(started.send(Err("Subagents are not available here".to_owned()))),
+        };
+        self.last = AgentId(self.last.0.saturating_add(1));
+        let agent = self.last;
+        let own = wanted.model.or_else(|| kind.model.clone());
+        let model = own.unwrap_or_else(|| self.kit.model.clone());
+        let token = self.kit.token.child_token();
+        let mut journal = Journal::new(self.kit.log.clone(), agent, History::default());
+        journal.append(Record::Started {
+            call,
+            agent_type: kind.name.clone(),
+            description: wanted.description.clone(),
+            model: model.clone(),
+            background: wanted.background,
+        });
+        let tools = &self.kit.context.tools;
+        let tools = tools.only(|tool| can_have(tool, &kind, wanted.background));
+        let mut context = Context::new(self.kit.context.shared.clone(), tools);
+        context.name = Some(wanted.description.clone());
+        context.strictest = kind.mode;
+        context.set_cwd(cwd);
+        let conversation = self
+            .kit
+            .conversation(agent, kind, model, context, journal, &token);
+        let (end, ended) = watch::channel(None);
+        let (words, heard) = mpsc::unbounded_channel();
+        for spending in &self.spent {
+            // One that runs for itself listens from its begin.
+            let _ = words.send(Word::SpentBeside(*spending));
+        }
+        if wanted.background {
+            // Before it can be over, so that its end is told.
+            let (tasks, about) = (&self.kit.context.shared.env.tasks, &wanted.description);
+            tasks.add(&agent.task(), call, about, stop.clone(), ended.clone());
+        }
+        let run = Run {
+            agent,
+            conversation,
+            stop: stop.clone(),
+            words: heard,
+            reporter: self.reporter.clone(),
+            end,
+        };
+        tokio::spawn(run.drive(wanted.prompt));
+        self.running.insert(
+            agent,
+            Running {
+                call,
+                description: wanted.description,
+                words,
+                stop,
+            },
+        );
+        let started_one = Started {
+            id: agent.task(),
+            end: ended,
+            end_with: Some(token.drop_guard()),
+        };
+        // A call that has gone meanwhile drops what it was sent, and so ends it.
+        let _ = started.send(Ok(started_one));
+    }
+
+    /// One has used so much of what all may use together.
+    fn count(&mut self, agent: AgentId, spending: Spending) {
+        self.spent.push(spending);
+        self.tell_others(agent, spending);
+    }
+
+    /// The others, too, are bound by what one has used.
+    fn tell_others(&self, agent: AgentId, spending: Spending) {
+        let others = self.running.iter().filter(|(other, _)| **other != agent);
+        for (_, running) in others {
+            let _ = running.words.send(Word::SpentBeside(spending));
+        }
+    }
+}
+
+impl Kit {
+    pub fn of(setup: &Setup, events: &mpsc::Sender<Told>, token: &CancellationToken) -> Self {
+        Self {
+            provider: setup.provider.clone(),
+            model: setup.model.clone(),
+            system: setup.system.clone(),
+            context: setup.context.clone(),
+            policy: setup.policy,
+            limits: setup.limits,
+            prices: setup.prices.clone(),
+            retry: setup.retry,
+            max_output_tokens: setup.max_output_tokens,
+            session: setup.session.0.clone(),
+            log: setup.log.clone(),
+            events: events.clone(),
+            token: token.clone(),
+        }
+    }
+
+    fn conversation(
+        &self,
+        agent: AgentId,
+        kind: AgentKind,
+        model: String,
+        context: Context,
+        journal: Journal,
+        token: &CancellationToken,
+    ) -> Conversation {
+        let mut system = vec![kind.prompt];
+        system.retain(|part| !part.is_empty());
+        system.extend(self.system.iter().skip(1).cloned());
+        Conversation::new(Parts {
+            agent,
+            kind: Some(kind.name),
+            provider: self.provider.clone(),
+            system,
+            context: Arc::new(context),
+            policy: self.policy,
+            limits: Limits {
+                // Nobody is asked: whoever has started it decides what to do.
+                pauses: false,
+                max_turns: Some(kind.max_turns),
+                price: self.prices.get(&model).copied(),
+                ..self.limits
+            },
+            model,
+            retry: self.retry,
+            max_output_tokens: self.max_output_tokens,
+            session: self.session.clone(),
+            journal,
+            events: self.events.clone(),
+            token: token.clone(),
+        })
+    }
+}
+
+/// One under way.
+struct Run {
+    agent: AgentId,
+    conversation: Conversation,
+    stop: CancellationToken,
+    words: mpsc::UnboundedReceiver<Word>,
+    reporter: mpsc::UnboundedSender<News>,
+    end: watch::Sender<Option<Report>>,
+}
+
+impl Run {
+    async fn drive(self, prompt: String) {
+        let Self {
+            agent,
+            mut conversation,
+            stop,
+            mut words,
+            reporter,
+            end,
+        } = self;
+        let running = async {
+            let spends = |spending| drop(reporter.send(News::Spent(agent, spending)));
+            let prompt = vec![Block::text(prompt)];
+            let summary = conversation.run(prompt, &stop, &mut words, spends).await;
+            let calls = conversation.journal.history().last_call();
+            Report { summary, calls }
+        };
+        let ended = AssertUnwindSafe(running).catch_unwind().await;
+        let report = ended.unwrap_or_else(|_| panicked());
+        // What it has used and how it ended is known before whoever waits for it goes on.
+        let _ = reporter.send(News::Ended(agent, report.clone()));
+        end.send_replace(Some(report));
+    }
+}
+
+fn panicked() -> Report {
+    let problem = "an internal error; this is a bug in agent-tui, not in the call".to_owned();
+    let ending = Ending::Failed {
+        problem,
+        hint: None,
+    };
+    Report {
+        summary: TurnSummary::of(ending, Duration::ZERO),
+        calls: 0,
+    }
+}
+
+impl Agent {
+    pub(super) fn list_agents(&mut self) {
+        let problems = self.conversation.context().refresh_agents();
+        for problem in problems {
+            self.journal().remark(problem);
+        }
+        let agents = self.shared().agents.as_ref();
+        let kinds = agents.map(|agents| agents.kinds().to_vec());
+        let kinds = SessionEvent::Agents(kinds.unwrap_or_default());
+        self.journal().tell_session(kinds);
+    }
+
+    pub(super) fn hear_subagent(&mut self, news: News) {
+        match news {
+            News::Ordered(order) => self.subagents.start(order),
+            News::Spent(agent, spending) => {
+                self.subagents.count(agent, spending);
+                self.conversation.count_beside(&spending);
+            }
+            News::Ended(agent, report) => self.subagent_ended(agent, &report),
+        }
+    }
+
+    /// Those that nobody waits for are told of: the person at once, the model with the next request.
+    fn subagent_ended(&mut self, agent: AgentId, report: &Report) {
+        let Some(running) = self.subagents.running.remove(&agent) else {
+            return;
+        };
+        if !self.shared().env.tasks.is_of(running.call) {
+            return;
+        }
+        let how = match &report.summary.ending {
+            Ending::Done => "done".to_owned(),
+            Ending::MaxTurns => "ended at its limit of answers".to_owned(),
+            Ending::Interrupted => "stopped".to_owned(),
+            Ending::Failed { problem, .. } => format!("failed: {problem}"),
+        };
+        let (id, about) = (agent.task(), &running.description);
+        let text = format!(
+            "The subagent {id} in the background ({about}) is over: {how}. TaskOutput reads its result."
+        );
+        self.conversation.add_news(Block::note(Note::Program, text));
+        let call = running.call;
+        self.journal().append(Record::BackgroundEnded { call, how });
+    }
+
+    /// Stops all that still run, and waits until they have stopped.
+    pub(super) async fn end_subagents(&mut self) {
+        for running in self.subagents.running.values() {
+            running.stop.cancel();
+        }
+        let all = async {
+            while !self.subagents.running.is_empty() {
+                let news = self.subagents.next().await;
+                self.hear_subagent(news);
+            }
+        };
+        let _ = timeout(LAST_GRACE, all).await;
+    }
+}
