@@ -23,6 +23,7 @@ pub enum Slash {
     Tools,
     Hooks,
     Agents,
+    Tasks,
     Sessions,
     Diff,
     Permissions,
@@ -40,7 +41,7 @@ pub enum Slash {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commands(Arc<[SlashCommand]>);
 
-const BUILT_IN: [(&str, &str, &str, Slash); 17] = [
+const BUILT_IN: [(&str, &str, &str, Slash); 18] = [
     ("help", "", "keys and commands", Slash::Help),
     ("clear", "", "start a new session", Slash::Clear),
     ("model", "[NAME]", "show or switch the model", Slash::Model),
@@ -48,6 +49,7 @@ const BUILT_IN: [(&str, &str, &str, Slash); 17] = [
     ("tools", "", "list the tools", Slash::Tools),
     ("hooks", "", "list active hooks", Slash::Hooks),
     ("agents", "", "list the types of subagents", Slash::Agents),
+    ("tasks", "", "list background commands", Slash::Tasks),
     ("sessions", "", "resume an earlier session", Slash::Sessions),
     ("resume", "[ID]", "same as /sessions", Slash::Sessions),
     (
@@ -144,7 +146,12 @@ impl Slash {
     /// The heading that the command stands under.
     pub fn group(&self) -> &'static str {
         match self {
-            Slash::Clear | Slash::Sessions | Slash::Diff | Slash::Cost | Slash::Quit => "Session",
+            Slash::Clear
+            | Slash::Sessions
+            | Slash::Tasks
+            | Slash::Diff
+            | Slash::Cost
+            | Slash::Quit => "Session",
             Slash::Model | Slash::Tools | Slash::Hooks | Slash::Agents | Slash::Init => {
                 "Model and tools"
             }
