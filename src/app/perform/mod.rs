@@ -60,17 +60,15 @@ impl AppState {
             Action::ToggleDiffStyle => self.toggle_diff_style(),
             Action::Scroll if self.looks_back => self.focus_on(Focus::Composer),
             Action::Scroll => self.focus_on(Focus::Conversation),
-            Action::Search => self.search_conversation(),
-            Action::Accept => self.accept_search(),
-            Action::NextMatch => self.next_hit(1),
-            Action::PreviousMatch => self.next_hit(-1),
+            Action::Search | Action::Accept | Action::NextMatch | Action::PreviousMatch => {
+                self.search(action);
+            }
             Action::Select => self.select(),
             Action::Copy => return self.copy(),
             Action::Open | Action::Choose => self.open(),
-            Action::CancelCall => return self.cancel_call(),
-            Action::RunAgain => return self.run_again(),
-            Action::Background => return self.background(),
-            Action::AnswerByHand => self.answer_by_hand(),
+            Action::CancelCall | Action::RunAgain | Action::Background | Action::AnswerByHand => {
+                return self.do_to_call(action);
+            }
             Action::LineDown
             | Action::LineUp
             | Action::PageDown
@@ -120,11 +118,6 @@ impl AppState {
             | Action::AllDirectories => {}
         }
         Vec::new()
-    }
-
-    fn search_conversation(&mut self) {
-        self.focus_on(Focus::Conversation);
-        self.start_search();
     }
 
     /// Enter: what the draft is decides what becomes of it.

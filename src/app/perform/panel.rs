@@ -119,8 +119,20 @@ impl AppState {
         }
     }
 
+    /// What a key does to the chosen call.
+    pub(super) fn do_to_call(&mut self, action: Action) -> Vec<Effect> {
+        match action {
+            Action::CancelCall => return self.cancel_call(),
+            Action::RunAgain => return self.run_again(),
+            Action::Background => return self.background(),
+            Action::AnswerByHand => self.answer_by_hand(),
+            _ => {}
+        }
+        Vec::new()
+    }
+
     /// Only what runs or is over can run again: a call that still waits has nothing behind it.
-    pub(super) fn run_again(&mut self) -> Vec<Effect> {
+    fn run_again(&mut self) -> Vec<Effect> {
         match self
             .panel
             .target(&self.calls)
@@ -137,7 +149,7 @@ impl AppState {
         }
     }
 
-    pub(super) fn cancel_call(&mut self) -> Vec<Effect> {
+    fn cancel_call(&mut self) -> Vec<Effect> {
         match self
             .panel
             .target(&self.calls)
@@ -157,7 +169,7 @@ impl AppState {
     }
 
     /// The chosen command, or from the input the one that runs, goes to the background.
-    pub(super) fn background(&mut self) -> Vec<Effect> {
+    fn background(&mut self) -> Vec<Effect> {
         let runs = |call: &Call| call.tool.can_background && runs(call);
         match self.background_target().map(|key| self.calls.get(key)) {
             Some(call) if runs(call) => vec![Effect::Send(Command::Call(
@@ -184,7 +196,7 @@ impl AppState {
         }
     }
 
-    pub(super) fn answer_by_hand(&mut self) {
+    fn answer_by_hand(&mut self) {
         let Some(call) = self
             .panel
             .target(&self.calls)

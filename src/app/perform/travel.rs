@@ -74,6 +74,20 @@ impl AppState {
         }
     }
 
+    /// What a key does while the conversation is searched.
+    pub(super) fn search(&mut self, action: Action) {
+        match action {
+            Action::Search => {
+                self.focus_on(Focus::Conversation);
+                self.start_search();
+            }
+            Action::Accept => self.accept_search(),
+            Action::NextMatch => self.next_hit(1),
+            Action::PreviousMatch => self.next_hit(-1),
+            _ => {}
+        }
+    }
+
     /// A caret in the text; pressed again, the selection begins there.
     pub(super) fn select(&mut self) {
         self.focus_on(Focus::Conversation);
