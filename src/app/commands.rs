@@ -28,6 +28,7 @@ pub enum Slash {
     Permissions,
     Why,
     Cost,
+    Todos,
     Init,
     Doctor,
     Vim,
@@ -40,7 +41,7 @@ pub enum Slash {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commands(Arc<[SlashCommand]>);
 
-const BUILT_IN: [(&str, &str, &str, Slash); 17] = [
+const BUILT_IN: [(&str, &str, &str, Slash); 18] = [
     ("help", "", "keys and commands", Slash::Help),
     ("clear", "", "start a new session", Slash::Clear),
     ("model", "[NAME]", "show or switch the model", Slash::Model),
@@ -69,6 +70,7 @@ const BUILT_IN: [(&str, &str, &str, Slash); 17] = [
         Slash::Why,
     ),
     ("cost", "", "tokens and cost so far", Slash::Cost),
+    ("todos", "", "what the model plans to do", Slash::Todos),
     ("init", "", "have the model write AGENTS.md", Slash::Init),
     (
         "doctor",
@@ -144,7 +146,12 @@ impl Slash {
     /// The heading that the command stands under.
     pub fn group(&self) -> &'static str {
         match self {
-            Slash::Clear | Slash::Sessions | Slash::Diff | Slash::Cost | Slash::Quit => "Session",
+            Slash::Clear
+            | Slash::Sessions
+            | Slash::Diff
+            | Slash::Cost
+            | Slash::Todos
+            | Slash::Quit => "Session",
             Slash::Model | Slash::Tools | Slash::Hooks | Slash::Agents | Slash::Init => {
                 "Model and tools"
             }
