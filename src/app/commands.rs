@@ -29,6 +29,7 @@ pub enum Slash {
     Permissions,
     Why,
     Cost,
+    Todos,
     Init,
     Doctor,
     Vim,
@@ -41,7 +42,7 @@ pub enum Slash {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commands(Arc<[SlashCommand]>);
 
-const BUILT_IN: [(&str, &str, &str, Slash); 18] = [
+const BUILT_IN: [(&str, &str, &str, Slash); 19] = [
     ("help", "", "keys and commands", Slash::Help),
     ("clear", "", "start a new session", Slash::Clear),
     ("model", "[NAME]", "show or switch the model", Slash::Model),
@@ -71,6 +72,7 @@ const BUILT_IN: [(&str, &str, &str, Slash); 18] = [
         Slash::Why,
     ),
     ("cost", "", "tokens and cost so far", Slash::Cost),
+    ("todos", "", "what the model plans to do", Slash::Todos),
     ("init", "", "have the model write AGENTS.md", Slash::Init),
     (
         "doctor",
@@ -151,6 +153,7 @@ impl Slash {
             | Slash::Tasks
             | Slash::Diff
             | Slash::Cost
+            | Slash::Todos
             | Slash::Quit => "Session",
             Slash::Model | Slash::Tools | Slash::Hooks | Slash::Agents | Slash::Init => {
                 "Model and tools"

@@ -337,7 +337,7 @@ fn tool_item(tool: &ToolInfo) -> Item {
         return item;
     };
     let schema = serde_json::to_string_pretty(&definition.input_schema).unwrap_or_default();
-    let tokens = (definition.description.len() + definition.input_schema.to_string().len()) / 4;
+    let tokens = definition.tokens();
     let mut page = fields([
         ("from", source.to_owned()),
         ("permission", state.to_owned()),

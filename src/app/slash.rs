@@ -10,6 +10,7 @@ use super::page::{Line, Tone, fields};
 use super::panel::ToolPanel;
 use super::transcript::{Cell, NoticeKind};
 use super::{AppState, Effect, Focus, Opening, OpeningSession};
+use crate::protocol::todo::{Todo, TodoStatus, progress};
 use crate::protocol::{Block, Command, SessionCommand, Spending};
 use crate::theme::{AUTO, Theme};
 
@@ -38,6 +39,7 @@ impl AppState {
             Slash::Permissions => return self.permissions(arguments),
             Slash::Why => self.tell_why(arguments),
             Slash::Cost => self.tell_cost(),
+            Slash::Todos => self.list_todos(),
             Slash::Init => {
                 let message = Block::text(INIT).shown_as("/init");
                 return self.submit(vec![message], "/init".to_owned());
@@ -83,6 +85,7 @@ impl AppState {
         self.quit_armed = None;
         self.transcript.clear();
         self.calls.clear();
+        self.todos.clear();
         self.panel = ToolPanel::default();
         self.scroll.follow();
         self.selection = None;
@@ -216,6 +219,20 @@ impl AppState {
         self.answer("Cost", lines);
     }
 
+    fn list_todos(&mut self) {
+        let Some(title) = progress(&self.todos) else {
+            self.flash("no todos");
+            return;
+        };
+        let line = |todo: &Todo| match todo.status {
+            TodoStatus::Completed => Line::muted(&todo.content).lead(Tone::Good, "✓ "),
+            TodoStatus::InProgress => Line::text(&todo.active_form).lead(Tone::Heading, "● "),
+            TodoStatus::Pending => Line::text(&todo.content).lead(Tone::Muted, "○ "),
+        };
+        let lines = self.todos.iter().map(line).collect();
+        self.open_page(&title, lines);
+    }
+
     /// A long answer is a page that Esc closes; a short one stands in the conversation.
     pub(super) fn answer(&mut self, title: &str, lines: Vec<Line>) {
         if lines.len() <= LONGEST_NOTICE {
@@ -223,6 +240,10 @@ impl AppState {
             self.notice(NoticeKind::Info, lines.join("\n"));
             return;
         }
+        self.open_page(title, lines);
+    }
+
+    fn open_page(&mut self, title: &str, lines: Vec<Line>) {
         let pager = Pager::new(title, Content::Lines(lines.into()));
         self.dialogs.push(Dialog::Pager(Box::new(pager)));
     }

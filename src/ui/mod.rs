@@ -22,6 +22,7 @@ mod rule;
 mod selection;
 pub mod status;
 pub mod text;
+mod todos;
 
 #[cfg(test)]
 mod rig;
@@ -60,6 +61,7 @@ pub struct Areas {
     pub air: Rect,
     pub panel: Rect,
     pub strip: Rect,
+    pub todos: Rect,
     pub queue: Rect,
     pub rule: Rect,
     pub composer: Rect,
@@ -307,6 +309,11 @@ impl Areas {
         } else {
             panel::strip_height(state, (left / 4).max(1)).min(left.saturating_sub(2))
         };
+        let free = left.saturating_sub(queue + strip);
+        let todos = match asked {
+            0 => todos::height(state, free, height),
+            _ => 0,
+        };
         let mut y = whole.bottom();
         let mut take = |rows: u16| {
             y -= rows;
@@ -323,6 +330,7 @@ impl Areas {
         }
         let rule = take(rule);
         let queue = take(queue);
+        let todos = take(todos);
         let strip = take(strip);
         let air = take(air);
         let rest = Rect {
@@ -351,6 +359,7 @@ impl Areas {
                 ..rest
             },
             strip,
+            todos,
             queue,
             rule,
             composer,
@@ -407,6 +416,7 @@ fn draw(state: &AppState, caches: &Caches, whole: Rect, buf: &mut Buffer) -> Opt
     } else {
         panel::draw_strip(state, &caches.listed, buf);
     }
+    todos::draw(state, areas.todos, buf);
     queue::draw(state, areas.queue, buf);
     rule::draw(state, areas.rule, buf);
     draw_new_below(state, caches, buf);

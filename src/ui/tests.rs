@@ -7,6 +7,7 @@ mod footer;
 mod listing;
 mod matrix;
 mod picking;
+mod planning;
 mod prose;
 mod random;
 mod screens;

@@ -504,7 +504,8 @@ fn the_person_is_asked_about_what_a_hook_made_of_the_call() {
         seen(program, "asked.json")["notification_type"],
         "permission_prompt"
     );
-    tui.send("/hooks\r").wait_for("PreToolUse Bash: echo");
+    tui.send("/hooks\r").wait_for("─ Hooks ");
+    tui.wait_for("PreToolUse").wait_for("Bash  echo");
 }
 
 #[test]

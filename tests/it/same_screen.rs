@@ -146,5 +146,6 @@ fn the_calls_of_before_are_known() {
         .wait_for("asked, because `touch` can change files");
     again.send("/diff\r").wait_for("1 change");
     again.wait_until(|screen| screen.contents().matches("3 + 2.5").count() == 2);
+    again.send("\x1b").wait_gone("1 change");
     again.send("/cost\r").wait_for("tokens in");
 }

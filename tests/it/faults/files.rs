@@ -68,7 +68,7 @@ fn f9_typing_an_at_sign_where_the_ignore_file_never_ends_finds_files_and_says_so
     tui.wait_for("builtin")
         .send("@main")
         .wait_for("src/main.rs");
-    tui.wait_for("an ignore file does not count");
+    tui.wait_for("an ignore file is not used");
     let end = tui.send("\x03\x03\x03").exit();
     assert_eq!(end.code, 0);
     assert_screen_held(&tui, &end);
