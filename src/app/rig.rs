@@ -405,16 +405,18 @@ pub fn completed(result: ToolResult, outcome: CallOutcome, shown: Shown) -> Call
 
 /// A question as the engine asks it.
 pub fn request(call: impl Into<CallRef>, tool: &str) -> Question {
-    let (input, changes, rule) = match tool {
+    let (input, changes, rule, wider) = match tool {
         "Edit" => (
             json!({"file_path": "src/lib.rs", "old_string": "2", "new_string": "3"}),
             vec![change()],
-            "Edit(/src/**)",
+            "Edit(/src/lib.rs)",
+            Some("Edit(/src/**)".to_owned()),
         ),
         _ => (
             json!({"command": "cargo test --workspace", "description": "Run the tests"}),
             Vec::new(),
             "Bash(cargo test:*)",
+            None,
         ),
     };
     let request = PermissionRequest {
@@ -424,6 +426,7 @@ pub fn request(call: impl Into<CallRef>, tool: &str) -> Question {
         changes,
         rule: Some(RuleOffer {
             rule: rule.to_owned(),
+            wider,
             file: PathBuf::from(".agent-tui/settings.local.json"),
         }),
     };

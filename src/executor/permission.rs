@@ -9,8 +9,8 @@ use super::questions::ReplyTo;
 use super::shared::{Asking, Stance};
 use crate::hooks;
 use crate::permissions::{
-    Asked, Cause, Decision, Denied, Grant, RuleList, Rules, Source, Verdict, World, conclude,
-    decide, judge, may_tell, offer, offer_for_held, places, reach,
+    Asked, Cause, Decision, Denied, Grant, Offer, RuleList, Rules, Source, Verdict, World,
+    conclude, decide, judge, may_tell, offer, offer_for_held, places, reach,
 };
 use crate::protocol::{
     Answer, CallInput, Mode, PartOfFile, PermissionRequest, Phase, QuestionKind, RuleOffer,
@@ -235,9 +235,10 @@ impl CallRun {
             return None;
         }
         let Stance { mode, rules } = context.stance();
-        let rule = offer(&asked(call, tool), &rules, mode, &self.world())?;
+        let Offer { rule, wider } = offer(&asked(call, tool), &rules, mode, &self.world())?;
         Some(RuleOffer {
             rule,
+            wider,
             file: context.shared.rules_file(),
         })
     }
@@ -248,6 +249,7 @@ impl CallRun {
         let rule = offer_for_held(&asked(call, tool), &rules, mode, &self.world())?;
         Some(RuleOffer {
             rule,
+            wider: None,
             file: self.context.shared.rules_file(),
         })
     }

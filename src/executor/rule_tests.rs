@@ -86,6 +86,7 @@ async fn a_rule_for_ever_is_in_the_projects_settings() {
         request.rule,
         Some(RuleOffer {
             rule: "Cancels".into(),
+            wider: None,
             file: file.clone()
         })
     );

@@ -100,13 +100,14 @@ actions! {
     AnswerByHand: "answer-by-hand", "answer", "Type this call's result yourself";
 
     AllowOnce: "allow-once", "yes", "Allow this call once";
-    AllowForSession: "allow-for-session", "yes, for this session", "Allow similar calls until the session ends";
+    AllowForSession: "allow-for-session", "yes, for this session", "Allow what the rule covers until the session ends";
     AllowAlways: "allow-always", "always", "Always allow: shows the rule and where it is saved";
     Deny: "deny", "no", "Deny this call";
     DenyWithReason: "deny-with-reason", "no, tell the model why", "Deny this call and tell the model why";
     DenyAndInterrupt: "deny-and-interrupt", "no, stop the turn", "Deny this call and stop the turn";
     ChooseHunks: "choose-hunks", "pick changes", "Accept or skip each change separately";
     SaveRule: "save-rule", "save", "Save the rule and allow this call";
+    WidenRule: "widen-rule", "wider", "Change to the wider rule, or back to the exact one";
     SendReason: "send-reason", "send", "Send your text";
 
     DoNotTrust: "do-not-trust", "not now", "Continue without trusting the project";

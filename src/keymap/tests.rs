@@ -303,7 +303,7 @@ fn mistakes_are_named_with_their_place_and_a_way_out() {
         (
             "[rule-edit]\n'ctrl+x' = 'qqq'",
             "`keymap.toml`, line 2, column 12: no action named `qqq`\n\
-             hint: actions in `rule-edit`: `save-rule`, `back` or `none`",
+             hint: actions in `rule-edit`: `save-rule`, `widen-rule`, `back` or `none`",
         ),
         (
             "[composer]\n'ctrl+x' = 3",

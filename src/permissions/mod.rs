@@ -35,7 +35,7 @@ pub use decide::{
     reach, tempered,
 };
 pub use grant::{Grant, Places};
-pub use offer::{check_rule, offer, offer_for_held};
+pub use offer::{Offer, check_rule, offer, offer_for_held};
 pub use rule::{Rule, RuleList, Rules, Source, Warning};
 pub use store::Store;
 pub use verdict::{Cause, Decision, Denied, Verdict};

@@ -1,4 +1,4 @@
-//! The rule that "always" would save for a call: as narrow as is useful, and sure to cover the call.
+//! The rule that "always" would save for a call: the narrowest that is sure to cover it, and a wider one beside it.
 //!
 //! Pure. Candidates are tried on [`decide`] itself, so a rule is offered only if the same call would be allowed with
 //! it: protected paths, ask rules and calls that no single rule can cover get no offer.
@@ -25,7 +25,7 @@ const LONGEST_RULE: usize = 300;
 /// Each one costs a decision; a line of more commands than this is not covered by one rule anyway.
 const MOST_CANDIDATES: usize = 16;
 
-/// Commands for which a rule may leave the arguments open: none of their flags runs a program, reads a file or says
+/// Commands for which a wider rule may leave the arguments open: none of their flags runs a program, reads a file or says
 /// what a file will hold. Every other command is offered as it stands. A list of bad ones would never end: `cargo test`
 /// has `--config`, `git fetch` `--upload-pack`, `git add` `--pathspec-from-file`, `tar` `--to-command`, `npm test`
 /// `--script-shell`. Whoever wants more can edit the rule.
@@ -76,19 +76,49 @@ const FILE_READERS: &[&str] = &[
     "xxd",
 ];
 
-/// The rule to offer for a call that asks, if there is one.
-pub fn offer(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>) -> Option<String> {
+/// What to offer for a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offer {
+    /// For this call and no more, where such a rule can be written.
+    pub rule: String,
+    /// For similar calls, too.
+    pub wider: Option<String>,
+}
+
+/// Rules to try, best first.
+#[derive(Default)]
+struct Candidates {
+    exact: Vec<String>,
+    wide: Vec<String>,
+}
+
+impl Candidates {
+    fn only(rule: String) -> Self {
+        Self {
+            exact: vec![rule],
+            wide: Vec::new(),
+        }
+    }
+}
+
+/// The rules to offer for a call that asks, if there are any.
+pub fn offer(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>) -> Option<Offer> {
     let ground = Ground::new(world);
     let candidates = match Subject::of(&asked.touches, &ground) {
         Subject::Bash(command) => bash(&command, &ground),
         Subject::Edit(files) => paths(EDIT, &files, &ground),
         Subject::Read(files) => paths(READ, &files, &ground),
-        Subject::Web(Some(host)) => vec![rule(WEB_FETCH, &format!("domain:{host}"))],
-        Subject::Web(None) | Subject::Unclear(_) => Vec::new(),
-        Subject::Other => vec![asked.tool.to_owned()],
+        Subject::Web(Some(host)) => Candidates::only(rule(WEB_FETCH, &format!("domain:{host}"))),
+        Subject::Web(None) | Subject::Unclear(_) => Candidates::default(),
+        Subject::Other => Candidates::only(asked.tool.to_owned()),
     };
     let allowed = |verdict: &Verdict| verdict.decision == Decision::Allow;
-    first_that(candidates, asked, rules, mode, world, allowed)
+    let first = |candidates| first_that(candidates, asked, rules, mode, world, allowed);
+    let wide = first(candidates.wide);
+    match first(candidates.exact) {
+        Some(rule) => Some(Offer { rule, wider: wide }),
+        None => wide.map(|rule| Offer { rule, wider: None }),
+    }
 }
 
 /// The rule to offer for a command that ran without asking and was blocked by the sandbox: what a rule allows is not
@@ -147,14 +177,19 @@ pub fn check_rule(text: &str) -> Result<(), String> {
 }
 
 /// The file that is read, then the commands of the line. The decision tells which of these covers the whole line.
-fn bash(command: &str, ground: &Ground<'_>) -> Vec<String> {
+fn bash(command: &str, ground: &Ground<'_>) -> Candidates {
     let reading = read(command);
     let parts = reading.script.parts.iter();
     let files = parts.clone().flat_map(|part| files_read(part, ground));
-    let open = parts.clone().filter_map(open);
-    let all = files.chain(open).chain(parts.filter_map(exact));
+    Candidates {
+        exact: distinct(files.chain(parts.clone().filter_map(exact))),
+        wide: distinct(parts.filter_map(open)),
+    }
+}
+
+fn distinct(candidates: impl Iterator<Item = String>) -> Vec<String> {
     let mut rules: Vec<String> = Vec::new();
-    for rule in all {
+    for rule in candidates {
         if rules.len() < MOST_CANDIDATES && !rules.contains(&rule) {
             rules.push(rule);
         }
@@ -213,9 +248,9 @@ fn exact(part: &Part) -> Option<String> {
     (!text.is_empty() && !text.contains('*')).then(|| rule(BASH, &text))
 }
 
-/// The directory of a file that is changed in the working directories; outside of them the file, and where a search starts.
-/// `~` and the project stand for themselves.
-fn paths(tool: &str, files: &Files, ground: &Ground<'_>) -> Vec<String> {
+/// The file, and where a search starts; wider, the directory of a file that is changed in the working directories. `~` and
+/// the project stand for themselves.
+fn paths(tool: &str, files: &Files, ground: &Ground<'_>) -> Candidates {
     let outside = files.spots.iter().filter(|spot| !ground.contains(spot));
     let spots: Vec<&Spot> = match tool {
         // What lies inside may be read anyway.
@@ -223,7 +258,7 @@ fn paths(tool: &str, files: &Files, ground: &Ground<'_>) -> Vec<String> {
         _ => files.spots.iter().collect(),
     };
     let [spot] = spots.as_slice() else {
-        return Vec::new();
+        return Candidates::default();
     };
     let path = spot.lexical.as_str();
     let directory = match files.role {
@@ -237,11 +272,11 @@ fn paths(tool: &str, files: &Files, ground: &Ground<'_>) -> Vec<String> {
     let below = (!whole_project && !too_much).then(|| format!("{}/**", pattern(directory, ground)));
     let is_file = files.role == Role::File && !is_directory(spot, ground);
     let file = is_file.then(|| pattern(path, ground));
-    below
-        .into_iter()
-        .chain(file)
-        .map(|pattern| rule(tool, &pattern))
-        .collect()
+    let rules = |pattern: Option<String>| pattern.iter().map(|it| rule(tool, it)).collect();
+    Candidates {
+        exact: rules(file),
+        wide: rules(below),
+    }
 }
 
 /// A rule for a directory covers everything below it, which is more than a call for one file asked for.
@@ -295,7 +330,7 @@ mod tests {
         }
     }
 
-    fn offered(tool: &str, input: &Value) -> Option<String> {
+    fn offers(tool: &str, input: &Value) -> Option<Offer> {
         let asked = Asked {
             tool,
             input,
@@ -304,6 +339,16 @@ mod tests {
             read_only: false,
         };
         offer(&asked, &Rules::default(), Mode::Default, &world())
+    }
+
+    fn offered(tool: &str, input: &Value) -> Option<String> {
+        offers(tool, input).map(|offer| offer.rule)
+    }
+
+    /// The exact rule and the wider one.
+    fn both(tool: &str, input: &Value) -> (String, String) {
+        let offer = offers(tool, input).expect("a rule covers it");
+        (offer.rule, offer.wider.unwrap_or_else(|| "none".into()))
     }
 
     fn file(path: &str) -> Value {
@@ -362,10 +407,19 @@ mod tests {
     }
 
     #[test]
-    fn b9_arguments_are_left_open_only_where_they_can_do_nothing_else() {
-        assert_eq!(for_command("mkdir -p a/b"), "Bash(mkdir:*)");
-        assert_eq!(for_command("touch a"), "Bash(touch:*)");
-        assert_eq!(for_command("./mkdir a"), "Bash(./mkdir a)");
+    fn b9_arguments_are_left_open_only_where_they_can_do_nothing_else_and_not_at_first() {
+        for (command, rule, wider) in [
+            ("mkdir -p a/b", "Bash(mkdir -p a/b)", "Bash(mkdir:*)"),
+            ("touch x.txt", "Bash(touch x.txt)", "Bash(touch:*)"),
+            ("./mkdir a", "Bash(./mkdir a)", "none"),
+            ("cargo test", "Bash(cargo test)", "none"),
+            ("cat /etc/hosts", "Read(//etc/hosts)", "none"),
+            // No exact rule covers both.
+            ("mkdir a && mkdir b", "Bash(mkdir:*)", "none"),
+        ] {
+            let found = both("Bash", &json!({ "command": command }));
+            assert_eq!(found, (rule.to_owned(), wider.to_owned()), "{command}");
+        }
     }
 
     #[test]
@@ -410,15 +464,23 @@ mod tests {
     }
 
     #[test]
-    fn a_change_inside_is_offered_for_the_directory_and_elsewhere_for_the_file() {
-        let edit = |path: &str| offered("Edit", &file(path)).unwrap_or_else(|| "none".into());
-        assert_eq!(edit("src/lib.rs"), "Edit(/src/**)");
-        assert_eq!(edit("/repo/src/a[1]/b.rs"), "Edit(/src/a\\[1\\]/**)");
-        assert_eq!(edit("Cargo.toml"), "Edit(/Cargo.toml)");
-        assert_eq!(edit(".git/config"), "none");
-        assert_eq!(edit("/etc/app/x.conf"), "Edit(//etc/app/x.conf)");
-        let write = offered("Write", &json!({"file_path": "src/new.rs", "content": ""}));
-        assert_eq!(write.as_deref(), Some("Edit(/src/**)"));
+    fn a_change_is_offered_for_the_file_and_inside_for_its_directory_as_the_wider_rule() {
+        for (path, rule, wider) in [
+            ("src/lib.rs", "Edit(/src/lib.rs)", "Edit(/src/**)"),
+            (
+                "/repo/src/a[1]/b.rs",
+                "Edit(/src/a\\[1\\]/b.rs)",
+                "Edit(/src/a\\[1\\]/**)",
+            ),
+            ("Cargo.toml", "Edit(/Cargo.toml)", "none"),
+            ("/etc/app/x.conf", "Edit(//etc/app/x.conf)", "none"),
+        ] {
+            let found = both("Edit", &file(path));
+            assert_eq!(found, (rule.to_owned(), wider.to_owned()), "{path}");
+        }
+        assert_eq!(offered("Edit", &file(".git/config")), None);
+        let write = both("Write", &json!({"file_path": "src/new.rs", "content": ""}));
+        assert_eq!(write, ("Edit(/src/new.rs)".into(), "Edit(/src/**)".into()));
     }
 
     #[test]
@@ -456,7 +518,7 @@ mod tests {
                 level: Level::Dangerous,
                 read_only: false,
             };
-            offer(&asked, &Rules::default(), Mode::Default, &world)
+            offer(&asked, &Rules::default(), Mode::Default, &world).map(|offer| offer.rule)
         };
         assert_eq!(offered("Read", &file(&path)), None);
         let command = format!("stat {path}");
@@ -519,7 +581,8 @@ mod tests {
                 ("Read", file(&path)),
             ] {
                 let asked = Asked { tool, input: &input, touches: touched(tool, &input), level: Level::Dangerous, read_only: false };
-                if let Some(rule) = offer(&asked, &Rules::default(), Mode::Default, &world()) {
+                let offer = offer(&asked, &Rules::default(), Mode::Default, &world());
+                for rule in offer.into_iter().flat_map(|offer| [Some(offer.rule), offer.wider]).flatten() {
                     let mut rules = Rules::default();
                     prop_assert_eq!(check_rule(&rule), Ok(()));
                     let added = rules.add(RuleList::Allow, &rule, &Source::Session);

@@ -41,13 +41,15 @@ pub struct PermissionRequest {
     pub reason: String,
     /// What the call would change, as far as that can be told beforehand.
     pub changes: Vec<FileDiff>,
-    /// The rule that "always" would save and the file it would go to; `None` where no rule may cover such a call.
+    /// The rules that "always" could save and the file it would go to; `None` where no rule may cover such a call.
     pub rule: Option<RuleOffer>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleOffer {
     pub rule: String,
+    /// A rule that covers similar calls, too, for the person to change to.
+    pub wider: Option<String>,
     pub file: PathBuf,
 }
 

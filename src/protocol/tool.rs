@@ -29,6 +29,13 @@ pub struct ToolDefinition {
     pub input_examples: Vec<Value>,
 }
 
+impl ToolDefinition {
+    /// About how many tokens it takes in each request, by the rule of thumb of four bytes each.
+    pub fn tokens(&self) -> usize {
+        (self.description.len() + self.input_schema.to_string().len()) / 4
+    }
+}
+
 /// How much harm a tool can do, before any rule is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {

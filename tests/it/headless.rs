@@ -259,6 +259,28 @@ fn tools_json_is_the_array_that_is_sent() {
 }
 
 #[test]
+fn tools_are_listed_with_their_state_and_size() {
+    let program = Program::new();
+    let output = program.run(&["tools", "--deny", "Grep"]);
+    assert_eq!(output.code, Some(0), "{output:?}");
+    let line = |name: &str| -> Vec<String> {
+        let mut lines = output.stdout.lines();
+        let line = lines.find(|line| line.split_whitespace().next() == Some(name));
+        let words = line.expect("it is listed").split_whitespace();
+        words.take(6).map(str::to_owned).collect()
+    };
+    for (name, state) in [("Read", "offered"), ("Grep", "denied")] {
+        let words = line(name);
+        assert_eq!(words[1..4], ["built", "in", state], "{words:?}");
+        assert!(
+            words[4].parse::<usize>().is_ok_and(|size| size > 50),
+            "{words:?}"
+        );
+        assert_eq!(words[5], "tokens");
+    }
+}
+
+#[test]
 fn keys_do_not_reach_commands_logs_or_sessions() {
     let program = Program::new();
     let wire = Wire::Anthropic;

@@ -101,6 +101,7 @@ impl AppState {
             | Action::DenyAndInterrupt
             | Action::ChooseHunks
             | Action::SaveRule
+            | Action::WidenRule
             | Action::SendReason
             | Action::Mark
             | Action::Dismiss

@@ -23,6 +23,8 @@ fn converter(dropped: &[&str]) -> HtmlToMarkdown {
         .skip_tags(dropped.to_vec())
         .options(Options {
             bullet_list_marker: BulletListMarker::Dash,
+            ul_bullet_spacing: 1,
+            ol_number_spacing: 1,
             link_style: LinkStyle::Inlined,
             ..Options::default()
         })
@@ -133,8 +135,8 @@ mod tests {
             "# Guide\n",
             "Read [the start](https://example.com/start?a=1) and **then** `run it`.",
             "## Steps",
-            "One",
-            "Inner",
+            "1. One\n2. Two",
+            "- Inner",
             "```sh\nls -l\n[a](b)\n```",
             "| Name | Value |",
         ] {

@@ -136,6 +136,17 @@ impl PermissionDialog {
         &self.progress.rule
     }
 
+    /// The rule that Tab changes to.
+    pub fn wider(&self) -> Option<&str> {
+        self.request.rule.as_ref()?.wider.as_deref()
+    }
+
+    /// Whether the field holds the exact rule as it was offered.
+    pub fn is_exact(&self) -> bool {
+        let offer = self.request.rule.as_ref();
+        offer.is_some_and(|offer| self.progress.rule.lines().join("\n") == offer.rule)
+    }
+
     pub fn reason(&self) -> &TextArea<'static> {
         &self.progress.reason
     }
@@ -166,6 +177,7 @@ impl PermissionDialog {
         match action {
             Action::ChooseHunks => !self.progress.diffs.is_empty(),
             Action::AllowForSession | Action::AllowAlways => self.request.rule.is_some(),
+            Action::WidenRule => self.wider().is_some(),
             Action::SplitHunk => self
                 .picking()
                 .is_some_and(|picking| picking.choices().can_split(picking.at())),

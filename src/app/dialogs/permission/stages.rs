@@ -5,7 +5,7 @@ use std::time::Instant;
 use tui_textarea::TextArea;
 
 use super::picking::Picking;
-use super::{PermissionDialog, Progress, Stage, Verdict};
+use super::{PermissionDialog, Progress, Stage, Verdict, field_with};
 use crate::keymap::Action;
 use crate::permissions::check_rule;
 use crate::protocol::{Answer, RuleOffer};
@@ -55,6 +55,7 @@ impl PermissionDialog {
         match action {
             Action::SaveRule if self.progress.arming.press(now) => {}
             Action::SaveRule => return Some(Verdict::Stays),
+            Action::WidenRule => return Some(self.widen()),
             Action::Back => return Some(self.open(Stage::Asking, now)),
             _ => return None,
         }
@@ -64,6 +65,18 @@ impl PermissionDialog {
             Ok(()) => Verdict::Answered(Answer::AllowAlways { rule }),
             Err(problem) => self.refuse(problem),
         })
+    }
+
+    /// From the exact rule to the wider one; from anything else back to the exact one.
+    fn widen(&mut self) -> Verdict {
+        let offer = self.request.rule.as_ref();
+        let Some((rule, wider)) =
+            offer.and_then(|offer| Some((&offer.rule, offer.wider.as_ref()?)))
+        else {
+            return self.refuse("no wider rule to offer; edit this one");
+        };
+        self.progress.rule = field_with(if self.is_exact() { wider } else { rule });
+        Verdict::Stays
     }
 
     pub(super) fn give_reason(&mut self, action: Action, now: Instant) -> Option<Verdict> {

@@ -39,8 +39,14 @@ const HUNKS: [Answer; 7] = [
     (Action::ApplyHunks, "apply", "apply", 2),
     (Action::Back, "back", "back", 3),
 ];
-const RULE: [Answer; 2] = [
+const RULE: [Answer; 3] = [
     (Action::SaveRule, "save", "save", 0),
+    (Action::WidenRule, "wider rule", "wider", 2),
+    (Action::Back, "back", "back", 1),
+];
+const CHANGED_RULE: [Answer; 3] = [
+    (Action::SaveRule, "save", "save", 0),
+    (Action::WidenRule, "exact rule", "exact", 2),
     (Action::Back, "back", "back", 1),
 ];
 const REASON: [Answer; 2] = [
@@ -56,7 +62,8 @@ pub fn rows(
 ) -> Vec<Vec<Button>> {
     let answers: &[Answer] = match dialog.stage() {
         Stage::Asking => &ASKING,
-        Stage::Rule => &RULE,
+        Stage::Rule if dialog.is_exact() => &RULE,
+        Stage::Rule => &CHANGED_RULE,
         Stage::Reason => &REASON,
         Stage::Hunks => &HUNKS,
     };

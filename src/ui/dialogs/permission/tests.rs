@@ -100,6 +100,7 @@ fn bash(input: Value) -> PermissionRequest {
         changes: Vec::new(),
         rule: Some(RuleOffer {
             rule: "Bash(cargo test:*)".into(),
+            wider: None,
             file: PathBuf::from("/repo/.agent-tui/settings.local.json"),
         }),
     }
@@ -260,6 +261,40 @@ fn a_rule_is_edited_beside_the_file_it_goes_to() {
      Enter save   Esc back
     ");
     assert_eq!(screen.caret, Some(Position::new(21, 21)));
+}
+
+/// `touch`, whose arguments a wider rule leaves open.
+fn touch() -> PermissionRequest {
+    PermissionRequest {
+        rule: Some(RuleOffer {
+            rule: "Bash(touch x.txt)".into(),
+            wider: Some("Bash(touch:*)".into()),
+            file: PathBuf::from("/repo/.agent-tui/settings.local.json"),
+        }),
+        ..bash(json!({ "command": "touch x.txt" }))
+    }
+}
+
+#[test]
+fn the_exact_rule_comes_first_and_a_key_widens_it() {
+    let mut screen = Screen::new(touch(), 80, 24).perform(&[Action::AllowAlways]);
+    insta::assert_snapshot!(screen.text().trim_start(), @r"
+    ── Always allow Bash ───────────────────────────────────────────────────────────
+     $ touch x.txt
+     will be saved to /repo/.agent-tui/settings.local.json
+     › Bash(touch x.txt)
+    ────────────────────────────────────────────────────────────────────────────────
+     Enter save   Tab wider rule   Esc back
+    ");
+    let mut screen = screen.perform(&[Action::WidenRule]);
+    insta::assert_snapshot!(screen.text().trim_start(), @r"
+    ── Always allow Bash ───────────────────────────────────────────────────────────
+     $ touch x.txt
+     will be saved to /repo/.agent-tui/settings.local.json
+     › Bash(touch:*)
+    ────────────────────────────────────────────────────────────────────────────────
+     Enter save   Tab exact rule   Esc back
+    ");
 }
 
 #[test]

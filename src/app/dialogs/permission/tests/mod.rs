@@ -133,6 +133,7 @@ fn command() -> PermissionRequest {
         changes: Vec::new(),
         rule: Some(RuleOffer {
             rule: "Bash(cargo test:*)".into(),
+            wider: None,
             file: PathBuf::from("/repo/.agent-tui/settings.local.json"),
         }),
     }

@@ -4,7 +4,7 @@ use super::{Asked, DENIED, STAYS, answered, bash, command, edit, edit_of_three, 
 use crate::app::dialogs::permission::{Picking, Stage};
 use crate::app::dialogs::question::Verdict;
 use crate::keymap::{Action, Context};
-use crate::protocol::{Answer, CallRef, PartOfFile, PermissionRequest};
+use crate::protocol::{Answer, CallRef, PartOfFile, PermissionRequest, Question};
 
 #[test]
 fn a_hidden_tail_has_to_be_scrolled_to() {
@@ -99,6 +99,65 @@ fn always_shows_the_rule_before_it_is_saved() {
         asked.press("enter"),
         answered("1", Answer::AllowAlways { rule })
     );
+}
+
+fn touch(id: &str) -> Question {
+    let mut request = command();
+    let offer = request.rule.as_mut().expect("a rule is offered");
+    offer.rule = "Bash(touch x.txt)".to_owned();
+    offer.wider = Some("Bash(touch:*)".to_owned());
+    question(id, request)
+}
+
+#[test]
+fn tab_widens_the_exact_rule_and_back_and_the_one_in_view_is_saved() {
+    let mut asked = Asked::ready(touch("1"));
+    asked.press("a");
+    let mut lines = Vec::new();
+    for _ in 0..3 {
+        lines.extend(asked.dialog().rule().lines().to_vec());
+        assert_eq!(asked.press("tab"), STAYS);
+    }
+    let (exact, wider) = ("Bash(touch x.txt)", "Bash(touch:*)");
+    assert_eq!(lines, [exact, wider, exact]);
+    let rule = wider.to_owned();
+    assert_eq!(
+        asked.press("enter"),
+        answered("1", Answer::AllowAlways { rule })
+    );
+}
+
+#[test]
+fn what_was_typed_gives_way_to_the_exact_rule_never_to_the_wider() {
+    let mut asked = Asked::ready(touch("1"));
+    asked.press("a");
+    asked.press("backspace");
+    asked.press("tab");
+    assert_eq!(asked.dialog().rule().lines(), ["Bash(touch x.txt)"]);
+}
+
+#[test]
+fn the_session_is_granted_the_exact_rule_even_after_a_look_at_the_wider() {
+    let mut asked = Asked::ready(touch("1"));
+    for key in ["a", "tab", "esc"] {
+        assert_eq!(asked.press(key), STAYS);
+    }
+    asked.wait(300);
+    let rule = "Bash(touch x.txt)".to_owned();
+    assert_eq!(
+        asked.press("s"),
+        answered("1", Answer::AllowForSession { rule })
+    );
+}
+
+#[test]
+fn without_a_wider_rule_tab_says_so() {
+    let mut asked = Asked::ready(bash("1"));
+    asked.press("a");
+    assert_eq!(asked.press("tab"), STAYS);
+    assert_eq!(asked.dialog().rule().lines(), ["Bash(cargo test:*)"]);
+    let notice = "no wider rule to offer; edit this one";
+    assert_eq!(asked.dialog().notice(), Some(notice));
 }
 
 #[test]
