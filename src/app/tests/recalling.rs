@@ -383,6 +383,6 @@ fn what_an_answer_saved_is_known_after_the_session_is_opened_again() {
         let calls = app.state.calls.iter();
         calls.flat_map(|(_, call)| call.notes.clone()).collect()
     };
-    assert_eq!(notes(&live(&lines)), [note.clone()]);
+    assert_eq!(notes(&live(&lines)), std::slice::from_ref(&note));
     assert_eq!(notes(&recalled(lines)), [note]);
 }
