@@ -23,6 +23,7 @@ pub enum Slash {
     Tools,
     Hooks,
     Agents,
+    Tasks,
     Sessions,
     Diff,
     Permissions,
@@ -41,7 +42,7 @@ pub enum Slash {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commands(Arc<[SlashCommand]>);
 
-const BUILT_IN: [(&str, &str, &str, Slash); 18] = [
+const BUILT_IN: [(&str, &str, &str, Slash); 19] = [
     ("help", "", "keys and commands", Slash::Help),
     ("clear", "", "start a new session", Slash::Clear),
     ("model", "[NAME]", "show or switch the model", Slash::Model),
@@ -49,6 +50,7 @@ const BUILT_IN: [(&str, &str, &str, Slash); 18] = [
     ("tools", "", "list the tools", Slash::Tools),
     ("hooks", "", "list active hooks", Slash::Hooks),
     ("agents", "", "list the types of subagents", Slash::Agents),
+    ("tasks", "", "list background commands", Slash::Tasks),
     ("sessions", "", "resume an earlier session", Slash::Sessions),
     ("resume", "[ID]", "same as /sessions", Slash::Sessions),
     (
@@ -148,6 +150,7 @@ impl Slash {
         match self {
             Slash::Clear
             | Slash::Sessions
+            | Slash::Tasks
             | Slash::Diff
             | Slash::Cost
             | Slash::Todos

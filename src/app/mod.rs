@@ -29,6 +29,7 @@ pub mod select;
 pub mod session;
 mod sessions;
 mod slash;
+mod tasks;
 pub mod transcript;
 
 #[cfg(test)]
@@ -563,6 +564,7 @@ impl AppState {
         if self.quit_armed.is_some_and(|until| until <= now) {
             self.quit_armed = None;
         }
+        self.refresh_tasks();
         self.composer.tick(now)
     }
 }

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::call::{Author, Call, CallKey, Calls};
 use super::{Activity, AppState, Focus};
+use crate::text::whole_seconds;
 
 /// What a conversation keeps at least when the panel stands beside it.
 pub const CONVERSATION: u16 = 100;
@@ -14,7 +15,7 @@ pub const WIDE_ENOUGH: u16 = CONVERSATION + 1 + NARROWEST;
 /// For how long it stays after the last call has ended.
 const LINGERS: Duration = Duration::from_secs(10);
 /// Background commands show their seconds until they have run for this long, and from then on their minutes.
-pub const COUNTS_SECONDS: Duration = Duration::from_secs(600);
+const COUNTS_SECONDS: Duration = Duration::from_secs(600);
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolPanel {
@@ -219,6 +220,15 @@ impl ToolPanel {
         let running = rows.iter().rposition(|row| !known.get(row.call).is_over());
         let last = rows.iter().rposition(of_turn);
         self.chosen = running.or(last).unwrap_or(rows.len().saturating_sub(1));
+    }
+}
+
+/// For how long a command has run in the background, as exactly as it is counted.
+pub fn background_time(passed: Duration) -> String {
+    if passed < COUNTS_SECONDS {
+        whole_seconds(passed.as_secs())
+    } else {
+        format!("{}m", passed.as_secs() / 60)
     }
 }
 

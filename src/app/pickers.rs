@@ -198,6 +198,7 @@ impl AppState {
             Action::Bottom => picker.choose_last(),
             Action::Choose | Action::Open => return self.choose(),
             Action::Back => return self.close_dialog(),
+            Action::CancelCall => return self.end_chosen_task(),
             Action::Fork => return self.fork_chosen(),
             Action::Delete => return self.delete_chosen(),
             Action::AllDirectories => return self.change_directories(),
@@ -235,6 +236,7 @@ impl AppState {
             | Choice::Theme(_)
             | Choice::Model(_)
             | Choice::Session(_)
+            | Choice::Call(_)
             | Choice::Write(_) => self.dialogs.pop(),
         };
         match choice {
@@ -243,6 +245,10 @@ impl AppState {
             Choice::Theme(theme) => self.wear(*theme),
             Choice::Model(name) => self.reopen(OpeningSession::Same, Some(name)),
             Choice::Session(id) => self.reopen(OpeningSession::Id(id), None),
+            Choice::Call(call) => {
+                self.look_at_task(call);
+                Vec::new()
+            }
             Choice::Write(text) => {
                 self.write_draft(text);
                 Vec::new()
@@ -278,6 +284,7 @@ impl AppState {
             | Choice::Slash(_)
             | Choice::Theme(_)
             | Choice::Model(_)
+            | Choice::Call(_)
             | Choice::Write(_)
             | Choice::Nothing => Vec::new(),
         }

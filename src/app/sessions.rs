@@ -30,7 +30,8 @@ impl AppState {
             | Kind::Themes
             | Kind::Tools
             | Kind::Agents
-            | Kind::Rules => {
+            | Kind::Rules
+            | Kind::Tasks => {
                 return Vec::new();
             }
         };

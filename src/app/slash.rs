@@ -27,6 +27,7 @@ impl AppState {
             Slash::Theme => return self.theme(arguments),
             Slash::Tools => self.list_tools(),
             Slash::Hooks => self.list_hooks(),
+            Slash::Tasks => self.list_tasks(),
             Slash::Agents => {
                 return vec![Effect::Send(Command::Session(SessionCommand::ListAgents))];
             }

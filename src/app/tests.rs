@@ -10,4 +10,5 @@ mod queue;
 mod recalling;
 mod sending;
 mod slash;
+mod tasks;
 mod trust;

@@ -1,6 +1,7 @@
 //! Texts on their way to somebody: made harmless for a terminal, shortened, and the words and lines in them compared. Depends
 //! on nothing, so that everyone can use it.
 
+mod ansi;
 pub mod compare;
 mod controls;
 mod length;
@@ -8,7 +9,8 @@ pub mod lines;
 mod visible;
 mod words;
 
+pub use ansi::{overwritten, strip_ansi};
 pub use controls::{clean, one_line, without_controls};
 pub use length::{beginning, first_line, shortened};
 pub use visible::{is_hidden, is_joiner_between, is_odd_space, is_rightful, number, picture};
-pub use words::{cut, nearest, plural};
+pub use words::{cut, nearest, plural, whole_seconds};

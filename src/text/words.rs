@@ -33,6 +33,14 @@ pub fn plural(count: usize, noun: &str) -> String {
     }
 }
 
+/// A time that goes on: `12s`, `4m 12s`.
+pub fn whole_seconds(whole: u64) -> String {
+    match whole {
+        0..60 => format!("{whole}s"),
+        _ => format!("{}m {:02}s", whole / 60, whole % 60),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::nearest;

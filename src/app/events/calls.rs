@@ -2,6 +2,7 @@
 
 use crate::app::call::{Author, CallKey, Completed, State};
 use crate::app::preview::Partial;
+use crate::app::tasks::ended;
 use crate::app::transcript::{Cell, NoticeKind, Progress};
 use crate::app::{AppState, Effect};
 use crate::protocol::{
@@ -100,6 +101,7 @@ impl AppState {
         );
         self.calls
             .change(key, |call| call.ended_in_background = Some(how));
+        self.refresh_tasks();
     }
 
     /// The turn has ended: calls without a result, for example because the model never finished writing them, get none.
@@ -209,15 +211,8 @@ impl AppState {
         if let Some(id) = waits_no_more {
             self.withdraw(id);
         }
-    }
-}
-
-/// How a background command ended, in words for the person.
-fn ended(how: &str) -> String {
-    match how.strip_prefix("exited with code ") {
-        Some("0") => "finished (exit 0)".to_owned(),
-        Some(code) => format!("failed (exit {code})"),
-        None if how == "killed" => "stopped".to_owned(),
-        None => how.to_owned(),
+        if self.calls.get(key).is_in_background() {
+            self.refresh_tasks();
+        }
     }
 }

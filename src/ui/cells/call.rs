@@ -2,13 +2,14 @@
 
 use ratatui::text::{Line, Span};
 
-use super::{CellContext, MARGIN, diff_style, indented, seconds, whole_seconds};
+use super::{CellContext, MARGIN, diff_style, indented, seconds};
 use crate::app::AppState;
 use crate::app::call::{Author, Call, Completed, OPENED_LINES, State};
 use crate::app::diff::{CONTEXT, Diff};
 use crate::app::preview::Preview;
 use crate::keymap::{Action, Context};
 use crate::protocol::{AnswerNote, CallOutcome, FileDiff, LeftOut, Phase, Shown};
+use crate::text::whole_seconds;
 use crate::theme::{Role, Theme};
 use crate::ui::diff::{self, Options};
 use crate::ui::text::{

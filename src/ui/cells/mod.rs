@@ -26,6 +26,7 @@ use super::text::{Indent, Row, wrap};
 use crate::app::folding::Fold;
 use crate::app::transcript::{Cell, Entry, Progress};
 use crate::app::{AppState, DiffStyle};
+use crate::text::whole_seconds;
 use crate::theme::{Role, Theme};
 
 /// What it takes to draw cells: `cx` in their functions.
@@ -137,14 +138,6 @@ pub fn diff_style(chosen: DiffStyle, width: u16) -> diff::Style {
         DiffStyle::Auto => diff::Style::fitting(width),
         DiffStyle::Unified => diff::Style::Unified,
         DiffStyle::SideBySide => diff::Style::SideBySide,
-    }
-}
-
-/// A time that goes on: `12s`, `4m 12s`.
-pub fn whole_seconds(whole: u64) -> String {
-    match whole {
-        0..60 => format!("{whole}s"),
-        _ => format!("{}m {:02}s", whole / 60, whole % 60),
     }
 }
 

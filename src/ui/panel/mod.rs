@@ -16,14 +16,13 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use self::bars::{Clock, Part};
-use super::cells::{
-    is_own_command, phase_words, seconds, shown_subject, state_role, whole_seconds,
-};
+use super::cells::{is_own_command, phase_words, seconds, shown_subject, state_role};
 use super::text::{clean, overwritten, strip_ansi, truncate, truncate_middle, width};
 use crate::app::call::{Call, State};
-use crate::app::panel::{COUNTS_SECONDS, ListRow, Place, Turn};
+use crate::app::panel::{ListRow, Place, Turn, background_time};
 use crate::app::{AppState, Focus};
 use crate::protocol::{CallOutcome, Phase};
+use crate::text::whole_seconds;
 use crate::theme::{Role, Theme};
 
 /// The column of times, and of the words of calls that do not run yet, which may reach into the bar.
@@ -413,12 +412,7 @@ fn draw_background(call: &Call, state: &AppState, area: Rect, buf: &mut Buffer) 
 
 fn background_words(call: &Call, state: &AppState) -> String {
     let since = call.background_since().unwrap_or(state.now);
-    let passed = state.now.saturating_duration_since(since);
-    let time = if passed < COUNTS_SECONDS {
-        whole_seconds(passed.as_secs())
-    } else {
-        format!("{}m", passed.as_secs() / 60)
-    };
+    let time = background_time(state.now.saturating_duration_since(since));
     format!("in background  {time}")
 }
 

@@ -1,4 +1,7 @@
+use std::time::Duration;
+
 use insta::assert_snapshot;
+use serde_json::json;
 
 use crate::app::dialogs::Dialog;
 use crate::app::dialogs::picker::{Choice, Item, Kind, Mark, Picker};
@@ -7,7 +10,9 @@ use crate::app::page::{Line, Tone};
 use crate::app::pointer::PointerKind;
 use crate::app::rig::{App, change};
 use crate::app::{Effect, Msg};
-use crate::protocol::{AgentEvent, Ending, KnownRule, Price, RuleList, SessionEvent, Source};
+use crate::protocol::{
+    AgentEvent, CallOutcome, Ending, KnownRule, Price, RuleList, SessionEvent, Source,
+};
 use crate::theme::{Depth, Role};
 use crate::ui::rig::Screen;
 use crate::ui::tests::themes::styled;
@@ -61,6 +66,48 @@ fn a_list_with_groups_marks_hints_and_a_preview() {
 #[test]
 fn the_palette() {
     at_all_sizes("picker_palette", palette);
+}
+
+/// One background command runs, one has failed.
+fn tasks() -> App {
+    let mut app = App::working();
+    let commands = [
+        (
+            "server",
+            "npm run dev",
+            "> vite\n\x1b[32mready\x1b[0m in 210 ms\nlistening on 3000\n",
+        ),
+        (
+            "tests",
+            "cargo test --workspace",
+            "running 12 tests\ntest parse ... FAILED\n",
+        ),
+    ];
+    for (call, command, printed) in commands {
+        app.tool(call, "Bash")
+            .queued(json!({"command": command}))
+            .running()
+            .prints(printed)
+            .comes_to(CallOutcome::Backgrounded, "it runs in the background")
+            .yielded();
+    }
+    app.ends(Ending::Done);
+    app.after(Duration::from_secs(252));
+    app.background_ended("tests", "exited with code 101");
+    app.types("/tasks").press("enter");
+    app
+}
+
+#[test]
+fn background_commands() {
+    at_all_sizes("picker_tasks", tasks);
+}
+
+#[test]
+fn a_background_command_opened_from_the_list() {
+    let mut screen = tasks().on(80, 24);
+    screen.press("enter");
+    assert_snapshot!(screen.draw());
 }
 
 #[test]

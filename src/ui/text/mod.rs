@@ -5,7 +5,6 @@
 //! caller's business.
 
 mod alike;
-mod ansi;
 mod clean;
 mod link;
 mod row;
@@ -14,13 +13,14 @@ mod width;
 mod wrap;
 
 pub use alike::note as note_letters;
-pub use ansi::{overwritten, strip_ansi};
 pub use clean::{Cleaner, TAB, clean, clean_line, reveal, reveal_hidden};
 pub use link::{Link, Targets, attach, link_addresses, without_punctuation};
 pub use row::Row;
 pub use truncate::{truncate, truncate_middle};
 pub use width::{graphemes, width};
 pub use wrap::{CONTINUED, Indent, chop, wrap};
+
+pub use crate::text::{overwritten, strip_ansi};
 
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::app::call::CallKey;
 use crate::app::page::Line;
 use crate::keymap::Action;
 use crate::protocol::KnownRule;
@@ -48,6 +49,8 @@ pub enum Choice {
     Write(&'static str),
     /// Ask whether a permission rule goes.
     Rule(KnownRule),
+    /// Look at a call.
+    Call(CallKey),
     /// Only to be read.
     Nothing,
 }

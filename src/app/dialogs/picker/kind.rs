@@ -14,6 +14,7 @@ pub enum Kind {
     Tools,
     Agents,
     Rules,
+    Tasks,
 }
 
 /// What of an item's text is in view first.
@@ -35,6 +36,7 @@ impl Kind {
             Kind::Tools => "Tools",
             Kind::Agents => "Agents",
             Kind::Rules => "Permissions",
+            Kind::Tasks => "Background commands",
         }
     }
 
@@ -64,6 +66,11 @@ impl Kind {
                 (Action::Delete, "remove"),
                 (Action::Back, "close"),
             ],
+            Kind::Tasks => &[
+                (Action::Choose, "open"),
+                (Action::CancelCall, "end"),
+                (Action::Back, "close"),
+            ],
         }
     }
 
@@ -71,7 +78,7 @@ impl Kind {
         match self {
             Kind::Commands | Kind::Themes | Kind::Models => Preview::None,
             Kind::Tools | Kind::Agents | Kind::Rules => Preview::FromStart,
-            Kind::Sessions | Kind::AllSessions => Preview::FromEnd,
+            Kind::Sessions | Kind::AllSessions | Kind::Tasks => Preview::FromEnd,
         }
     }
 
@@ -88,7 +95,8 @@ impl Kind {
             | Kind::Themes
             | Kind::Tools
             | Kind::Agents
-            | Kind::Rules => None,
+            | Kind::Rules
+            | Kind::Tasks => None,
         }
     }
 }

@@ -1,0 +1,131 @@
+//! The background commands of the session as a list: which run, how the others ended, what each printed last.
+
+use super::call::{Call, CallKey};
+use super::dialogs::Dialog;
+use super::dialogs::picker::{Choice, Item, Kind, Mark, Picker};
+use super::page::{Line, Tone};
+use super::panel::{Detail, background_time};
+use super::{AppState, Effect, Focus};
+use crate::protocol::{CallCommand, CallOutcome, Command};
+use crate::text::{overwritten, strip_ansi};
+
+/// How many of the last lines that a command printed stand beside the list.
+const LAST_LINES: usize = 40;
+
+impl AppState {
+    /// Those that run come first, the oldest of them on top as in the panel; then those that have ended, the newest first.
+    pub(super) fn list_tasks(&mut self) {
+        let ended = self.calls.iter().rev().filter(|(_, call)| {
+            let outcome = call.completed().map(|completed| &completed.outcome);
+            outcome == Some(&CallOutcome::Backgrounded) && !call.is_in_background()
+        });
+        let ended = ended.map(|(key, _)| key);
+        let items: Vec<Item> = self
+            .calls
+            .in_background()
+            .chain(ended)
+            .map(|key| self.task_item(key))
+            .collect();
+        if items.is_empty() {
+            self.flash("nothing runs in the background");
+            return;
+        }
+        self.open_picker(Picker::new(Kind::Tasks, items));
+    }
+
+    /// The list, if it is open, says what is true now. A command keeps its place when it ends, and one that went to the
+    /// background since then comes last.
+    pub(super) fn refresh_tasks(&mut self) {
+        let Some(picker) = self.picker_mut(Kind::Tasks) else {
+            return;
+        };
+        let listed = picker.items().iter().filter_map(|item| match item.choice {
+            Choice::Call(key) => Some(key),
+            _ => None,
+        });
+        let mut keys: Vec<CallKey> = listed.collect();
+        let known = keys.len();
+        for key in self.calls.in_background() {
+            if !keys[..known].contains(&key) {
+                keys.push(key);
+            }
+        }
+        let items = keys.into_iter().map(|key| self.task_item(key)).collect();
+        if let Some(picker) = self.picker_mut(Kind::Tasks) {
+            picker.replace(items);
+        }
+    }
+
+    fn task_item(&self, key: CallKey) -> Item {
+        let call = self.calls.get(key);
+        let subject = call.subject();
+        let (state, mark) = match &call.ended_in_background {
+            None => {
+                let since = call.background_since().unwrap_or(self.now);
+                let time = background_time(self.now.saturating_duration_since(since));
+                (format!("running {time}"), Mark::Running)
+            }
+            Some(how) if how == SUCCEEDED => (ended(how), Mark::Done),
+            Some(how) => (ended(how), Mark::Failed),
+        };
+        let lines = last_lines(call);
+        let last = lines.iter().rev().find(|line| !line.trim().is_empty());
+        let last = last.map(|line| line.trim().to_owned()).unwrap_or_default();
+        let preview = lines.into_iter().map(|line| Line::new(Tone::Code, line));
+        Item::new(
+            subject.lines().next().unwrap_or_default(),
+            Choice::Call(key),
+        )
+        .about(last)
+        .hint(state)
+        .marked(Some(mark))
+        .preview(preview.collect::<Vec<Line>>())
+    }
+
+    /// Shows the call whole. Esc leads from there to the panel, as everywhere.
+    pub(super) fn look_at_task(&mut self, call: CallKey) {
+        let rows = self.panel.rows(&self.calls);
+        self.panel.chosen = rows.iter().position(|row| row.call == call).unwrap_or(0);
+        self.focus_on(Focus::Panel);
+        self.panel.detail = Some(Detail { call, scroll: 0 });
+    }
+
+    /// Ends the chosen command, if it still runs.
+    pub(super) fn end_chosen_task(&mut self) -> Vec<Effect> {
+        let Some(Dialog::Picker(picker)) = self.dialogs.last() else {
+            return Vec::new();
+        };
+        let Some(Choice::Call(key)) = picker.chosen().map(|item| &item.choice) else {
+            return Vec::new();
+        };
+        let call = self.calls.get(*key);
+        if !call.is_in_background() {
+            self.flash("already finished");
+            return Vec::new();
+        }
+        vec![Effect::Send(Command::Call(call.id, CallCommand::Cancel))]
+    }
+}
+
+/// What a command printed last, as its text. Only that much of it is looked at.
+fn last_lines(call: &Call) -> Vec<String> {
+    let lines = call.output.lines().rev().take(LAST_LINES);
+    let mut lines: Vec<String> = lines
+        .map(|line| overwritten(&strip_ansi(line)).to_owned())
+        .collect();
+    lines.reverse();
+    lines
+}
+
+/// What is told of a command that went well.
+const SUCCEEDED: &str = "exited with code 0";
+
+/// How a background command ended, in words for the person.
+pub(super) fn ended(how: &str) -> String {
+    match how.strip_prefix("exited with code ") {
+        Some("0") => "finished (exit 0)".to_owned(),
+        Some(code) => format!("failed (exit {code})"),
+        None if how == "killed" => "stopped".to_owned(),
+        None => how.to_owned(),
+    }
+}
