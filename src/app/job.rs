@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::page::Line;
-use crate::protocol::{Block, Price};
+use crate::protocol::{Block, CallRef, Price};
 use crate::theme::Theme;
 
 /// A request; its answer comes back as a [`JobResult`].
@@ -16,6 +16,11 @@ pub enum Job {
     },
     /// Let the person edit the draft in `$EDITOR`.
     EditDraft(String),
+    /// The same with the text of a question that this call asks.
+    EditAsked {
+        call: CallRef,
+        text: String,
+    },
     /// Read what was typed in earlier sessions.
     LoadHistory,
     /// Keep what was sent, for later sessions.
@@ -56,6 +61,10 @@ pub enum JobResult {
         complete: bool,
     },
     Edited(Result<String, String>),
+    EditedAsked {
+        call: CallRef,
+        result: Result<String, String>,
+    },
     History(Vec<String>),
     /// A draft that an earlier run left behind.
     Draft(String),

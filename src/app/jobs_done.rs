@@ -19,6 +19,10 @@ impl AppState {
                     Vec::new()
                 }
             },
+            JobResult::EditedAsked { call, result } => {
+                self.edited_asked(call, result);
+                Vec::new()
+            }
             JobResult::Remembered(Ok(path)) => {
                 self.flash_done(format!("noted in {}", shown_path(&path)));
                 Vec::new()

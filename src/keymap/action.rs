@@ -35,7 +35,7 @@ actions! {
     HistoryPrevious: "history-previous", "previous message", "Up a line; on the first line, the previous message";
     HistoryNext: "history-next", "next message", "Down a line; on the last line, the next message";
     SearchHistory: "search-history", "search history", "Search your earlier messages";
-    OpenEditor: "open-editor", "editor", "Edit the message in your editor";
+    OpenEditor: "open-editor", "editor", "Edit the text in your editor";
     Accept: "accept", "accept", "Accept the suggestion";
 
     Interrupt: "interrupt", "interrupt", "Stop; finished work is kept";

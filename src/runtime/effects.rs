@@ -28,9 +28,9 @@ impl Shell {
     async fn carry_out(&mut self, effect: Effect) -> Option<Msg> {
         match effect {
             Effect::Send(command) => self.agent.send(command),
-            Effect::Start(Job::EditDraft(draft)) => {
+            Effect::Start(job @ (Job::EditDraft(_) | Job::EditAsked { .. })) => {
                 self.step_out(away::Reason::Editor).await;
-                self.jobs.start(Job::EditDraft(draft));
+                self.jobs.start(job);
             }
             Effect::Start(job) => {
                 if let Job::KeepTheme(name) = &job {

@@ -138,7 +138,7 @@ impl Shell {
                 }
             }
             Heard::Job(result) => {
-                if matches!(result, JobResult::Edited(_)) {
+                if matches!(result, JobResult::Edited(_) | JobResult::EditedAsked { .. }) {
                     self.step_in().await;
                 }
                 self.pacer.want(Urgency::Now);

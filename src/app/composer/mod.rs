@@ -393,6 +393,7 @@ impl Composer {
                 }
             }
             JobResult::Remembered(_)
+            | JobResult::EditedAsked { .. }
             | JobResult::Themes(_)
             | JobResult::Sessions(_)
             | JobResult::SessionRead(_)

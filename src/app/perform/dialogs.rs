@@ -4,6 +4,7 @@ use crate::app::call::{Author, Call};
 use crate::app::dialogs::Dialog;
 use crate::app::dialogs::question::{DENIED, Questions, Verdict};
 use crate::app::dialogs::trust::TrustDialog;
+use crate::app::job::Job;
 use crate::app::ladder::Rung;
 use crate::app::transcript::NoticeKind;
 use crate::app::{AppState, Effect};
@@ -207,6 +208,9 @@ impl AppState {
     pub(super) fn follow_verdict(&mut self, verdict: Option<Verdict>) -> Vec<Effect> {
         let (effects, over) = match verdict {
             None | Some(Verdict::Stays) => return Vec::new(),
+            Some(Verdict::Edits(call, text)) => {
+                return vec![Effect::Start(Job::EditAsked { call, text })];
+            }
             Some(Verdict::Replied(call, reply)) => {
                 let reply = Command::Call(call, CallCommand::Reply(reply));
                 (vec![Effect::Send(reply)], false)
@@ -233,6 +237,27 @@ impl AppState {
         let mut stop = self.climb(Rung::Interrupt);
         stop.extend(effects);
         stop
+    }
+
+    /// The text of a question comes back from the person's editor.
+    pub(in crate::app) fn edited_asked(&mut self, call: CallRef, result: Result<String, String>) {
+        let now = self.now;
+        let text = match result {
+            Ok(text) => text,
+            Err(problem) => return self.flash_error(problem),
+        };
+        let asked = self.dialogs.iter_mut().any(|dialog| match dialog {
+            Dialog::Question(questions) => questions.edited(call, &text, now),
+            Dialog::Trust(_)
+            | Dialog::Pause(_)
+            | Dialog::ByHand(_)
+            | Dialog::Picker(_)
+            | Dialog::Pager(_)
+            | Dialog::Help(_) => false,
+        });
+        if !asked {
+            self.flash_error("the question is gone; your changes were not used");
+        }
     }
 
     pub(in crate::app) fn close_dialog(&mut self) -> Vec<Effect> {

@@ -62,6 +62,12 @@ impl Jobs {
             Job::EditDraft(draft) => {
                 self.run(move || Some(JobResult::Edited(editor::edit(&draft, &dirs.data))));
             }
+            Job::EditAsked { call, text } => {
+                self.run(move || {
+                    let result = editor::edit(&text, &dirs.data);
+                    Some(JobResult::EditedAsked { call, result })
+                });
+            }
             Job::Remember(note) => {
                 self.run(move || Some(JobResult::Remembered(memory::remember(&note, &workspace))));
             }

@@ -23,9 +23,10 @@ use crate::app::dialogs::question::{Asked, ChoiceDialog, Front, Questions};
 use crate::app::pointer::Target;
 use crate::app::{AppState, Settings};
 use crate::keymap::Action;
-use crate::protocol::ChoiceOption;
+use crate::protocol::{CallRef, ChoiceOption};
 use crate::theme::{Role, Theme};
-use crate::ui::highlight::Highlights;
+use crate::ui::highlight::{CodeColours, Highlights};
+use crate::ui::markdown;
 use crate::ui::text::{Indent, Row, chop, clean_line, reveal, width, wrap};
 
 /// The question in front, laid out by its kind.
@@ -54,7 +55,7 @@ impl Laid {
                 }
                 Front::Choice(dialog) => {
                     self.is_choice = true;
-                    self.choice.lay_out(asked, dialog, settings, over)
+                    self.choice.lay_out(asked, dialog, settings, over, code)
                 }
             },
             None => DialogRest::default(),
@@ -96,19 +97,29 @@ impl Laid {
         let theme = &settings.theme;
         let place = place_in_queue(questions.position());
         let place = Line::styled(place, theme.style(Role::Muted));
+        let request = dialog.request();
         let heading = if self.choice.is_in_title {
-            dialog.request().question.clone()
-        } else {
+            request.question.clone()
+        } else if request.title.is_empty() {
             heading(asked, state)
+        } else {
+            clean_line(&request.title, 1).into_owned()
         };
         title(&self.choice.places, &heading, place, theme, buf);
         self.choice.draw(dialog, settings, now, buf)
     }
 }
 
+/// Call, edition, width, and the age of the colours.
+type BodyKey = (CallRef, u64, u16, u64);
+
 /// A question with answers to choose from.
 #[derive(Debug, Default)]
 struct Choice {
+    /// The text to read, and what it was laid out from.
+    body: Vec<Row>,
+    body_of: Option<BodyKey>,
+    /// The question and its options, below it.
     rows: Vec<Row>,
     notice: Vec<Row>,
     /// What the text field is for.
@@ -122,6 +133,8 @@ struct Choice {
     offset: usize,
 }
 
+/// Stands before each row of the text to read: nothing in it can pass for an answer.
+const BAR: &str = "│ ";
 /// Labels of facts take this many columns.
 const LABEL: &str = "asked by     ";
 
@@ -132,11 +145,16 @@ impl Choice {
         dialog: &ChoiceDialog,
         settings: &Settings,
         over: Rect,
+        code: &mut Highlights,
     ) -> DialogRest {
         let (width, theme) = (places::inner_width(over), &settings.theme);
+        self.lay_out_body(asked, dialog, settings, width, code);
         self.is_in_title = fits_title(dialog, width, theme) && places::is_ruled(over);
         (self.rows, self.options) = rows(asked, dialog, self.is_in_title, width, theme);
-        let end = self.rows.len();
+        for rows in &mut self.options {
+            *rows = rows.start + self.body.len()..rows.end + self.body.len();
+        }
+        let end = self.body.len() + self.rows.len();
         let chosen = dialog.at().and_then(|at| self.options.get(at).cloned());
         let chosen = chosen.unwrap_or(end..end);
         let answers = arrange(answers(dialog, settings), width.into(), 1);
@@ -149,7 +167,7 @@ impl Choice {
             None => Vec::new(),
         };
         let wanted = Wanted {
-            content: self.rows.len(),
+            content: end,
             notice: self.notice.len(),
             label: self.label.len(),
             field: dialog
@@ -160,9 +178,12 @@ impl Choice {
         };
         self.places = Places::new(over, wanted);
         self.buttons = buttons::Row::place(answers, self.places.buttons);
-        let visible = self.rows.len().min(self.places.content.height.into());
-        let furthest = self.rows.len() - visible;
-        self.offset = if dialog.follows() {
+        let visible = end.min(self.places.content.height.into());
+        let furthest = end - visible;
+        self.offset = if dialog.follows() && !self.body.is_empty() && chosen.start >= furthest {
+            // A text was read before; now all answers are worth seeing.
+            furthest
+        } else if dialog.follows() {
             // As much of the question as there is room for above it; of an option that is too high, its beginning.
             let last = chosen.end.saturating_sub(visible);
             last.min(chosen.start).min(furthest)
@@ -170,6 +191,27 @@ impl Choice {
             dialog.reading().offset.min(furthest)
         };
         DialogRest { furthest, visible }
+    }
+
+    fn lay_out_body(
+        &mut self,
+        asked: &Asked,
+        dialog: &ChoiceDialog,
+        settings: &Settings,
+        width: u16,
+        code: &mut Highlights,
+    ) {
+        let Some(body) = dialog.body() else {
+            self.body.clear();
+            self.body_of = None;
+            return;
+        };
+        let epoch = settings.theme_epoch + code.revision();
+        let key = (asked.call, dialog.edition(), width, epoch);
+        if self.body_of != Some(key) {
+            self.body = body_rows(body, width, &settings.theme, code);
+            self.body_of = Some(key);
+        }
     }
 
     /// An option, or a button.
@@ -194,9 +236,10 @@ impl Choice {
         buf: &mut Buffer,
     ) -> Option<Position> {
         let (places, theme) = (&self.places, &settings.theme);
-        draw_rows(places.content, self.rows.iter().skip(self.offset), buf);
+        let rows = self.body.iter().chain(&self.rows).skip(self.offset);
+        draw_rows(places.content, rows, buf);
         let end = self.offset + usize::from(places.content.height);
-        let words = match self.rows.len().saturating_sub(end) {
+        let words = match (self.body.len() + self.rows.len()).saturating_sub(end) {
             0 => Line::default(),
             below => {
                 let key = settings
@@ -231,7 +274,20 @@ fn fits_title(dialog: &ChoiceDialog, columns: u16, theme: &Theme) -> bool {
     let fits = width(&request.question) <= room_of_heading(columns, place);
     let is_plain = reveal(&request.question, theme).to_string() == request.question;
     // Where there is nothing to choose from, something has to be there to be read.
-    fits && is_plain && !request.options.is_empty()
+    fits && is_plain && request.title.is_empty() && !request.options.is_empty()
+}
+
+/// A text to read as Markdown, and an empty row below it.
+fn body_rows(body: &str, columns: u16, theme: &Theme, code: &mut Highlights) -> Vec<Row> {
+    let bar = Span::styled(BAR, theme.style(Role::Faint));
+    let gutter = u16::try_from(width(BAR)).unwrap_or(0);
+    let mut rows = markdown::render(body, columns.saturating_sub(gutter).max(1), theme, code);
+    for row in &mut rows {
+        row.line.spans.insert(0, bar.clone());
+        row.gutter = row.gutter.saturating_add(gutter);
+    }
+    rows.push(Row::decoration(Line::default()));
+    rows
 }
 
 /// The question and its options, and which rows are of which option.
@@ -252,8 +308,8 @@ fn rows(
         ));
     }
     let request = dialog.request();
-    let question = if is_in_title { "" } else { &request.question };
-    let lines = question.split('\n').filter(|_| !is_in_title);
+    let is_left_out = is_in_title || request.question.is_empty();
+    let lines = request.question.split('\n').filter(|_| !is_left_out);
     for (index, line) in lines.enumerate() {
         let mark = if index == 0 { "? " } else { "  " };
         let indent = Indent {
@@ -343,11 +399,13 @@ fn label_rows(dialog: &ChoiceDialog, columns: u16, theme: &Theme) -> Vec<Row> {
 fn answers(dialog: &ChoiceDialog, settings: &Settings) -> Vec<Button> {
     let is_possible = |action: Action| match action {
         Action::Mark => dialog.request().several,
+        Action::OpenEditor => dialog.body().is_some(),
         _ => true,
     };
     let actions = [
         (Action::Choose, 0),
         (Action::Mark, 1),
+        (Action::OpenEditor, 1),
         (Action::Dismiss, 2),
         (Action::Back, 2),
         (Action::Next, 3),

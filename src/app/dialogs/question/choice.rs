@@ -19,6 +19,9 @@ pub struct ChoiceDialog {
     /// Where several can be chosen: which ones.
     marked: Vec<bool>,
     text: TextArea<'static>,
+    /// The text to read, as the person has changed it, and how often they did.
+    edited: Option<String>,
+    edition: u64,
     reading: Reading,
     /// The option that the keys are at is kept in view, wherever that was scrolled to.
     follows: bool,
@@ -34,6 +37,16 @@ impl ChoiceDialog {
     /// The option that the keys are at; `None` where they are in the text.
     pub fn at(&self) -> Option<usize> {
         (!self.is_writing()).then_some(self.at)
+    }
+
+    /// What is to be read before the answer, as it is now.
+    pub fn body(&self) -> Option<&str> {
+        self.edited.as_deref().or(self.request.body.as_deref())
+    }
+
+    /// Another one has another body.
+    pub fn edition(&self) -> u64 {
+        self.edition
     }
 
     pub fn is_marked(&self, option: usize) -> bool {
@@ -88,6 +101,8 @@ impl ChoiceDialog {
             arming: Arming::new(now),
             at: 0,
             text: TextArea::default(),
+            edited: None,
+            edition: 0,
             reading: Reading::default(),
             follows: false,
             notice: None,
@@ -190,6 +205,31 @@ impl ChoiceDialog {
         None
     }
 
+    /// The text that the person wants to change in their editor.
+    pub fn edit(&mut self, now: Instant) -> Option<String> {
+        self.notice = None;
+        let counts = self.arming.press(now);
+        self.body().filter(|_| counts).map(str::to_owned)
+    }
+
+    /// Shows what the person has made of it, from its beginning. Keys that were meant for the editor answer nothing.
+    pub fn edited(&mut self, text: &str, now: Instant) {
+        self.arming = Arming::new(now);
+        let text = text.trim_end();
+        if text.is_empty() {
+            self.notice = Some("the text was empty; it stays as it was".into());
+            return;
+        }
+        if self.body().map(str::trim_end) == Some(text) {
+            return;
+        }
+        self.edition += 1;
+        let is_changed = self.request.body.as_deref().map(str::trim_end) != Some(text);
+        self.edited = is_changed.then(|| text.to_owned());
+        self.follows = false;
+        self.reading = Reading::default();
+    }
+
     fn turns(&mut self, action: Action) -> bool {
         match action {
             Action::LineDown => self.reading.scroll(1),
@@ -262,7 +302,10 @@ impl ChoiceDialog {
             self.notice = Some(self.nothing_chosen().into());
             return None;
         }
-        Some(Reply::Chosen(chosen))
+        Some(Reply::Chosen(Chosen {
+            edited: self.edited.clone(),
+            ..chosen
+        }))
     }
 
     fn nothing_chosen(&self) -> &'static str {

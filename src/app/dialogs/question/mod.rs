@@ -49,6 +49,8 @@ pub enum Verdict {
     /// The question goes on waiting.
     Stays,
     Replied(CallRef, Reply),
+    /// The person changes this text of the question in their editor.
+    Edits(CallRef, String),
     /// Denied, and the whole turn is to stop.
     DeniedAndInterrupt(CallRef),
 }
@@ -229,6 +231,10 @@ impl Questions {
                 }
                 permission::Verdict::AnsweredAndInterrupt => Verdict::DeniedAndInterrupt(call),
             },
+            Front::Choice(choice) if action == Action::OpenEditor => {
+                let text = choice.edit(now);
+                return Some(text.map_or(Verdict::Stays, |text| Verdict::Edits(call, text)));
+            }
             Front::Choice(choice) => match choice.perform(action, now) {
                 Some(reply) => Verdict::Replied(call, reply),
                 None => return Some(Verdict::Stays),
@@ -237,6 +243,20 @@ impl Questions {
         self.answered += 1;
         self.advance(now);
         Some(verdict)
+    }
+
+    /// The person has changed the text of this call's question; says whether it is still asked.
+    pub fn edited(&mut self, call: CallRef, text: &str, now: Instant) -> bool {
+        match &mut self.front {
+            Some(asked) if asked.call == call => match &mut asked.front {
+                Front::Choice(choice) => {
+                    choice.edited(text, now);
+                    true
+                }
+                Front::Permission(_) => false,
+            },
+            Some(_) | None => false,
+        }
     }
 
     /// The action that leaves what is in front.

@@ -1,5 +1,9 @@
-use crate::app::rig::{App, change, choice, millis};
-use crate::protocol::{ChoiceRequest, FileDiff, PermissionRequest, Question, QuestionKind};
+use crate::app::job::{Job, JobResult};
+use crate::app::rig::{App, change, choice, millis, reply};
+use crate::app::{Effect, Msg};
+use crate::protocol::{
+    ChoiceRequest, Chosen, FileDiff, PermissionRequest, Question, QuestionKind, Reply,
+};
 use crate::ui::rig::Screen;
 
 fn asked(question: Question, width: u16, height: u16) -> Screen {
@@ -140,4 +144,107 @@ fn picking_changes_of_several_files() {
     screen.frame();
     screen.press("n");
     insta::assert_snapshot!(screen.draw());
+}
+
+const PLAN: &str = "# Skip empty lines\n\nThe parser takes an **empty line** for a rule.\n\n1. `parse` returns `None` for it\n2. Add a test, and run it\n\n```rust\nif line.is_empty() { return None; }\n```\n";
+
+/// A plan to approve.
+fn plan(body: &str) -> Question {
+    let mut question = choice("call", &["Yes, and accept edits", "Keep planning"]);
+    if let QuestionKind::Choice(request) = &mut question.kind {
+        request.question.clear();
+        request.title = "Carry out this plan?".into();
+        request.body = Some(body.into());
+        request.options[0].about = "files inside the project are changed without asking".into();
+        request.free_text = true;
+    }
+    question
+}
+
+/// The first answer, and what the person has made of the text.
+fn first(edited: Option<&str>) -> Effect {
+    let chosen = Chosen {
+        options: vec![0],
+        text: None,
+        edited: edited.map(str::to_owned),
+    };
+    Effect::Send(reply("call", Reply::Chosen(chosen)))
+}
+
+fn edited(screen: &mut Screen, result: Result<&str, &str>) {
+    let result = result.map(str::to_owned).map_err(str::to_owned);
+    let call = "call".into();
+    screen.update(Msg::JobDone(JobResult::EditedAsked { call, result }));
+}
+
+#[test]
+fn a_plan_to_approve() {
+    insta::assert_snapshot!(asked(plan(PLAN), 80, 24).draw());
+}
+
+#[test]
+fn a_long_text_is_read_to_its_end_before_it_is_answered() {
+    let steps: Vec<String> = (1..=60)
+        .map(|step| format!("{step}. step {step}"))
+        .collect();
+    let mut screen = asked(plan(&steps.join("\n")), 80, 24);
+    assert!(screen.text().contains("1. step 1"));
+    assert_eq!(screen.lines_with("Keep planning"), [""; 0]);
+    assert_eq!(screen.press("enter"), []);
+    assert_eq!(screen.lines_with("Keep planning").len(), 1);
+    screen.press("pgup");
+    assert_eq!(screen.lines_with("Keep planning"), [""; 0]);
+    let answer = screen.press("enter");
+    assert_eq!(answer, [first(None)]);
+}
+
+#[test]
+fn a_text_that_was_changed_in_the_editor_is_shown_and_goes_with_the_answer() {
+    let mut screen = asked(plan(PLAN), 80, 24);
+    let call = "call".into();
+    let text = PLAN.to_owned();
+    assert_eq!(
+        screen.press("ctrl+g"),
+        [Effect::Start(Job::EditAsked { call, text })]
+    );
+    edited(&mut screen, Ok("Only **one** step\n"));
+    assert_eq!(screen.lines_with("Only one step"), [" │ Only one step"]);
+    assert_eq!(
+        screen.press("enter"),
+        [],
+        "keys for the editor answer nothing"
+    );
+    screen.after(millis(300));
+    let answer = screen.press("enter");
+    assert_eq!(answer, [first(Some("Only **one** step"))]);
+}
+
+#[test]
+fn a_text_that_was_not_changed_or_emptied_stays_and_a_late_one_is_told() {
+    let mut screen = asked(plan("Only one step\n"), 80, 24);
+    edited(&mut screen, Ok("Only one step"));
+    assert_eq!(screen.lines_with("the text was empty"), [""; 0]);
+    edited(&mut screen, Ok("\n"));
+    assert_eq!(screen.lines_with("Only one step").len(), 1);
+    assert_eq!(screen.lines_with("the text was empty").len(), 1);
+    edited(&mut screen, Err("the editor failed"));
+    assert!(screen.footer().contains("the editor failed"));
+    screen.after(millis(300));
+    let answer = screen.press("enter");
+    assert_eq!(answer, [first(None)]);
+    edited(&mut screen, Ok("too late"));
+    assert!(screen.footer().contains("the question is gone"));
+}
+
+#[test]
+fn a_question_without_a_text_opens_no_editor_and_has_its_title() {
+    let mut screen = asked(
+        databases(|request| request.title = "Database".into()),
+        80,
+        24,
+    );
+    assert_eq!(screen.press("ctrl+g"), []);
+    assert_eq!(screen.lines_with("─ Database ─").len(), 1);
+    assert_eq!(screen.lines_with("? Which database").len(), 1);
+    assert_eq!(screen.lines_with("Ctrl+G"), [""; 0]);
 }
