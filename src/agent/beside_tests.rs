@@ -6,7 +6,7 @@ use super::rig::{Rig, call};
 use crate::conversation::Limits;
 use crate::protocol::{
     AgentEvent, AgentId, Answer, CallCommand, CallEvent, CallOutcome, CallRef, Command, Ending,
-    Mode, PartOfFile, SessionCommand, SessionEvent, TurnCommand, TurnEvent,
+    LeftOut, Mode, PartOfFile, SessionCommand, SessionEvent, TurnCommand, TurnEvent,
 };
 
 /// The model's first call.
@@ -168,7 +168,9 @@ async fn a_change_that_was_allowed_in_part_asks_again_before_it_runs_once_more()
         path: "x".to_owned(),
         after: "one\n".to_owned(),
     };
-    rig.answer(FIRST, Answer::AllowPart { files: vec![part] });
+    let left_out = LeftOut { count: 1, of: 2 };
+    let files = vec![part];
+    rig.answer(FIRST, Answer::AllowPart { files, left_out });
     rig.finished().await;
     rig.order(FIRST, CallCommand::RunAgain);
     assert_eq!(rig.asked(AgentId::PERSON).await, aside(1));
@@ -258,7 +260,9 @@ async fn who_decided_is_told_of_every_call() {
     let mut rig = Rig::new([vec![look, touch("b"), touch("c"), never]]);
     rig.submit("go");
     let decided = |call, event| match event {
-        CallEvent::Decided { by, settled: true } => Some((call, by)),
+        CallEvent::Decided {
+            by, settled: true, ..
+        } => Some((call, by)),
         _ => None,
     };
     let told = |number, by: &str| (CallRef::main(number), by.to_owned());

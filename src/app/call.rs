@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use super::preview::Partial;
 use crate::protocol::{
-    CallInput, CallOutcome, CallRef, ChangeSize, ForPerson, Phase, Printed, ResultBlock, Shown,
-    ToolInfo, ToolResult,
+    AnswerNote, CallInput, CallOutcome, CallRef, ChangeSize, ForPerson, Phase, Printed,
+    ResultBlock, Shown, ToolInfo, ToolResult,
 };
 
 /// More of a running call's output than this is not kept: the whole of it is on disk.
@@ -37,6 +37,8 @@ pub struct Call {
     pub ended_lines: usize,
     /// What was decided about it, and by whom, a line each: the last one counts.
     pub decisions: Vec<String>,
+    /// What the person's answers did besides letting it run.
+    pub notes: Vec<AnswerNote>,
     /// How the command ended that it had left in the background.
     pub ended_in_background: Option<String>,
     /// Goes up with every change, so that a drawing of it can be kept until then.
@@ -150,6 +152,7 @@ impl Calls {
             output: String::new(),
             ended_lines: 0,
             decisions: Vec::new(),
+            notes: Vec::new(),
             ended_in_background: None,
             revision: 0,
         });
@@ -274,6 +277,7 @@ impl Call {
         self.output.clear();
         self.ended_lines = 0;
         self.decisions.clear();
+        self.notes.clear();
         self.ended_in_background = None;
         self.times.begun = None;
         self.times.asked = None;

@@ -12,11 +12,11 @@ use crate::app::transcript::Cell;
 use crate::app::{AppState, DiffStyle, Effect, Msg, Settings, update};
 use crate::keymap::{Chord, Key, Keymap};
 use crate::protocol::{
-    AgentEvent, AgentId, Block, CallCommand, CallEvent, CallInput, CallOutcome, CallRef,
-    ChangeSize, ChoiceOption, ChoiceRequest, Command, Ending, FileDiff, ForPerson, Message, Mode,
-    PermissionRequest, Phase, Question, QuestionKind, Reply, RuleOffer, Seq, SessionCommand,
-    SessionEvent, SessionId, SessionOpened, Shown, Spending, Told, ToolResult, TurnEvent, TurnId,
-    TurnSummary, Usage,
+    AgentEvent, AgentId, AnswerNote, Block, CallCommand, CallEvent, CallInput, CallOutcome,
+    CallRef, ChangeSize, ChoiceOption, ChoiceRequest, Command, Ending, FileDiff, ForPerson,
+    Message, Mode, PermissionRequest, Phase, Question, QuestionKind, Reply, RuleOffer, Seq,
+    SessionCommand, SessionEvent, SessionId, SessionOpened, Shown, Spending, Told, ToolResult,
+    TurnEvent, TurnId, TurnSummary, Usage,
 };
 use crate::session::Record;
 use crate::session::record::Line;
@@ -177,7 +177,18 @@ impl App {
     /// A call has been decided about.
     pub fn decided(&mut self, call: &str, by: &str, settled: bool) {
         let by = by.to_owned();
-        self.hear_call(call, CallEvent::Decided { by, settled });
+        let note = None;
+        self.hear_call(call, CallEvent::Decided { by, settled, note });
+    }
+
+    /// The person has allowed a call, and their answer did this, too.
+    pub fn allowed(&mut self, call: &str, note: AnswerNote) {
+        let decided = CallEvent::Decided {
+            by: "allowed by you".to_owned(),
+            settled: true,
+            note: Some(note),
+        };
+        self.hear_call(call, decided);
     }
 
     /// A command that a call has left in the background is over.
@@ -528,7 +539,7 @@ pub fn seen(state: &AppState) -> Vec<String> {
         ]
         .map(|at| at.map(since));
         format!(
-            "{} {} {:?} {} {:?} {times:?} {:?} {:?} {:?}",
+            "{} {} {:?} {} {:?} {times:?} {:?} {:?} {:?} {:?}",
             call.id,
             call.tool.name,
             call.by,
@@ -537,6 +548,7 @@ pub fn seen(state: &AppState) -> Vec<String> {
             // What a command in the background prints is in no record.
             if call.is_over() { "" } else { &call.output },
             call.decisions,
+            call.notes,
             call.ended_in_background
         )
     });

@@ -14,8 +14,8 @@ use crate::executor::{Observed, Observer};
 use crate::hooks;
 use crate::permissions::{Decision, Verdict};
 use crate::protocol::{
-    AgentEvent, AgentId, CallEvent, CallOutcome, CallRef, FileDiff, ForPerson, Phase, Seq,
-    SessionEvent, Shown, Told, ToolCall, ToolResult, TurnEvent, TurnId,
+    AgentEvent, AgentId, AnswerNote, CallEvent, CallOutcome, CallRef, FileDiff, ForPerson, Phase,
+    Seq, SessionEvent, Shown, Told, ToolCall, ToolResult, TurnEvent, TurnId,
 };
 use crate::session::history::Checkpoint;
 use crate::session::log::Loss;
@@ -255,12 +255,19 @@ impl Journal {
         }
     }
 
-    fn decided(&mut self, call: CallRef, verdict: &Verdict, asks_person: bool) {
+    fn decided(
+        &mut self,
+        call: CallRef,
+        verdict: &Verdict,
+        asks_person: bool,
+        note: Option<AnswerNote>,
+    ) {
         let settled = verdict.decision() != Decision::Ask || !asks_person;
         self.append(Record::Decision {
             call,
             by: verdict.in_short(),
             settled,
+            note,
             decision: verdict.decision().name().to_owned(),
             reason: verdict.reason().to_owned(),
             cause: verdict.cause().to_string(),
@@ -336,7 +343,8 @@ impl Observer for Journal {
                 call,
                 verdict,
                 asks_person,
-            } => self.decided(call, &verdict, asks_person),
+                note,
+            } => self.decided(call, &verdict, asks_person, note),
             Observed::Changing(call, change) => {
                 self.append(Record::Change {
                     call,

@@ -73,6 +73,7 @@ pub fn call(observed: &Observed, history: &History, at: Duration) {
             call,
             verdict,
             asks_person,
+            note: _,
         } => tracing::info!(
             %call,
             tool = tool(call),

@@ -22,8 +22,8 @@ use crate::config::logged;
 use crate::permissions::{Remembered, Verdict};
 use crate::protocol::todo::Todo;
 use crate::protocol::{
-    CallInput, CallOutcome, CallRef, ForPerson, Mode, Phase, Printed, Question, QuestionKind,
-    Reply, Shown, ToolCall, ToolResult,
+    AnswerNote, CallInput, CallOutcome, CallRef, ForPerson, Mode, Phase, Printed, Question,
+    QuestionKind, Reply, Shown, ToolCall, ToolResult,
 };
 use crate::text::first_line;
 use crate::tools::ContextChange;
@@ -51,6 +51,7 @@ pub enum Observed {
         call: CallRef,
         verdict: Verdict,
         asks_person: bool,
+        note: Option<AnswerNote>,
     },
     Changing(CallRef, FileChange),
     /// Something that the person should know.
@@ -297,12 +298,13 @@ impl Executor {
                 }
             }
             Report::Asked(question, reply_to) => self.ask(question, reply_to, observer),
-            Report::Decided(call, verdict) => {
+            Report::Decided(call, verdict, note) => {
                 let asks_person = self.context.shared.asking == super::shared::Asking::Person;
                 observer.observe(Observed::Decided {
                     call,
                     verdict,
                     asks_person,
+                    note,
                 });
             }
             Report::Permitted(id, permit) => {

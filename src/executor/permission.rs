@@ -13,8 +13,8 @@ use crate::permissions::{
     conclude, decide, judge, may_tell, offer, offer_for_held, places, reach,
 };
 use crate::protocol::{
-    Answer, CallInput, Mode, PartOfFile, PermissionRequest, Phase, QuestionKind, RuleOffer,
-    ToolCall,
+    Answer, AnswerNote, CallInput, Mode, PartOfFile, PermissionRequest, Phase, QuestionKind,
+    RuleOffer, ToolCall,
 };
 use crate::tools::any::AnyTool;
 use crate::tools::{ToolCx, ToolError, Validated};
@@ -335,14 +335,20 @@ impl CallRun {
             Ok(grant) => grant,
             Err(no) => return Err(self.refused(call, no).await),
         };
-        let (reason, part) = match answer {
-            Answer::Allow => ("allowed once by you".to_owned(), None),
-            Answer::AllowForSession { rule } => (self.allow_for_session(&rule).await, None),
-            Answer::AllowAlways { rule } => (self.allow_always(&rule).await, None),
-            Answer::AllowPart { files } => ("allowed in part by you".to_owned(), Some(files)),
+        let mut part = None;
+        let (reason, note) = match answer {
+            Answer::Allow => allowed_once(),
+            Answer::AllowForSession { rule } => self.allow_for_session(&rule).await,
+            Answer::AllowAlways { rule } => self.allow_always(&rule).await,
+            Answer::AllowPart { files, left_out } => {
+                part = Some(files);
+                let note = AnswerNote::LeftOut(left_out);
+                ("allowed in part by you".to_owned(), Some(note))
+            }
             Answer::Deny { .. } => unreachable!("a no has no grant"),
         };
-        self.decided(call, grant.verdict(reason)).await;
+        let verdict = grant.verdict(reason);
+        self.report(Report::Decided(call.call, verdict, note)).await;
         Ok(Permit {
             part,
             ..grant.into()
@@ -368,31 +374,38 @@ impl CallRun {
         denied(call, text, by)
     }
 
-    /// Adds the rule for the rest of the session; returns who decided, in words.
-    async fn allow_for_session(&self, rule: &str) -> String {
+    /// Adds the rule for the rest of the session.
+    async fn allow_for_session(&self, rule: &str) -> Said {
         match self.context.shared.allow(rule, &Source::Session) {
-            Ok(()) => format!("allowed by you for this session: {rule}"),
+            Ok(()) => allowed_for_session(rule),
             Err(problem) => {
                 self.notice(format!("{problem}; allowed once")).await;
-                "allowed once by you".to_owned()
+                allowed_once()
             }
         }
     }
 
-    async fn allow_always(&self, rule: &str) -> String {
+    async fn allow_always(&self, rule: &str) -> Said {
         let source = self.context.shared.rules_source();
         if let Err(problem) = self.context.shared.allow(rule, &source) {
             self.notice(format!("{problem}; allowed once")).await;
-            return "allowed once by you".to_owned();
+            return allowed_once();
         }
         match self.save(rule).await {
-            Ok(()) => format!("always allowed by you: {rule} in {source}"),
+            Ok(()) => {
+                let note = AnswerNote::Saved {
+                    rule: rule.to_owned(),
+                    file: source.to_string(),
+                };
+                let said = format!("always allowed by you: {rule} in {source}");
+                (said, Some(note))
+            }
             Err(problem) => {
                 let notice = format!(
                     "the rule {rule} could not be saved; it applies to this session only: {problem}"
                 );
                 self.notice(notice).await;
-                format!("allowed by you for this session: {rule}")
+                allowed_for_session(rule)
             }
         }
     }
@@ -410,12 +423,25 @@ impl CallRun {
     }
 
     pub(super) async fn decided(&self, call: &ToolCall, verdict: Verdict) {
-        self.report(Report::Decided(call.call, verdict)).await;
+        self.report(Report::Decided(call.call, verdict, None)).await;
     }
 
     pub(super) async fn notice(&self, text: String) {
         self.report(Report::Notice(text)).await;
     }
+}
+
+/// Who decided, in words, and what else the answer did.
+type Said = (String, Option<AnswerNote>);
+
+fn allowed_once() -> Said {
+    ("allowed once by you".to_owned(), None)
+}
+
+fn allowed_for_session(rule: &str) -> Said {
+    let said = format!("allowed by you for this session: {rule}");
+    let rule = rule.to_owned();
+    (said, Some(AnswerNote::ForSession { rule }))
 }
 
 /// Who has answered.

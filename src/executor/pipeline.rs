@@ -21,8 +21,8 @@ use super::shared::Stance;
 use crate::config::logged;
 use crate::permissions::{Cause, Decision, Remembered, Verdict, decide_reading, judge_writing};
 use crate::protocol::{
-    CallInput, CallRef, ForPerson, Phase, Printed, Question, Shown, ToolCall, ToolResult, WireId,
-    said_by_hooks,
+    AnswerNote, CallInput, CallRef, ForPerson, Phase, Printed, Question, Shown, ToolCall,
+    ToolResult, WireId, said_by_hooks,
 };
 use crate::tools::any::AnyTool;
 use crate::tools::files::FileChange;
@@ -45,7 +45,7 @@ pub enum Report {
     Reached(CallRef, Phase),
     Progress(CallRef, Printed),
     Asked(Question, ReplyTo),
-    Decided(CallRef, Verdict),
+    Decided(CallRef, Verdict, Option<AnswerNote>),
     /// The call may run, and does from now on.
     Permitted(CallRef, Permit),
     /// Something that the person should know.

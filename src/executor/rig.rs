@@ -20,8 +20,8 @@ use super::shared::{Asking, Places, Shared};
 use crate::hooks::{Hook, Runner};
 use crate::permissions::{Cause, Grant, Rules, Store};
 use crate::protocol::{
-    Answer, CallRef, InterruptBehavior, Level, Mode, PermissionRequest, Question, QuestionKind,
-    Reply, SessionId, ToolCall, ToolResult, Touches, WireId,
+    Answer, AnswerNote, CallRef, InterruptBehavior, Level, Mode, PermissionRequest, Question,
+    QuestionKind, Reply, SessionId, ToolCall, ToolResult, Touches, WireId,
 };
 use crate::tools::files::scratch::Scratch;
 use crate::tools::registry::Registry;
@@ -415,6 +415,15 @@ impl Rig {
             _ => None,
         });
         decided.collect()
+    }
+
+    /// What the answers did besides.
+    pub fn notes(&self) -> Vec<AnswerNote> {
+        let notes = self.seen.0.iter().filter_map(|observed| match observed {
+            Observed::Decided { note, .. } => note.clone(),
+            _ => None,
+        });
+        notes.collect()
     }
 
     pub fn notices(&self) -> Vec<&str> {

@@ -6,7 +6,9 @@ use super::driver::Observed;
 use super::rig::{Rig, Setting, safe, secs, unsafe_};
 use crate::permissions::{RuleList, Rules, Source};
 use crate::process::child::Ended;
-use crate::protocol::{Answer, CallOutcome, FileDiff, Mode, PartOfFile, RuleOffer};
+use crate::protocol::{
+    Answer, AnswerNote, CallOutcome, FileDiff, LeftOut, Mode, PartOfFile, RuleOffer,
+};
 use crate::tools::bash::jobs::Status;
 
 fn for_session(rule: &str) -> Answer {
@@ -56,6 +58,7 @@ async fn a_rule_that_is_wrong_allows_the_call_once_and_says_so() {
         ["the rule `Cancels(` has a `(` without a `)` at its end; allowed once"]
     );
     assert!(!rig.context.shared.rules_file().exists());
+    assert_eq!(rig.notes(), []);
     let asked = Observed::Asked(rig.question("b").await);
     assert!(rig.seen.0.contains(&asked));
 }
@@ -97,6 +100,11 @@ async fn a_rule_for_ever_is_in_the_projects_settings() {
     assert!(saved.contains("\"Cancels\""), "{saved}");
     let by = "always allowed by you: Cancels in .agent-tui/settings.local.json";
     assert_eq!(rig.decided("a")[1], by);
+    let saved = AnswerNote::Saved {
+        rule: "Cancels".into(),
+        file: ".agent-tui/settings.local.json".into(),
+    };
+    assert_eq!(rig.notes(), [saved]);
 }
 
 #[tokio::test]
@@ -110,6 +118,8 @@ async fn a_rule_that_cannot_be_saved_counts_for_the_session_and_the_person_is_to
     rig.answer("a", always("Cancels"));
     rig.stream_ended();
     assert_eq!(rig.deliver().await.results, ["a", "b"]);
+    let rule = "Cancels".to_owned();
+    assert_eq!(rig.notes(), [AnswerNote::ForSession { rule }]);
     let notices = rig.notices();
     let [notice] = notices.as_slice() else {
         panic!("one notice, not {notices:?}")
@@ -195,6 +205,8 @@ async fn an_edit_shows_what_it_would_change_before_it_is_allowed() {
     assert_eq!(rig.scratch.bytes("a"), b"one\ntwo\n");
 }
 
+const LEFT_OUT: LeftOut = LeftOut { count: 1, of: 3 };
+
 fn part_of(files: &[(&str, &str)]) -> Answer {
     let part = |(path, after): &(&str, &str)| PartOfFile {
         path: (*path).to_owned(),
@@ -202,6 +214,7 @@ fn part_of(files: &[(&str, &str)]) -> Answer {
     };
     Answer::AllowPart {
         files: files.iter().map(part).collect(),
+        left_out: LEFT_OUT,
     }
 }
 
@@ -291,4 +304,5 @@ async fn a_change_allowed_in_part_is_made_in_part_and_the_model_is_told() {
             "allowed in part by you"
         ]
     );
+    assert_eq!(rig.notes(), [AnswerNote::LeftOut(LEFT_OUT)]);
 }

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::Value;
 
+use super::todo::{Todo, progress};
 use super::tool::{Level, ToolDefinition};
 
 /// A tool as the screen knows it.
@@ -39,10 +41,12 @@ pub enum OutputFormat {
 }
 
 /// The fields of an input that say what a call is about.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SubjectFields {
-    /// The best one first: the first that is there counts.
+    /// The best one first: the first that is there counts. One that begins with a slash is a JSON pointer.
     pub what: Vec<Arc<str>>,
+    /// A list of todos: how far it is says more than how long it is.
+    pub todos: Option<Arc<str>>,
     /// Where that is, if the call says so.
     pub place: Option<Arc<str>>,
 }
@@ -124,7 +128,7 @@ impl SubjectFields {
     pub fn field(what: &str) -> Self {
         Self {
             what: vec![what.into()],
-            place: None,
+            ..Self::default()
         }
     }
 
@@ -132,7 +136,14 @@ impl SubjectFields {
     fn guessed() -> Self {
         Self {
             what: GUESSES.map(Into::into).to_vec(),
-            place: None,
+            ..Self::default()
+        }
+    }
+
+    pub fn todos(field: &str) -> Self {
+        Self {
+            todos: Some(field.into()),
+            ..Self::field(field)
         }
     }
 
@@ -143,9 +154,22 @@ impl SubjectFields {
         }
     }
 
-    /// The call in a few words: a path, a command, a pattern; of a list how long it is, as in `3 files`.
+    /// The call in a few words: a path, a command, a pattern; of todos how far they are, of another list how long it is, as
+    /// in `3 files`.
     pub fn of(&self, input: &Value) -> Option<String> {
-        self.with(|field| match input.get(field)? {
+        let todos = self.todos.as_ref().and_then(|field| input.get(&**field));
+        let todos = todos.and_then(|todos| Vec::<Todo>::deserialize(todos).ok());
+        if let Some(progress) = todos.and_then(|todos| progress(&todos)) {
+            return Some(progress);
+        }
+        let value = |field: &str| {
+            if field.starts_with('/') {
+                input.pointer(field)
+            } else {
+                input.get(field)
+            }
+        };
+        self.with(|field| match value(field)? {
             Value::String(text) => Some(text.clone()),
             Value::Array(values) => Some(format!("{} {field}", values.len())),
             _ => None,
@@ -160,5 +184,44 @@ impl SubjectFields {
             Some(place) => format!("{what} in {place}"),
             None => what,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::SubjectFields;
+
+    #[test]
+    fn a_pointer_leads_into_the_input_and_the_next_field_counts_where_it_leads_nowhere() {
+        let subject = SubjectFields {
+            what: vec!["/questions/0/question".into(), "questions".into()],
+            ..SubjectFields::default()
+        };
+        let asked = json!({"questions": [{"question": "Where?"}, {"question": "Which?"}]});
+        assert_eq!(subject.of(&asked).as_deref(), Some("Where?"));
+        let empty = json!({"questions": []});
+        assert_eq!(subject.of(&empty).as_deref(), Some("0 questions"));
+    }
+
+    #[test]
+    fn todos_say_how_far_they_are_and_what_is_no_list_of_todos_how_long_it_is() {
+        let subject = SubjectFields::todos("todos");
+        let todos = json!({"todos": [
+            {"content": "Read", "status": "completed", "activeForm": "Reading"},
+            {"content": "Run the tests", "status": "in_progress", "activeForm": "Running the tests"},
+            {"content": "Write", "status": "pending", "activeForm": "Writing"},
+        ]});
+        assert_eq!(
+            subject.of(&todos).as_deref(),
+            Some("1 of 3 · Running the tests")
+        );
+        let others = json!({"todos": ["Read", "Write"]});
+        assert_eq!(subject.of(&others).as_deref(), Some("2 todos"));
+        assert_eq!(
+            subject.of(&json!({"todos": []})).as_deref(),
+            Some("0 todos")
+        );
     }
 }

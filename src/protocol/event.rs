@@ -9,7 +9,7 @@ use super::for_person::{ForPerson, Printed};
 use super::id::{CallRef, Seq, SessionId, TurnId, WireId};
 use super::input::CallInput;
 use super::message::{Block, Message, StopReason, ToolResult, Usage};
-use super::question::Question;
+use super::question::{AnswerNote, Question};
 use super::shown::Shown;
 use super::source::Source;
 use super::spending::Spending;
@@ -185,6 +185,8 @@ pub enum CallEvent {
         by: String,
         /// False where the decision is to ask the person, who decides next.
         settled: bool,
+        /// What the person's answer did besides, where it did.
+        note: Option<AnswerNote>,
     },
     Completed {
         result: ToolResult,

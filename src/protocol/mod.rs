@@ -35,8 +35,8 @@ pub use message::{
     said_by_hooks,
 };
 pub use question::{
-    Answer, ChoiceOption, ChoiceRequest, Chosen, PartOfFile, PermissionRequest, Question,
-    QuestionKind, Reply, RuleOffer,
+    Answer, AnswerNote, ChoiceOption, ChoiceRequest, Chosen, LeftOut, PartOfFile,
+    PermissionRequest, Question, QuestionKind, Reply, RuleOffer,
 };
 pub use shown::{FileDiff, Shown};
 pub use source::{NamedFile, Source};

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 use super::id::CallRef;
 use super::input::CallInput;
 use super::shown::FileDiff;
@@ -69,10 +71,34 @@ pub enum Answer {
     /// they are.
     AllowPart {
         files: Vec<PartOfFile>,
+        left_out: LeftOut,
     },
     Deny {
         reason: Option<String>,
     },
+}
+
+/// How many of the changes that were picked from the person did not want.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    pub count: usize,
+    pub of: usize,
+}
+
+/// What an answer did besides letting the call run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerNote {
+    /// The rule counts until the program ends.
+    ForSession {
+        rule: String,
+    },
+    /// The rule is in this file now.
+    Saved {
+        rule: String,
+        file: String,
+    },
+    LeftOut(LeftOut),
 }
 
 /// What one file is to hold when a change of it was allowed, whole or in part.

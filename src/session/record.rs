@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::protocol::todo::Todo;
 use crate::protocol::{
-    AgentId, Block, CallInput, CallOutcome, CallRef, ForPerson, Message, Mode, Phase, Seq,
-    SessionId, Spending, StopReason, ToolCall, ToolResult, Usage,
+    AgentId, AnswerNote, Block, CallInput, CallOutcome, CallRef, ForPerson, Message, Mode, Phase,
+    Seq, SessionId, Spending, StopReason, ToolCall, ToolResult, Usage,
 };
 
 /// The version of the format that this program writes.
@@ -170,6 +170,9 @@ pub enum Record {
         /// False where the person decides next.
         #[serde(default = "yes")]
         settled: bool,
+        /// What the person's answer did besides.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<AnswerNote>,
     },
     /// A file is about to be changed; `before` is the checkpoint of its content, if it existed, and `after` the hash of the
     /// new one.

@@ -172,6 +172,7 @@ fn session() -> Vec<Record> {
             cause: "the tool's default".into(),
             by: "allowed".into(),
             settled: true,
+            note: None,
         },
         finished("b"),
         Record::Change {

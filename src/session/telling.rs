@@ -147,8 +147,9 @@ fn told_of_call(record: Record, at: Duration, shown: Shown) -> Vec<AgentEvent> {
             call: name,
             by,
             settled,
+            note,
             ..
-        } => call(name, CallEvent::Decided { by, settled }),
+        } => call(name, CallEvent::Decided { by, settled, note }),
         Record::Result {
             call: name,
             result,

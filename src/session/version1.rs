@@ -189,6 +189,7 @@ impl Converter {
                 call,
                 by: in_short(&decision, &reason, &cause),
                 settled: decision != "ask",
+                note: None,
                 decision,
                 reason,
                 cause,

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::Grant;
-use crate::protocol::{ChoiceOption, ChoiceRequest, Chosen, Level, Reply, Touches};
+use crate::protocol::{ChoiceOption, ChoiceRequest, Chosen, Level, Reply, SubjectFields, Touches};
 
 const LONGEST_HEADER: usize = 12;
 
@@ -84,6 +84,10 @@ impl Tool for AskUserQuestion {
         ToolSpec {
             doing: "asking you".into(),
             ruled: None,
+            subject: SubjectFields {
+                what: vec!["/questions/0/question".into(), "questions".into()],
+                ..SubjectFields::default()
+            },
             ..ToolSpec::new(
                 "AskUserQuestion",
                 include_str!("../../assets/tools/ask_user_question.md"),
@@ -175,7 +179,7 @@ mod tests {
     use crate::protocol::{ChoiceRequest, Chosen, Reply};
     use crate::tools::ask::Asker;
     use crate::tools::files::scratch::{Scratch, text};
-    use crate::tools::input_schema;
+    use crate::tools::{Tool, input_schema};
 
     fn questions() -> Value {
         let options = json!([
@@ -236,6 +240,12 @@ mod tests {
             ("Kind · 2 of 2", true)
         );
         assert!(asked.iter().all(|request| request.free_text));
+    }
+
+    #[test]
+    fn a_call_is_named_by_its_first_question() {
+        let subject = AskUserQuestion.spec().subject.of(&questions());
+        assert_eq!(subject.as_deref(), Some("Where?"));
     }
 
     #[tokio::test]

@@ -28,10 +28,7 @@ impl Tool for EnterPlanMode {
         ToolSpec {
             doing: "asking to plan first".into(),
             ruled: None,
-            subject: SubjectFields {
-                what: Vec::new(),
-                place: None,
-            },
+            subject: SubjectFields::default(),
             ..ToolSpec::new(
                 "EnterPlanMode",
                 include_str!("../../assets/tools/enter_plan_mode.md"),

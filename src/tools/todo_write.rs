@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{ContextChange, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::Grant;
 use crate::protocol::todo::{Todo, TodoStatus, progress};
-use crate::protocol::{Level, Touches};
+use crate::protocol::{Level, SubjectFields, Touches};
 
 /// Nobody follows a longer list.
 const MOST: usize = 100;
@@ -30,6 +30,7 @@ impl Tool for TodoWrite {
         ToolSpec {
             doing: "planning".into(),
             ruled: None,
+            subject: SubjectFields::todos("todos"),
             ..ToolSpec::new(
                 "TodoWrite",
                 include_str!("../../assets/tools/todo_write.md"),
@@ -116,8 +117,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::TodoWrite;
-    use crate::tools::ContextChange;
     use crate::tools::files::scratch::{Scratch, text};
+    use crate::tools::{ContextChange, Tool};
 
     fn todos(states: &[(&str, &str)]) -> Value {
         let todos = states.iter().map(|(content, status)| {
@@ -141,6 +142,13 @@ mod tests {
         assert_eq!(kept.len(), 3);
         let output = scratch.run(&TodoWrite, todos(&[])).await.expect("cleared");
         assert_eq!(text(&output), "The list is empty now.");
+    }
+
+    #[test]
+    fn a_call_is_named_by_how_far_the_list_is() {
+        let input = todos(&[("a", "completed"), ("b", "in_progress")]);
+        let subject = TodoWrite.spec().subject.of(&input);
+        assert_eq!(subject.as_deref(), Some("1 of 2 · Doing b"));
     }
 
     #[tokio::test]

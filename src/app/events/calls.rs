@@ -5,7 +5,9 @@ use crate::app::preview::Partial;
 use crate::app::tasks::ended;
 use crate::app::transcript::{Cell, NoticeKind, Progress};
 use crate::app::{AppState, Effect};
-use crate::protocol::{AgentId, CallEvent, CallRef, Phase, Question, QuestionKind, ToolInfo};
+use crate::protocol::{
+    AgentId, AnswerNote, CallEvent, CallRef, Phase, Question, QuestionKind, ToolInfo,
+};
 
 impl AppState {
     pub(super) fn hear_call(&mut self, call: CallRef, event: CallEvent) -> Vec<Effect> {
@@ -14,7 +16,7 @@ impl AppState {
         };
         match event {
             CallEvent::Asked(question) => return self.asked(key, question),
-            CallEvent::Decided { by, settled } => self.decided(key, by, settled),
+            CallEvent::Decided { by, settled, note } => self.decided(key, by, settled, note),
             CallEvent::Rewritten { input, by } => self.calls.change(key, |call| {
                 call.input = input;
                 call.decisions.push(format!("changed by the hook {by}"));
@@ -80,11 +82,14 @@ impl AppState {
         self.call_person(&what)
     }
 
-    fn decided(&mut self, key: CallKey, by: String, settled: bool) {
+    fn decided(&mut self, key: CallKey, by: String, settled: bool, note: Option<AnswerNote>) {
         if settled {
             self.withdraw(self.calls.get(key).id);
         }
-        self.calls.change(key, |call| call.decisions.push(by));
+        self.calls.change(key, |call| {
+            call.decisions.push(by);
+            call.notes.extend(note);
+        });
     }
 
     fn background_ended(&mut self, key: CallKey, how: String) {

@@ -12,8 +12,8 @@ use crate::app::rig::{App, opened, seen};
 use crate::app::transcript::{Cell, Entry};
 use crate::app::{Msg, update};
 use crate::protocol::{
-    AgentEvent, AgentId, CallOutcome, CallRef, ForPerson, Message, Mode, Phase, Recorded, Seq,
-    SessionEvent, Shown, Told, ToolCall, ToolResult, Usage,
+    AgentEvent, AgentId, AnswerNote, CallOutcome, CallRef, ForPerson, LeftOut, Message, Mode,
+    Phase, Recorded, Seq, SessionEvent, Shown, Told, ToolCall, ToolResult, Usage,
 };
 use crate::session::record::{Changed, Line};
 use crate::session::telling::{self, recall};
@@ -50,6 +50,15 @@ fn outcomes() -> impl Strategy<Value = CallOutcome> {
     ]
 }
 
+fn notes() -> impl Strategy<Value = Option<AnswerNote>> {
+    let notes = prop_oneof![
+        texts().prop_map(|rule| AnswerNote::ForSession { rule }),
+        (texts(), texts()).prop_map(|(rule, file)| AnswerNote::Saved { rule, file }),
+        (1..3_usize).prop_map(|count| AnswerNote::LeftOut(LeftOut { count, of: 3 })),
+    ];
+    prop::option::of(notes)
+}
+
 fn of_calls() -> impl Strategy<Value = Record> {
     let phases = [Phase::WaitingForApproval, Phase::Running];
     prop_oneof![
@@ -73,13 +82,16 @@ fn of_calls() -> impl Strategy<Value = Record> {
             input: json!({ "file_path": "other" }).into(),
             by
         }),
-        (calls(), texts(), any::<bool>()).prop_map(|(call, by, settled)| Record::Decision {
-            call,
-            decision: "ask".to_owned(),
-            reason: String::new(),
-            cause: String::new(),
-            by,
-            settled,
+        (calls(), texts(), any::<bool>(), notes()).prop_map(|(call, by, settled, note)| {
+            Record::Decision {
+                call,
+                decision: "ask".to_owned(),
+                reason: String::new(),
+                cause: String::new(),
+                by,
+                settled,
+                note,
+            }
         }),
         (calls(), texts(), outcomes(), 0..5_000_u64, any::<bool>()).prop_map(
             |(call, text, outcome, ran_ms, changes)| {
@@ -339,4 +351,38 @@ fn a_clock_that_was_set_does_not_make_times_of_the_future() {
     hear(&mut app, &far, notice());
     let latest: Instant = app.state.now + Duration::from_secs(1);
     assert!(app.state.moment <= latest);
+}
+
+#[test]
+fn what_an_answer_saved_is_known_after_the_session_is_opened_again() {
+    let (call, text) = (CallRef::main(1), String::new);
+    let note = AnswerNote::Saved {
+        rule: "Bash(touch x.txt)".to_owned(),
+        file: ".agent-tui/settings.local.json".to_owned(),
+    };
+    let request = Record::Request {
+        provider: "p".to_owned(),
+        model: "m".to_owned(),
+        attempt: 0,
+    };
+    let decision = Record::Decision {
+        call,
+        decision: "allow".to_owned(),
+        reason: text(),
+        cause: text(),
+        by: text(),
+        settled: true,
+        note: Some(note.clone()),
+    };
+    let message = Message::user("go");
+    let tool = "Bash".to_owned();
+    let arriving = Record::Arriving { call, tool };
+    let records = [Record::User { message }, request, arriving, decision];
+    let lines = lines(records.map(|record| (record, 1)).to_vec());
+    let notes = |app: &App| -> Vec<AnswerNote> {
+        let calls = app.state.calls.iter();
+        calls.flat_map(|(_, call)| call.notes.clone()).collect()
+    };
+    assert_eq!(notes(&live(&lines)), std::slice::from_ref(&note));
+    assert_eq!(notes(&recalled(lines)), [note]);
 }

@@ -8,11 +8,13 @@ use crate::app::call::{Author, Call, Completed, OPENED_LINES, State};
 use crate::app::diff::{CONTEXT, Diff};
 use crate::app::preview::Preview;
 use crate::keymap::{Action, Context};
-use crate::protocol::{CallOutcome, FileDiff, OutputFormat, Phase, Shown};
+use crate::protocol::{AnswerNote, CallOutcome, FileDiff, LeftOut, OutputFormat, Phase, Shown};
 use crate::text::whole_seconds;
 use crate::theme::{Role, Theme};
 use crate::ui::diff::{self, Options};
-use crate::ui::text::{Indent, Row, chop, clean, overwritten, strip_ansi, truncate, width, wrap};
+use crate::ui::text::{
+    Indent, Row, chop, clean, clean_line, overwritten, strip_ansi, truncate, width, wrap,
+};
 
 /// A subject of which less would be left is not cut for the words behind it.
 const SHORTEST_SUBJECT: usize = 10;
@@ -32,6 +34,7 @@ const WIDEST_HINT: u16 = 100;
 
 pub fn rows(call: &Call, open: bool, state: &AppState, cx: &mut CellContext) -> Vec<Row> {
     let mut rows = vec![head(call, state, cx)];
+    rows.extend(call.notes.iter().flat_map(|note| note_rows(note, cx)));
     match &call.state {
         State::Arriving(partial) => {
             let preview = Preview::of(&call.tool.preview, partial);
@@ -101,6 +104,23 @@ fn head(call: &Call, state: &AppState, cx: &CellContext) -> Row {
         gutter: MARGIN,
         ..Row::new(line)
     }
+}
+
+/// What the person's answer did besides letting the call run.
+fn note_rows(note: &AnswerNote, cx: &CellContext) -> Vec<Row> {
+    let text = match note {
+        AnswerNote::ForSession { rule } => format!("allowed for this session: {rule}"),
+        AnswerNote::Saved { rule, file } => format!("always allowed: {rule}, saved to {file}"),
+        AnswerNote::LeftOut(LeftOut { count, of }) => {
+            let changes = if *of == 1 { "change" } else { "changes" };
+            format!("{count} of {of} {changes} left out by you")
+        }
+    };
+    let text = clean_line(&text, 1).into_owned();
+    let line = Line::styled(text, cx.theme.style(Role::Muted));
+    let inner = cx.width.saturating_sub(MARGIN);
+    let rows = wrap(line, inner, &Indent::default());
+    rows.into_iter().map(indented).collect()
 }
 
 /// A command that the person ran with `!`; other calls that they make once more keep their names.

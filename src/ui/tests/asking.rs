@@ -2,7 +2,8 @@ use crate::app::Effect;
 use crate::app::pointer::PointerKind;
 use crate::app::rig::{App, millis, request, sent};
 use crate::protocol::{
-    Answer, CallCommand, Command, FileDiff, PartOfFile, QuestionKind, Reply, TurnCommand,
+    Answer, AnswerNote, CallCommand, Command, FileDiff, LeftOut, PartOfFile, QuestionKind, Reply,
+    TurnCommand,
 };
 use crate::ui::rig::Screen;
 
@@ -89,9 +90,10 @@ fn a_part_of_a_change_can_be_allowed() {
         path: "src/lib.rs".to_owned(),
         after: after.replace("let x = 2;", "let x = 3;"),
     }];
+    let left_out = LeftOut { count: 1, of: 2 };
     assert_eq!(
         screen.press("enter"),
-        [answer("call", Answer::AllowPart { files })]
+        [answer("call", Answer::AllowPart { files, left_out })]
     );
 }
 
@@ -277,4 +279,25 @@ fn a_change_of_seven_lines_fits_the_smallest_usual_terminal() {
     screen.after(millis(300));
     insta::assert_snapshot!(screen.draw());
     assert_eq!(screen.press("y"), [answer("call", Answer::Allow)]);
+}
+
+#[test]
+fn what_an_answer_saved_and_left_out_stands_at_the_call() {
+    let mut screen = App::working().on(80, 30);
+    let (rule, file) = ("Bash(touch x.txt)", ".agent-tui/settings.local.json");
+    let notes = [
+        AnswerNote::Saved {
+            rule: rule.to_owned(),
+            file: file.to_owned(),
+        },
+        AnswerNote::ForSession {
+            rule: rule.to_owned(),
+        },
+        AnswerNote::LeftOut(LeftOut { count: 1, of: 3 }),
+    ];
+    for (call, note) in ["a", "b", "c"].into_iter().zip(notes) {
+        screen.asks(request(call, "Bash"));
+        screen.allowed(call, note);
+    }
+    insta::assert_snapshot!(screen.draw());
 }

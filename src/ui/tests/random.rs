@@ -239,7 +239,7 @@ fn any_call_event() -> impl Strategy<Value = CallEvent> {
         2 => prop::sample::select(&["Bash", "Edit"][..])
             .prop_map(|tool| CallEvent::Asked(request("a", tool))),
         1 => any_choice().prop_map(CallEvent::Asked),
-        1 => (any_text(), any::<bool>()).prop_map(|(by, settled)| CallEvent::Decided { by, settled }),
+        1 => (any_text(), any::<bool>()).prop_map(|(by, settled)| CallEvent::Decided { by, settled, note: None }),
         1 => any_text().prop_map(CallEvent::BackgroundEnded),
     ]
 }

@@ -432,6 +432,7 @@ fn a_file_while_it_is_written() {
     let lines: Vec<String> = (1..=14)
         .map(|line| format!("let x{line} = {line};\\n"))
         .collect();
+    let lines = lines.concat();
     app.tool("a", "Write").arrives().writes(&format!(
         r#"{{"file_path": "src/lib.rs", "content": "{lines}let y ="#
     ));

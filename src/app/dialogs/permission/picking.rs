@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::super::DialogRest;
 use super::reading::Reading;
 use crate::app::diff::{CONTEXT, Choice, Choices, Chosen, Diff};
-use crate::protocol::{Answer, PartOfFile};
+use crate::protocol::{Answer, LeftOut, PartOfFile};
 
 /// One hunk is in view at a time. A hunk can be taken once its end was in view.
 #[derive(Debug, Clone, PartialEq)]
@@ -142,7 +142,11 @@ impl Picking {
                 after,
             };
             let files = self.choices.apply().into_iter().map(part).collect();
-            Answer::AllowPart { files }
+            let left_out = LeftOut {
+                count: self.read.len() - wanted,
+                of: self.read.len(),
+            };
+            Answer::AllowPart { files, left_out }
         })
     }
 

@@ -4,7 +4,7 @@ use super::{Asked, DENIED, STAYS, answered, bash, command, edit, edit_of_three, 
 use crate::app::dialogs::permission::{Picking, Stage};
 use crate::app::dialogs::question::Verdict;
 use crate::keymap::{Action, Context};
-use crate::protocol::{Answer, CallRef, PartOfFile, PermissionRequest, Question};
+use crate::protocol::{Answer, CallRef, LeftOut, PartOfFile, PermissionRequest, Question};
 
 #[test]
 fn a_hidden_tail_has_to_be_scrolled_to() {
@@ -220,13 +220,15 @@ fn a_paste_answers_nothing() {
     assert_eq!(asked.current(), Some(CallRef::from("1")));
 }
 
-fn part_of(files: &[(&str, String)]) -> Answer {
+/// Some files, and how many of how many changes are not in them.
+fn part_of((count, of): (usize, usize), files: &[(&str, String)]) -> Answer {
     let part = |(path, after): &(&str, String)| PartOfFile {
         path: (*path).to_owned(),
         after: after.clone(),
     };
     Answer::AllowPart {
         files: files.iter().map(part).collect(),
+        left_out: LeftOut { count, of },
     }
 }
 
@@ -248,13 +250,16 @@ fn the_hunks_of_several_files_make_one_answer() {
         answered("1", Answer::Allow)
     );
     assert_eq!(pressed(&["d", "enter"]), answered("1", DENIED));
-    let part = part_of(&[("notes.txt", edited(&[2])), ("more.txt", "more\n".into())]);
+    let part = part_of(
+        (2, 4),
+        &[("notes.txt", edited(&[2])), ("more.txt", "more\n".into())],
+    );
     assert_eq!(
         pressed(&["y", "n", "n", "y", "enter"]),
         answered("1", part),
         "a file that is new and not wanted is not made"
     );
-    let part = part_of(&[("new.txt", "new\n".into())]);
+    let part = part_of((3, 4), &[("new.txt", "new\n".into())]);
     assert_eq!(pressed(&["n", "n", "y", "n", "enter"]), answered("1", part));
 }
 
@@ -279,10 +284,17 @@ fn hunks_make_the_answer() {
     assert_eq!(verdict(&["a", "enter"]), answered("1", Answer::Allow));
     assert_eq!(verdict(&["n", "n", "enter"]), answered("1", DENIED));
     assert_eq!(verdict(&["d", "enter"]), answered("1", DENIED));
-    let part = |lines: &[usize]| answered("1", part_of(&[("notes.txt", edited(lines))]));
+    let left_out = |count, lines: &[usize]| {
+        let files = [("notes.txt", edited(lines))];
+        answered("1", part_of(count, &files))
+    };
+    let part = |lines: &[usize]| left_out((1, 2), lines);
     assert_eq!(verdict(&["y", "n", "enter"]), part(&[2]));
     assert_eq!(verdict(&["n", "y", "enter"]), part(&[12, 14]));
-    assert_eq!(verdict(&["j", "s", "y", "n", "n", "enter"]), part(&[12]));
+    assert_eq!(
+        verdict(&["j", "s", "y", "n", "n", "enter"]),
+        left_out((2, 3), &[12])
+    );
     assert_eq!(verdict(&["down", "y", "up", "n", "enter"]), part(&[12, 14]));
     assert_eq!(
         verdict(&["y", "d", "k", "n", "j", "y", "enter"]),
@@ -295,7 +307,7 @@ fn applying_with_undecided_hunks_says_so_first() {
     let (mut asked, verdict) = picked(0, &["y", "enter"]);
     assert_eq!(verdict, STAYS);
     assert_eq!(asked.dialog().notice(), Some("1 undecided will be skipped"));
-    let part = part_of(&[("notes.txt", edited(&[2]))]);
+    let part = part_of((1, 2), &[("notes.txt", edited(&[2]))]);
     assert_eq!(asked.press("enter"), answered("1", part));
 
     let (mut asked, verdict) = picked(0, &["enter"]);
