@@ -140,10 +140,15 @@ impl CallRun {
             (Decision::Ask, Asking::Person) => {
                 self.reach(call, Phase::WaitingForApproval).await;
                 let preview = async { Ok(tool.preview(&call.input, cx).await) };
+                let reason = if verdict.asks_as_every_edit() && !case.insists {
+                    ""
+                } else {
+                    verdict.reason()
+                };
                 let request = PermissionRequest {
                     tool: call.name.clone(),
                     input: call.input.clone(),
-                    reason: verdict.reason().to_owned(),
+                    reason: reason.to_owned(),
                     changes: self.unless_cancelled(call, preview).await?,
                     rule,
                 };

@@ -190,6 +190,7 @@ async fn an_edit_shows_what_it_would_change_before_it_is_allowed() {
     let input = json!({ "file_path": "a", "old_string": "two", "new_string": "2" });
     rig.call("1", "Edit", input);
     let request = rig.request("1").await;
+    assert_eq!(request.reason, "", "every edit asks in this mode");
     assert_eq!(
         request.changes,
         [FileDiff {
@@ -206,6 +207,15 @@ async fn an_edit_shows_what_it_would_change_before_it_is_allowed() {
 }
 
 const LEFT_OUT: LeftOut = LeftOut { count: 1, of: 3 };
+
+#[tokio::test]
+async fn an_edit_that_asks_for_a_reason_of_its_own_says_it() {
+    let mut rig = Rig::real();
+    let input = json!({ "file_path": "/nowhere/new", "content": "one\n" });
+    rig.call("1", "Write", input);
+    let reason = rig.request("1").await.reason;
+    assert_eq!(reason, "`/nowhere/new` is outside this project");
+}
 
 fn part_of(files: &[(&str, &str)]) -> Answer {
     let part = |(path, after): &(&str, &str)| PartOfFile {

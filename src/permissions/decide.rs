@@ -19,7 +19,7 @@ use super::pattern::PathPattern;
 use super::protected::is_protected;
 use super::rule::{Field, Matcher, Rule, RuleList, Rules};
 use super::search::{Findings, search};
-use super::verdict::{Cause, Decision, Verdict};
+use super::verdict::{Cause, Decision, EDITS_ASK, Verdict};
 use super::world::World;
 use crate::protocol::{Lacks, Level, Mode, Paths, Touches};
 
@@ -356,7 +356,7 @@ impl<'c> Case<'c> {
                     Cause::Mode(self.mode),
                     "acceptEdits mode allows edits inside this project".to_owned(),
                 ),
-                None => ask("edits need approval in this mode".to_owned()),
+                None => ask(EDITS_ASK.to_owned()),
             },
             (Subject::Unclear(lacks), _) => {
                 ask(format!("{}, so it can't be checked", lacking(*lacks)))

@@ -33,6 +33,9 @@ pub struct Verdict {
     pub(super) cause: Cause,
 }
 
+/// Why an edit asks that nothing else is known about.
+pub(super) const EDITS_ASK: &str = "edits need approval in this mode";
+
 /// Why a person's answer does not let a call run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Denied {
@@ -110,6 +113,11 @@ impl Verdict {
 
     pub fn reason(&self) -> &str {
         &self.reason
+    }
+
+    /// Whether it asks only because every edit does in this mode, which needs no explanation.
+    pub fn asks_as_every_edit(&self) -> bool {
+        (self.decision, &self.cause) == (Decision::Ask, &Cause::Default) && self.reason == EDITS_ASK
     }
 
     pub fn cause(&self) -> &Cause {

@@ -40,6 +40,7 @@ pub enum Reply {
 pub struct PermissionRequest {
     pub tool: String,
     pub input: CallInput,
+    /// Why it asks; empty where the call itself says it.
     pub reason: String,
     /// What the call would change, as far as that can be told beforehand.
     pub changes: Vec<FileDiff>,

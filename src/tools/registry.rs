@@ -145,9 +145,14 @@ impl Registry {
         nearest(name, self.names())
     }
 
-    /// Gets everything ready that the first call of a tool would have to wait for.
+    /// Gets ready what the first call of an everyday tool would have to wait for. The others cost memory that may never be
+    /// used, and a millisecond at their first call.
     pub fn prepare(&self) {
-        for known in &self.tools {
+        let everyday = self
+            .tools
+            .iter()
+            .filter(|known| known.tool.spec().is_essential);
+        for known in everyday {
             known.tool.prepare();
         }
     }
