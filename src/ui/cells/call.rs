@@ -2,13 +2,13 @@
 
 use ratatui::text::{Line, Span};
 
-use super::{CellContext, MARGIN, diff_style, indented, seconds};
+use super::{CellContext, MARGIN, diff_style, file, indented, seconds};
 use crate::app::AppState;
 use crate::app::call::{Author, Call, Completed, OPENED_LINES, State};
 use crate::app::diff::{CONTEXT, Diff};
 use crate::app::preview::Preview;
 use crate::keymap::{Action, Context};
-use crate::protocol::{AnswerNote, CallOutcome, FileDiff, LeftOut, Phase, Shown};
+use crate::protocol::{AnswerNote, CallOutcome, FileDiff, LeftOut, OutputFormat, Phase, Shown};
 use crate::text::whole_seconds;
 use crate::theme::{Role, Theme};
 use crate::ui::diff::{self, Options};
@@ -45,7 +45,7 @@ pub fn rows(call: &Call, open: bool, state: &AppState, cx: &mut CellContext) -> 
                     width: inner,
                     fold: Some(GROWING_DIFF),
                 };
-                let growing = diff::live(&preview, &options, cx.theme);
+                let growing = diff::live(&preview, &options, cx.theme, cx.code);
                 rows.extend(growing.into_iter().map(indented));
             }
         }
@@ -59,7 +59,7 @@ pub fn rows(call: &Call, open: bool, state: &AppState, cx: &mut CellContext) -> 
             rows.extend(live(call, most, state, cx));
         }
         State::Completed(completed) | State::Yielded(completed) => {
-            rows.extend(result(completed, open, state, cx));
+            rows.extend(result(call, completed, open, state, cx));
         }
     }
     rows
@@ -299,7 +299,13 @@ fn output_size(call: &Call, completed: &Completed) -> Option<String> {
     }
 }
 
-fn result(completed: &Completed, open: bool, state: &AppState, cx: &mut CellContext) -> Vec<Row> {
+fn result(
+    call: &Call,
+    completed: &Completed,
+    open: bool,
+    state: &AppState,
+    cx: &mut CellContext,
+) -> Vec<Row> {
     if completed.is_forgotten() {
         let told = completed.changed.iter().map(|change| {
             format!(
@@ -315,7 +321,12 @@ fn result(completed: &Completed, open: bool, state: &AppState, cx: &mut CellCont
         return shown;
     }
     if open {
-        return output(completed.output(), OPENED_LINES, cx);
+        return match call.tool.output {
+            OutputFormat::NumberedFile => {
+                file::rows(completed.output(), &call.subject(), OPENED_LINES, cx)
+            }
+            OutputFormat::Text => output(completed.output(), OPENED_LINES, cx),
+        };
     }
     match completed.outcome {
         CallOutcome::Failed | CallOutcome::Cancelled => {
@@ -470,6 +481,6 @@ pub fn output(text: &str, most: usize, cx: &CellContext) -> Vec<Row> {
     rows
 }
 
-fn bar(theme: &Theme) -> Vec<Span<'static>> {
+pub fn bar(theme: &Theme) -> Vec<Span<'static>> {
     vec![Span::styled("  │ ", theme.style(Role::Faint))]
 }

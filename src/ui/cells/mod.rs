@@ -1,6 +1,7 @@
 //! The cells of the conversation as rows: one file for each kind.
 
 mod call;
+mod file;
 mod group;
 mod notice;
 mod summary;

@@ -34,6 +34,14 @@ impl Gutter {
         }
     }
 
+    /// For a file of so many lines.
+    pub fn counting(lines: usize) -> Self {
+        Self {
+            numbers: Numbers::New,
+            digits: lines.to_string().len(),
+        }
+    }
+
     /// Only marks, for lines whose place is not known.
     pub const MARKS: Self = Self {
         numbers: Numbers::None,

@@ -1,10 +1,14 @@
 //! A call while it is being written: its last lines, however many there are before them.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use ratatui::text::Span;
 
 use crate::app::diff::{self, Ending, Endings, Kind};
 use crate::app::preview::{Preview, Text};
 use crate::theme::{Role, Theme};
+use crate::ui::highlight::{CodeColours, Highlighted};
 use crate::ui::text::{Indent, Row, chop};
 
 use super::Options;
@@ -14,17 +18,22 @@ use super::page::hidden;
 
 /// What is known of a call so far. Costs what is shown, not what has been written.
 ///
-/// There are no colours but those of the diff: those of the code would have to be found again with each letter.
-pub fn live(preview: &Preview<'_>, options: &Options, theme: &Theme) -> Vec<Row> {
+/// An edit has no colours but those of the diff: pieces of a file do not tell enough about it.
+pub fn live(
+    preview: &Preview<'_>,
+    options: &Options,
+    theme: &Theme,
+    code: &mut dyn CodeColours,
+) -> Vec<Row> {
     match *preview {
         Preview::Edit { old, new, .. } => {
             let removed = (old, CellContext::Line(Kind::Removed { old: 0 }));
             let added = (new, CellContext::Line(Kind::Added { new: 0 }));
             tail(&[removed, added], options, theme)
         }
-        Preview::Write { content, .. } => {
-            let added = (content, CellContext::Line(Kind::Added { new: 0 }));
-            tail(&[added], options, theme)
+        Preview::Write { path, content } => {
+            let file = NewFile::new(path, content, options, code);
+            tail(&[(content, CellContext::File(&file))], options, theme)
         }
         Preview::Command { command } => tail(&[(command, CellContext::Command)], options, theme),
         Preview::None => Vec::new(),
@@ -32,22 +41,77 @@ pub fn live(preview: &Preview<'_>, options: &Options, theme: &Theme) -> Vec<Row>
 }
 
 #[derive(Debug, Clone, Copy)]
-enum CellContext {
+enum CellContext<'a> {
     Line(Kind),
+    File(&'a NewFile),
     Command,
 }
 
-fn tail(texts: &[(Text<'_>, CellContext)], options: &Options, theme: &Theme) -> Vec<Row> {
+/// What is known of the lines of a file that is being written.
+#[derive(Debug)]
+struct NewFile {
+    gutter: Gutter,
+    /// Those of some lines, and the number of the first of these.
+    colours: Arc<Highlighted>,
+    first: usize,
+}
+
+/// With less room than this, numbers would take too much of it.
+const ROOM_FOR_NUMBERS: u16 = 24;
+/// Colours are asked for every time that so many more lines are complete.
+const STEP: usize = 8;
+/// What is coloured begins at a multiple of this, so that the same text is asked for again and again; it is also how much
+/// is known at most of what comes before the lines in view.
+const BLOCK: usize = 64;
+/// Longer texts stay plain until they are complete.
+const MOST_COLOURED: usize = 16 * 1024;
+
+impl NewFile {
+    fn new(path: &str, content: Text<'_>, options: &Options, code: &mut dyn CodeColours) -> Self {
+        let all = content.lines();
+        let in_view = all.saturating_sub(options.fold.unwrap_or(usize::MAX));
+        let first = in_view - in_view % BLOCK;
+        let lines = content.tail(all - first);
+        let mut colours = |complete: usize| {
+            let bytes: usize = lines[..complete].iter().map(|line| line.len() + 1).sum();
+            if complete == 0 || bytes > MOST_COLOURED {
+                return None;
+            }
+            code.colours(path, &(lines[..complete].join("\n") + "\n"))
+        };
+        let complete = lines.len().saturating_sub(1) / STEP * STEP;
+        // While the newest are still to come, those before them do for most of the lines.
+        let found = colours(complete).or_else(|| colours(complete.saturating_sub(STEP)));
+        Self {
+            gutter: if options.width < ROOM_FOR_NUMBERS {
+                Gutter::MARKS
+            } else {
+                Gutter::counting(all)
+            },
+            colours: found.unwrap_or_default(),
+            first,
+        }
+    }
+
+    fn colours(&self, number: usize) -> &[(Range<usize>, Role)] {
+        let index = number.checked_sub(self.first);
+        index.map_or(&[], |index| self.colours.line(index))
+    }
+}
+
+fn tail(texts: &[(Text<'_>, CellContext<'_>)], options: &Options, theme: &Theme) -> Vec<Row> {
     let most = options.fold.unwrap_or(usize::MAX);
     let all: usize = texts.iter().map(|(text, _)| text.lines()).sum();
     // From the last line upwards, so that nothing above the fold is touched.
     let mut lines: Vec<Vec<Row>> = Vec::new();
     let mut room = most;
     for (text, cx) in texts.iter().rev() {
-        for line in text.tail(room).into_iter().rev() {
+        let numbers = (0..text.lines()).rev();
+        for (number, whole) in numbers.zip(text.tail(room).into_iter().rev()) {
             if room > 0 {
-                let line = end_of(line, room.saturating_mul(options.width.into()));
-                let rows = cx.paint(line, lines.len() + 1 == all, options.width, theme);
+                let line = end_of(whole, room.saturating_mul(options.width.into()));
+                let is_cut = line.len() < whole.len();
+                let rows = cx.paint(line, is_cut, number, options.width, theme);
                 room = room.saturating_sub(rows.len());
                 lines.push(rows);
             }
@@ -62,8 +126,16 @@ fn tail(texts: &[(Text<'_>, CellContext)], options: &Options, theme: &Theme) -> 
     rows
 }
 
-impl CellContext {
-    fn paint(self, text: &str, is_first: bool, columns: u16, theme: &Theme) -> Vec<Row> {
+impl CellContext<'_> {
+    /// A line by its number in the text; of one that is cut only the end is there.
+    fn paint(
+        self,
+        text: &str,
+        is_cut: bool,
+        number: usize,
+        columns: u16,
+        theme: &Theme,
+    ) -> Vec<Row> {
         let painter = Painter {
             theme,
             endings: Endings::Lf,
@@ -74,10 +146,22 @@ impl CellContext {
                 let line = diff::Line { kind, text, ending };
                 painter.rows(&line, Ranges::default(), Gutter::MARKS, columns)
             }
+            CellContext::File(file) => {
+                let line = diff::Line {
+                    kind: Kind::Added { new: number },
+                    text,
+                    ending: Ending::Lf,
+                };
+                let ranges = Ranges {
+                    colours: if is_cut { &[] } else { file.colours(number) },
+                    ..Ranges::default()
+                };
+                painter.rows(&line, ranges, file.gutter, columns)
+            }
             CellContext::Command => {
                 let mark = |mark: &'static str| vec![Span::styled(mark, theme.style(Role::Muted))];
                 let indent = Indent {
-                    first: mark(if is_first { "$ " } else { "  " }),
+                    first: mark(if number == 0 { "$ " } else { "  " }),
                     gutter: 2,
                     rest: mark("  "),
                 };

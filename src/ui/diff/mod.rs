@@ -87,6 +87,19 @@ pub fn render(
     page.finish(sheet.lines(), options.width, theme)
 }
 
+/// A line of code by itself, in these colours.
+pub fn code_line(text: &str, colours: &[(Range<usize>, Role)], theme: &Theme) -> Line<'static> {
+    let painter = Painter {
+        theme,
+        endings: Endings::Lf,
+    };
+    let ranges = Ranges {
+        colours,
+        ..Ranges::default()
+    };
+    painter.line(text, code::Ground::Same, ranges)
+}
+
 /// The file and how much of it changes, in one row.
 pub fn header(diff: &Diff, columns: u16, theme: &Theme) -> Row {
     let counts = diff.counts();

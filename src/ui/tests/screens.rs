@@ -426,6 +426,31 @@ fn a_change_while_it_is_written() {
 }
 
 #[test]
+fn a_file_while_it_is_written() {
+    let mut app = App::working();
+    app.says("I write it.");
+    let lines: Vec<String> = (1..=14)
+        .map(|line| format!("let x{line} = {line};\\n"))
+        .collect();
+    let lines = lines.concat();
+    app.tool("a", "Write").arrives().writes(&format!(
+        r#"{{"file_path": "src/lib.rs", "content": "{lines}let y ="#
+    ));
+    assert_snapshot!(app.draw(80, 24));
+}
+
+#[test]
+fn a_file_that_was_read_opened() {
+    let mut app = App::working();
+    app.tool("a", "Read")
+        .queued(json!({"file_path": "src/lib.rs"}))
+        .running()
+        .completes("     9\tfn main() {\n    10\t\tlet x = 2;\n    11\t}\n");
+    app.press("ctrl+o");
+    assert_snapshot!(app.draw(80, 20));
+}
+
+#[test]
 fn changes_in_one_column_by_choice() {
     let mut app = App::working();
     app.tool("a", "Write")
