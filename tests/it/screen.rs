@@ -86,7 +86,7 @@ fn always_writes_the_rule_which_counts_in_the_next_session_and_says_so() {
     armed(&mut tui, "Enter save").send("\r");
     tui.wait_for("Done with that.");
     let settings = tui.program().read(".agent-tui/settings.local.json");
-    assert!(settings.contains("Bash(touch"), "{settings}");
+    assert!(settings.contains("Bash(touch made.txt)"), "{settings}");
     // A turn that has not quite ended would be interrupted first.
     tui.wait_gone("interrupt").send("\x03\x03").exit();
     let program = tui.into_program();
@@ -96,7 +96,7 @@ fn always_writes_the_rule_which_counts_in_the_next_session_and_says_so() {
     assert!(again.program().path("made.txt").exists());
     again
         .send("/why\r")
-        .wait_for("allowed by rule Bash(touch:*) in .agent-tui/settings.local.json");
+        .wait_for("allowed by rule Bash(touch made.txt) in .agent-tui/settings.local.json");
 }
 
 #[test]
