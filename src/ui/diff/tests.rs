@@ -1,3 +1,5 @@
+mod growing;
+
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -7,7 +9,6 @@ use ratatui::style::{Modifier, Style as Look};
 use super::{Options, Style, header, live, render};
 use crate::app::diff::Diff;
 use crate::app::preview::{Partial, Preview, Text};
-use crate::app::rig::numbered;
 use crate::protocol::{FileDiff, PreviewFields};
 use crate::theme::{Role, Theme};
 use crate::ui::highlight::{CodeColours, Highlighted, Uncoloured};
@@ -447,88 +448,6 @@ fn an_edit_grows_below_what_it_replaces() {
         shown(&live(&preview, &folded, &Theme::plain(), &mut Uncoloured)),
         ["… 1 earlier line", "- two", "+ 1", "+ 2"]
     );
-}
-
-/// A file in the making: its last lines.
-fn growing(content: &str, fold: usize, code: &mut dyn CodeColours) -> Vec<Row> {
-    let preview = Preview::Write {
-        path: "src/main.rs",
-        content: Text::new(content),
-    };
-    let options = Options {
-        fold: Some(fold),
-        ..unified(40)
-    };
-    live(&preview, &options, &Theme::plain(), code)
-}
-
-#[test]
-fn a_growing_file_has_the_numbers_of_its_lines() {
-    let content = numbered("line", 1..12, "\n");
-    assert_eq!(
-        shown(&growing(&(content + "half"), 3, &mut Uncoloured)),
-        [
-            "… 9 earlier lines",
-            "10 + line 10",
-            "11 + line 11",
-            "12 + half"
-        ]
-    );
-}
-
-#[test]
-fn a_growing_file_is_coloured_as_far_as_its_lines_are_complete() {
-    let theme = Theme::builtin("dark").expect("a theme that comes with the program");
-    let keyword = theme.style(Role::Keyword).fg;
-    let mut content = String::new();
-    for line in 0_usize..200 {
-        content.push_str("fn f() {}\n");
-        let preview = Preview::Write {
-            path: "src/main.rs",
-            content: Text::new(&content),
-        };
-        let options = Options {
-            fold: Some(10),
-            ..unified(40)
-        };
-        let mut words = Words(&[("fn", Role::Keyword)]);
-        let rows = live(&preview, &options, &theme, &mut words);
-        let coloured = rows.iter().filter(|row| {
-            let mut spans = row.line.spans.iter();
-            spans.any(|span| span.content == "fn" && span.style.fg == keyword)
-        });
-        let complete = line / 8 * 8;
-        let in_view = (line + 1).min(10);
-        let expected = (complete + in_view).saturating_sub(line + 1);
-        assert_eq!(coloured.count(), expected, "{} lines", line + 1);
-    }
-}
-
-/// Notes how much it was asked for, and has no answer yet.
-struct Slow(Vec<usize>);
-
-impl CodeColours for Slow {
-    fn colours(&mut self, _language: &str, code: &str) -> Option<Arc<Highlighted>> {
-        self.0.push(code.lines().count());
-        None
-    }
-}
-
-#[test]
-fn colours_of_a_growing_file_are_asked_for_in_bounded_pieces() {
-    let content = numbered("line", 0..5_000, "\n");
-    let mut slow = Slow(Vec::new());
-    growing(&content, 10, &mut slow);
-    assert!(slow.0.iter().all(|lines| *lines <= 80), "{:?}", slow.0);
-    assert_eq!(slow.0.len(), 2, "the newest, and those before them");
-    let mut slow = Slow(Vec::new());
-    // Lines this long are hardly code.
-    growing(
-        &"x\n".repeat(20).replace('x', &"x".repeat(10_000)),
-        10,
-        &mut slow,
-    );
-    assert!(slow.0.is_empty(), "{:?}", slow.0);
 }
 
 #[test]
