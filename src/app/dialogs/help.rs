@@ -10,6 +10,8 @@ use crate::keymap::Context;
 pub struct HelpDialog {
     /// What keys meant when it was opened: that comes first.
     pub first: Vec<Context>,
+    /// It shows nothing but that, until something is searched for.
+    pub is_short: bool,
     pub filter: Filter,
     pub paging: Paging,
 }
@@ -18,6 +20,15 @@ impl HelpDialog {
     pub fn new(first: Vec<Context>) -> Self {
         Self {
             first,
+            ..Self::default()
+        }
+    }
+
+    /// The keys of a question alone.
+    pub fn of_question(context: Context) -> Self {
+        Self {
+            first: vec![context],
+            is_short: true,
             ..Self::default()
         }
     }

@@ -4,6 +4,7 @@
 //! no key until it is armed: it has not been seen yet. What keeps each answer honest is the part of its own kind.
 
 mod choice;
+mod page;
 #[cfg(test)]
 mod tests;
 
@@ -13,6 +14,7 @@ use std::time::Instant;
 use crossterm::event::KeyEvent;
 
 pub use self::choice::ChoiceDialog;
+pub use self::page::Page;
 use super::DialogRest;
 use super::permission::{self, PermissionDialog, Stage};
 use crate::keymap::{Action, Context};
@@ -62,8 +64,8 @@ impl Asked {
             QuestionKind::Permission(request) => {
                 Front::Permission(Box::new(PermissionDialog::new(request, now)))
             }
-            QuestionKind::Choice(request) => {
-                Front::Choice(Box::new(ChoiceDialog::new(request, now)))
+            QuestionKind::Choice(requests) => {
+                Front::Choice(Box::new(ChoiceDialog::new(requests, now)))
             }
         };
         Self { call, asker, front }
@@ -181,6 +183,14 @@ impl Questions {
         match self.front.as_mut().map(|asked| &mut asked.front) {
             Some(Front::Choice(choice)) => choice.press_option(option, now),
             Some(Front::Permission(_)) | None => false,
+        }
+    }
+
+    /// The mouse is pressed at the tab of a question.
+    pub fn press_tab(&mut self, tab: usize, now: Instant) {
+        match self.front.as_mut().map(|asked| &mut asked.front) {
+            Some(Front::Choice(choice)) => choice.press_tab(tab, now),
+            Some(Front::Permission(_)) | None => {}
         }
     }
 
