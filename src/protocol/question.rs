@@ -21,7 +21,7 @@ pub struct Question {
 pub enum QuestionKind {
     /// Whether the call may run.
     Permission(PermissionRequest),
-    /// What its tool wants to know: one or more questions, asked together.
+    /// One or more questions of its tool, asked together.
     Choice(Vec<ChoiceRequest>),
 }
 

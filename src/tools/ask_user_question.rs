@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_questions_are_asked_at_once_and_each_answer_is_told_with_its_question() {
+    async fn all_questions_are_asked_at_once_and_the_model_gets_each_answer_with_its_question() {
         let replies = vec![chosen(&[1], None), chosen(&[0, 1], Some("and a file"))];
         let (said, asked) = answered(Reply::Chosen(replies)).await;
         assert_eq!(
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_model_is_told_that_the_user_dismissed_them_or_that_nobody_is_there() {
+    async fn the_model_learns_when_the_person_declines_or_nobody_can_answer() {
         let (said, _) = answered(Reply::Dismissed).await;
         let said = said.expect("not an error");
         assert!(
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn questions_are_checked_before_anybody_is_asked() {
+    async fn questions_are_checked_before_the_person_sees_them() {
         let scratch = Scratch::new();
         let mut long = questions();
         long["questions"][0]["header"] = json!("thirteen char");

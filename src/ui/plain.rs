@@ -1,4 +1,4 @@
-//! The conversation as plain text, for the normal screen and for whoever comes after.
+//! The conversation as plain text, for the normal screen and the shell's scrollback.
 
 use super::cells::{self, CellContext};
 use super::highlight::Highlights;
@@ -6,14 +6,14 @@ use crate::app::AppState;
 use crate::app::transcript::Entry;
 use crate::theme::Theme;
 
-/// All of it, as it is shown but without styles, wrapped to a width.
+/// All of it, without styles, wrapped to a width.
 pub fn conversation(state: &AppState, width: u16) -> String {
     let mut plain = Plain::new(state, width);
     let entries = state.transcript.entries().iter();
     entries.map(|entry| plain.entry(entry)).collect()
 }
 
-/// The last lines of it; what comes before them is not laid out.
+/// Its last lines; what comes before them is not laid out.
 pub fn last_lines(state: &AppState, width: u16, most: usize) -> String {
     let mut plain = Plain::new(state, width);
     let mut texts = Vec::new();

@@ -1,4 +1,4 @@
-//! The help: keys and commands, as they are bound; narrowed by typing.
+//! The help: keys and commands as they are bound, with a filter.
 
 use crossterm::event::KeyEvent;
 
@@ -8,9 +8,9 @@ use crate::keymap::Context;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HelpDialog {
-    /// What keys meant when it was opened: that comes first.
+    /// The contexts in which the help was opened; they come first.
     pub first: Vec<Context>,
-    /// It shows nothing but that, until something is searched for.
+    /// It shows only these, until the person types a search.
     pub is_short: bool,
     pub filter: Filter,
     pub paging: Paging,
@@ -24,7 +24,7 @@ impl HelpDialog {
         }
     }
 
-    /// The keys of a question alone.
+    /// The keys of one question only.
     pub fn of_question(context: Context) -> Self {
         Self {
             first: vec![context],

@@ -1,4 +1,4 @@
-//! The list above the input: what completes the word, or what a search of the history has found.
+//! The list above the input: completions of a word, or the results of a history search.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -15,10 +15,10 @@ use crate::ui::text::{clean_line, width};
 
 const MOST_ROWS: usize = 8;
 const INDENT: u16 = 2;
-/// Between the columns of the list.
+/// The columns between the columns of the list.
 const GAP: u16 = 2;
 
-/// Paints the list, if there is one, at the bottom of the space above the input.
+/// Paints the list, if there is one, directly above the input.
 pub fn draw_popup(composer: &Composer, theme: &Theme, above: Rect, buf: &mut Buffer) {
     let above = above.intersection(buf.area);
     if above.is_empty() {
@@ -40,7 +40,7 @@ fn draw_completion(completion: &Completion, theme: &Theme, above: Rect, buf: &mu
         }
         return;
     }
-    // A path that is there already needs no list.
+    // A path that is already complete needs no list.
     if completion.word.kind == Kind::Path && !completion.stale && !completion.can_accept() {
         return;
     }
@@ -76,7 +76,7 @@ fn draw_completion(completion: &Completion, theme: &Theme, above: Rect, buf: &mu
     }
 }
 
-/// What stands before the description of an item.
+/// The part of an item before its description.
 fn head(item: &Item) -> String {
     match &*item.about {
         "" => String::new(),
@@ -132,7 +132,7 @@ fn draw_found(
     }
 }
 
-/// The line of an entry that the search is about, with a sign that there are more.
+/// The matching line of an entry, with a mark if there are more lines.
 fn line_with(entry: &str, query: &str) -> String {
     let found = entry.lines().find(|line| !find_all(line, query).is_empty());
     let line = found.or_else(|| entry.lines().next()).unwrap_or_default();
@@ -162,7 +162,7 @@ struct Row<'a> {
 struct Name<'a> {
     mark: &'a str,
     text: &'a str,
-    /// The characters of the text to set off.
+    /// The characters to highlight.
     matched: &'a [u32],
 }
 
@@ -183,8 +183,8 @@ impl Row<'_> {
         }
     }
 
-    /// Paints a name with the letters that matched, and returns where it ends. Of a long one the end is shown, because
-    /// paths differ there.
+    /// Paints a name with its matching letters highlighted, and returns where it ends. A long name shows its end,
+    /// because paths differ there.
     fn draw_name(&self, name: &Name<'_>, buf: &mut Buffer) -> u16 {
         let room = usize::from(self.area.width.saturating_sub(INDENT));
         let mut column = 0;
@@ -226,14 +226,14 @@ impl Row<'_> {
     }
 }
 
-/// The part of a list that is in view around the chosen one.
+/// The visible part of a list, around the selected item.
 fn window(count: usize, chosen: usize, height: u16) -> std::ops::Range<usize> {
     let rows = count.min(MOST_ROWS).min(usize::from(height));
     let start = (chosen + 1).saturating_sub(rows).min(count - rows);
     start..start + rows
 }
 
-/// Empties rows at the bottom of the space above, and returns them.
+/// Clears rows directly above the input, and returns them.
 fn clear_rows(count: usize, above: Rect, buf: &mut Buffer) -> Rect {
     let height = u16::try_from(count).unwrap_or(u16::MAX).min(above.height);
     let area = Rect {

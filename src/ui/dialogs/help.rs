@@ -1,5 +1,5 @@
-//! The help: every key by context, and every command, read from the same tables that they run by. In as many columns as
-//! there is room for.
+//! The help: every key by context, and every command, from the tables that the program itself uses. In as many columns
+//! as fit.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -14,19 +14,18 @@ use crate::keymap::{Action, Context, Keymap};
 use crate::theme::{Role, Theme};
 use crate::ui::text::{Indent, truncate, width, wrap};
 
-/// How wide a column is at least, and the space between two.
+/// The least width of a column, and the space between two.
 const COLUMN: u16 = 52;
 const GAP: u16 = 3;
-/// More keys for one thing than these nobody looks for.
+/// How many keys are listed for one action.
 const MOST_CHORDS: usize = 2;
-/// What the keys mean in other places is found by typing: those say it themselves.
+/// The keys of other contexts are found by typing; those places show their keys themselves.
 const ALWAYS: [Context; 2] = [Context::Scroll, Context::Panel];
 const KEYS: &[(Action, &str)] = &[
     (Action::PageDown, "page down"),
     (Action::PageUp, "page up"),
     (Action::Back, "close"),
 ];
-/// Said in the field.
 const PLACEHOLDER: &str = "type to search all keys and commands";
 
 /// The rows of each column, side by side.
@@ -99,7 +98,7 @@ fn area(help: &HelpDialog, groups: &[(String, Vec<Entry>)], whole: Rect) -> Rect
     let margin = if whole.width >= 80 { 4 } else { 0 };
     let most = whole.height - u16::from(whole.height >= 12) * 2;
     if help.is_short && help.filter.is_empty() {
-        // A title, the entries, and what is around them: some of the question stays in view.
+        // As high as its entries need, so that part of the question stays visible.
         let entries: usize = groups.iter().map(|(_, entries)| entries.len() + 1).sum();
         let wanted = u16::try_from(entries).unwrap_or(u16::MAX).saturating_add(4);
         return centred(
@@ -111,7 +110,7 @@ fn area(help: &HelpDialog, groups: &[(String, Vec<Entry>)], whole: Rect) -> Rect
     centred(whole, 180.min(whole.width - margin), most)
 }
 
-/// Below the filter, and a row of air.
+/// Below the filter and an empty row.
 fn list(area: Rect) -> Rect {
     let inner = inside(area);
     let above = if inner.height >= 8 { 2 } else { 1 };
@@ -168,7 +167,7 @@ fn bound(keymap: &Keymap, context: Context) -> Vec<Entry> {
     let numbers = ("1 … 9", "Go to the answer with this number");
     let numbers = (context == Context::Choice).then_some(numbers);
     let numbers = numbers.map(|(keys, words)| (keys.to_owned(), words.to_owned()));
-    // Of a question, this is the page that the key opens.
+    // In the help of a question, the key of that help is of no use.
     let is_worth_it = |action: Action| !(context.is_question() && action == Action::Help);
     let actions = keymap.group(context).into_iter();
     let actions = actions.filter(|(action, _)| is_worth_it(*action));
@@ -207,7 +206,7 @@ fn block(title: &str, entries: &[Entry], room: u16, theme: &Theme) -> Vec<Line<'
     lines
 }
 
-/// Fills the columns one after the other, none much longer than the others; a group stays together.
+/// Fills the columns evenly, one after the other; a group stays together.
 fn arrange(
     blocks: Vec<Vec<Line<'static>>>,
     count: usize,

@@ -1,6 +1,6 @@
-//! Paints what a call asks: whether it may run is `permission`'s, something that its tool wants to know is painted here.
+//! Paints the questions of calls: `permission` asks whether a call may run; questions of tools are painted here.
 //!
-//! The words are somebody else's: they are revealed, wrapped and never cut, and each stands beside a mark of ours.
+//! The words come from outside: they are revealed, wrapped and never cut, and each follows a mark of ours.
 
 mod options;
 mod tabs;
@@ -40,7 +40,7 @@ pub struct Laid {
 }
 
 impl Laid {
-    /// What it returns is for the dialog to [settle](Questions::settle) before it is drawn.
+    /// Pass the result to [settle](Questions::settle) before drawing.
     pub fn lay_out(
         &mut self,
         questions: &Questions,
@@ -72,7 +72,7 @@ impl Laid {
         }
     }
 
-    /// The answer that is there.
+    /// The answer at this cell.
     pub fn hit(&self, column: u16, row: u16) -> Option<Target> {
         if self.is_choice {
             return self.choice.hit(column, row);
@@ -83,7 +83,7 @@ impl Laid {
         found.map(Target::Button)
     }
 
-    /// Paints what was laid out; says where the caret is, if something is being typed.
+    /// Paints what was laid out; returns the caret, if the person is typing.
     pub fn draw(
         &self,
         questions: &Questions,
@@ -109,7 +109,7 @@ impl Laid {
     }
 }
 
-/// Call, tab, edition, width, and the age of the colours.
+/// Call, tab, edition, width, and the revision of the colours.
 type BodyKey = (CallRef, usize, u64, u16, u64);
 
 /// Questions with answers to choose from.
@@ -118,26 +118,26 @@ struct Choice {
     /// The text to read, and what it was laid out from.
     body: Vec<Row>,
     body_of: Option<BodyKey>,
-    /// The question and its options, below it; or the overview.
+    /// The question and its options, below the text; or the overview.
     rows: Vec<Row>,
     notice: Vec<Row>,
-    /// What the text field is for.
+    /// The label of the text field.
     label: Vec<Row>,
-    /// Which rows are of which option, or of which question of the overview.
+    /// The rows of each option, or of each question in the overview.
     options: Vec<Range<usize>>,
-    /// The number of what the text field is, counted like an option.
+    /// The text field counts as the option with this number.
     own_words: Option<usize>,
-    /// What the option in front means comes into view with it.
+    /// The last rows describe the current option, and scroll into view with it.
     has_preview: bool,
     tabs: tabs::Tabs,
     places: Places,
     buttons: buttons::Row,
-    /// The question is short enough for it.
+    /// The title shows the question, because it is short enough.
     is_in_title: bool,
     offset: usize,
 }
 
-/// Shown before each row of the text to read: nothing in it can pass for an answer.
+/// At the left of each row of the text to read, so that nothing in it can imitate an answer.
 const BAR: &str = "│ ";
 
 impl Choice {
@@ -186,10 +186,10 @@ impl Choice {
         let chosen = page.at().and_then(|at| self.options.get(at).cloned());
         let chosen = chosen.unwrap_or(end..end);
         if !self.body.is_empty() && chosen.start >= furthest {
-            // A text was read before; now all answers are worth seeing.
+            // The text was read already; now as many answers as possible are shown.
             return furthest;
         }
-        // As much of the question as there is room for above it; of an option that is too high, its beginning.
+        // Shows as much of the question above it as fits; if an option is too high, its beginning.
         let last = if self.has_preview { end } else { chosen.end };
         let last = last.saturating_sub(visible);
         last.min(chosen.start).min(furthest)
@@ -305,13 +305,13 @@ fn heading(page: &Page, asked: &Asked, state: &AppState) -> String {
     }
 }
 
-/// Whether the title has room for the question, and shows all that is in it.
+/// Whether the title has room for the whole question.
 fn fits_title(page: &Page, columns: u16, theme: &Theme) -> bool {
     let request = page.request();
     let place = width(&place_in_queue((99, 99)));
     let fits = width(&request.question) <= room_of_heading(columns, place);
     let is_plain = reveal(&request.question, theme).to_string() == request.question;
-    // Where there is nothing to choose from, something has to be there to be read.
+    // Without options, the question has to be in the rows, because they would be empty.
     fits && is_plain && request.title.is_empty() && !request.options.is_empty()
 }
 
@@ -353,7 +353,7 @@ fn answers(dialog: &ChoiceDialog, settings: &Settings) -> Vec<Button> {
     let possible = actions.iter().filter(|(action, _)| is_possible(*action));
     let context = dialog.context();
     let button = |(action, rank): &(Action, usize)| {
-        // What is bound everywhere is not worth a place here.
+        // Keys that are bound everywhere are not listed here.
         settings.keymap.chord_for(*action, &[context])?;
         let words = match action {
             Action::Choose if page.is_none() => "submit",

@@ -1,4 +1,4 @@
-//! What a tool wants to know: one question, or several that are asked together, a tab each and an overview at the end.
+//! The questions of one tool call: a single one, or several in tabs with an overview of the answers at the end.
 
 use std::time::Instant;
 
@@ -13,10 +13,10 @@ use crate::protocol::{ChoiceRequest, Chosen, Reply};
 #[derive(Debug)]
 pub struct ChoiceDialog {
     pages: Vec<Page>,
-    /// The page in front. Where there are several, the overview comes after the last one.
+    /// The page that is shown. With several pages, the overview comes after the last one.
     tab: usize,
     arming: Arming,
-    /// How far the overview was read.
+    /// How far the overview is scrolled.
     overview: Reading,
     notice: Option<String>,
 }
@@ -27,7 +27,7 @@ impl ChoiceDialog {
         &self.pages
     }
 
-    /// The question in front; `None` for the overview of all answers.
+    /// The question that is shown; `None` for the overview.
     pub fn page(&self) -> Option<&Page> {
         self.pages.get(self.tab)
     }
@@ -44,7 +44,7 @@ impl ChoiceDialog {
         self.page().map_or(&self.overview, Page::reading)
     }
 
-    /// Why the last key did not do what it says.
+    /// Why the last key had no effect.
     pub fn notice(&self) -> Option<&str> {
         self.notice.as_deref()
     }
@@ -66,7 +66,7 @@ impl ChoiceDialog {
     }
 }
 
-/// What comes in.
+/// What changes it.
 impl ChoiceDialog {
     pub fn new(requests: Vec<ChoiceRequest>, now: Instant) -> Self {
         Self {
@@ -82,7 +82,7 @@ impl ChoiceDialog {
         self.arming = Arming::new(now);
     }
 
-    /// Writes, or goes to the option with this number.
+    /// Types into the text field, or moves to the option with this number.
     pub fn key(&mut self, key: KeyEvent, now: Instant) {
         let digit = match key.code {
             KeyCode::Char(letter) => letter.to_digit(10).and_then(|digit| digit.checked_sub(1)),
@@ -103,12 +103,12 @@ impl ChoiceDialog {
         }
     }
 
-    /// Something else than an answer was pressed; says whether it counts.
+    /// A key that is no answer was pressed; returns whether it may act.
     pub fn press(&mut self, now: Instant) -> bool {
         self.arming.press(now)
     }
 
-    /// An option is pressed: it is where the keys are, and marked where several can be. In the overview it leads to the
+    /// A number or a click moves to an option, and selects it if several may be selected. In the overview it opens the
     /// question with that number.
     pub fn press_option(&mut self, option: usize, now: Instant) -> bool {
         self.notice = None;
@@ -124,7 +124,7 @@ impl ChoiceDialog {
         false
     }
 
-    /// A tab is pressed with the mouse.
+    /// A click on a tab.
     pub fn press_tab(&mut self, tab: usize, now: Instant) {
         self.notice = None;
         if self.press(now) && self.has_tabs() {
@@ -154,7 +154,7 @@ impl ChoiceDialog {
         }
     }
 
-    /// Carries an action out; the reply, if it is one.
+    /// Performs an action; returns the reply, if it gives one.
     pub fn perform(&mut self, action: Action, now: Instant) -> Option<Reply> {
         self.notice = None;
         if self.turns(action) || self.changes_tab(action, now) {
@@ -162,7 +162,7 @@ impl ChoiceDialog {
         }
         let leads_out = match action {
             Action::Dismiss => true,
-            // From the text one comes back to the options first.
+            // The first Back leaves the text field for the options.
             Action::Back => self
                 .page()
                 .is_none_or(|page| !page.is_writing() || page.request().options.is_empty()),
@@ -186,13 +186,13 @@ impl ChoiceDialog {
             None => self.turn_overview(action),
         }
         if action == Action::Back {
-            // The same key, held, must not dismiss the question.
+            // The same key, held down, must not dismiss the question.
             self.arming = Arming::new(now);
         }
         None
     }
 
-    /// The text that the person wants to change in their editor.
+    /// The text that the person wants to edit in their editor.
     pub fn edit(&mut self, now: Instant) -> Option<String> {
         self.notice = None;
         let counts = self.arming.press(now);
@@ -200,7 +200,7 @@ impl ChoiceDialog {
         body.filter(|_| counts).map(str::to_owned)
     }
 
-    /// Shows what the person has made of it. Keys that were meant for the editor answer nothing.
+    /// Shows the edited text from its beginning. Keys that were meant for the editor answer nothing.
     pub fn edited(&mut self, text: &str, now: Instant) {
         self.arming = Arming::new(now);
         let text = text.trim_end();
@@ -213,7 +213,7 @@ impl ChoiceDialog {
         }
     }
 
-    /// What was done in the editor is not lost with it.
+    /// Dismissing a question keeps the text that the person has edited.
     fn dismissed(&self) -> Reply {
         let edits = self.pages.iter().map(Page::edited);
         let edits: Vec<Option<&str>> = edits.collect();
@@ -243,7 +243,7 @@ impl ChoiceDialog {
         true
     }
 
-    /// Looking at another question answers nothing, so it is possible at any time.
+    /// Changing the tab answers nothing, so it needs no delay.
     fn changes_tab(&mut self, action: Action, now: Instant) -> bool {
         let last = self.pages.len();
         let tab = match action {
@@ -257,7 +257,7 @@ impl ChoiceDialog {
         true
     }
 
-    /// What comes into view was not seen before: no key answers it yet.
+    /// The person has not read the new page yet, so keys answer it only after the delay.
     fn go_to(&mut self, tab: usize, now: Instant) {
         self.tab = tab;
         self.overview = Reading::default();
@@ -294,7 +294,7 @@ impl ChoiceDialog {
         None
     }
 
-    /// All answers, if there is one to each question and they were all in view.
+    /// Replies with all answers, if every question has one and the overview was read to its end.
     fn submit(&mut self, now: Instant) -> Option<Reply> {
         if !self.overview.is_visible() {
             self.notice = Some("enlarge the terminal to see your answers".into());

@@ -1,4 +1,4 @@
-//! One question of a tool: where the keys are, what is marked, what was typed, and the answer that comes of it.
+//! One question of a tool: the focused option, what is selected or typed, and the resulting answer.
 
 use crossterm::event::KeyEvent;
 use tui_textarea::TextArea;
@@ -11,18 +11,18 @@ use crate::protocol::{ChoiceRequest, Chosen};
 #[derive(Debug)]
 pub struct Page {
     request: ChoiceRequest,
-    /// The option that the keys are at; the text comes after the last one.
+    /// The option that has the keys; the text field comes after the last one.
     at: usize,
-    /// Where one can be chosen: the option that was, or the text.
+    /// The chosen option or the text field, if only one may be chosen.
     picked: Option<usize>,
-    /// Where several can be chosen: which ones.
+    /// Which options are selected, if several may be.
     marked: Vec<bool>,
     text: TextArea<'static>,
-    /// The text to read, as the person has changed it, and how often they did.
+    /// The text to read as the person has edited it, and how often they did.
     edited: Option<String>,
     edition: u64,
     reading: Reading,
-    /// The option that the keys are at is kept in view, wherever that was scrolled to.
+    /// Keeps the option that has the keys visible, wherever the view was scrolled to.
     follows: bool,
 }
 
@@ -32,27 +32,27 @@ impl Page {
         &self.request
     }
 
-    /// The option that the keys are at; `None` where they are in the text.
+    /// The option that has the keys; `None` if the text field has them.
     pub fn at(&self) -> Option<usize> {
         (!self.is_writing()).then_some(self.at)
     }
 
-    /// What is to be read before the answer, as it is now.
+    /// What to read before answering, as it is now.
     pub fn body(&self) -> Option<&str> {
         self.edited.as_deref().or(self.request.body.as_deref())
     }
 
-    /// The body as the person has changed it.
+    /// The body, if the person has edited it.
     pub fn edited(&self) -> Option<&str> {
         self.edited.as_deref()
     }
 
-    /// Goes up whenever the body changes.
+    /// Changes whenever the body does.
     pub fn edition(&self) -> u64 {
         self.edition
     }
 
-    /// Whether the option, or the text after the last one, is part of the answer.
+    /// Whether the option (or the text field, which comes after the last one) is part of the answer.
     pub fn is_marked(&self, option: usize) -> bool {
         if !self.request.several {
             return self.picked == Some(option);
@@ -62,7 +62,7 @@ impl Page {
         is_option || (is_text && self.written().is_some())
     }
 
-    /// What the person writes instead of choosing, where that is possible.
+    /// The text field, if the person may write an answer of their own.
     pub fn text(&self) -> Option<&TextArea<'static>> {
         self.request.free_text.then_some(&self.text)
     }
@@ -110,7 +110,7 @@ impl Page {
     }
 }
 
-/// What comes in.
+/// What changes it.
 impl Page {
     pub fn new(request: ChoiceRequest) -> Self {
         Self {
@@ -154,11 +154,11 @@ impl Page {
         self.reading.settle(rest);
     }
 
-    /// Goes to another place, or marks the one that it is at.
+    /// Moves to another option, or selects the current one.
     pub fn perform(&mut self, action: Action) {
         match action {
             Action::Mark if self.request.several => self.mark(),
-            // Where nothing can be marked, the key turns the page, as in everything that is read.
+            // If only one may be chosen, Space scrolls, as it does in other texts.
             Action::Mark => self.turn(2),
             Action::Next => self.go_to(self.at + 1),
             Action::Previous => self.go_to(self.at.saturating_sub(1)),
@@ -173,7 +173,7 @@ impl Page {
         }
     }
 
-    /// Goes to this option, or the text after the last one, and marks it where several can be marked. Says whether it is there.
+    /// Moves to this option or the text field, and selects it if several may be selected. Returns whether it exists.
     pub fn press(&mut self, place: usize) -> bool {
         let is_there = place < self.places();
         if is_there {
@@ -183,7 +183,7 @@ impl Page {
         is_there
     }
 
-    /// The person has made this of the text to read. Shows it from its beginning.
+    /// Replaces the text to read and shows it from its beginning.
     pub fn edit(&mut self, text: &str) {
         if self.body().map(str::trim_end) == Some(text) {
             return;
@@ -195,7 +195,7 @@ impl Page {
         self.reading = Reading::default();
     }
 
-    /// Chooses what the keys are at, once that was in view. The error says why it did not.
+    /// Chooses the option that has the keys, once it was visible. The error says why it could not.
     pub fn choose(&mut self) -> Result<Option<Chosen>, &'static str> {
         if !self.reading.is_visible() {
             return Err("enlarge the terminal to see the question");

@@ -1,4 +1,4 @@
-//! One row of a list: a mark, a name with the letters that were typed, what it is, and a hint at the right.
+//! One row of a list: a mark, a name with the typed letters highlighted, a description, and a hint at the right.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -9,10 +9,10 @@ use crate::app::dialogs::picker::{Item, Mark, Picker};
 use crate::theme::{Role, Theme};
 use crate::ui::text::{clean, graphemes, truncate, width};
 
-/// Between two columns.
+/// The space between two columns.
 const GAP: usize = 2;
 
-/// Where the columns are, the same for all rows.
+/// The columns, the same for all rows.
 pub struct Columns {
     marks: usize,
     about: usize,
@@ -20,7 +20,7 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// The second column begins behind the longest name, but for names that are too long for that.
+    /// The second column begins after the longest name, except for names that are too long.
     pub fn of(picker: &Picker, room: usize) -> Self {
         let items = || picker.items().iter();
         let has_about = items().any(|item| !item.about.is_empty());
@@ -82,7 +82,7 @@ impl Painter<'_> {
         }
     }
 
-    /// The letters that fit what was typed stand out.
+    /// Highlights the letters that match the filter.
     fn name(&self, name: &str, matched: &[u32]) -> Vec<Span<'static>> {
         let plain = self.theme.style(Role::Text);
         let found = self.theme.style(Role::Match);

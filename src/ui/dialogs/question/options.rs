@@ -1,4 +1,4 @@
-//! The question and its options: one row each where that is enough, with what the one in front means below them.
+//! The rows of a question and its options. Descriptions that do not fit beside their labels are shown below the list.
 
 use std::ops::Range;
 
@@ -8,22 +8,21 @@ use crate::app::dialogs::question::{Asked, Page};
 use crate::theme::{Role, Theme};
 use crate::ui::text::{Indent, Row, chop, clean_line, reveal, truncate, width, wrap};
 
-/// Labels of facts take this many columns.
+/// The width of labels.
 const LABEL: &str = "asked by     ";
-/// The space between a label and what it means.
+/// The space between a label and its description.
 const GAP: usize = 2;
-/// In fewer columns than this a description is not worth its place beside the label.
+/// With fewer columns left, descriptions are not shown beside their labels.
 const READABLE: usize = 16;
-/// A label is at most so wide where a description comes beside it.
+/// With wider labels, descriptions are not shown beside them.
 const WIDEST_LABEL: usize = 30;
 
-/// How the options are laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Layout {
-    /// One row each, and this many columns for the labels. What is too long for the rest of its row is shown in full below
-    /// the list, for the option in front.
+    /// One row for each option, with this many columns for the labels. If a description does not fit, the one of the current
+    /// option is shown in full below the list.
     Rows { labels: usize },
-    /// What an option means is shown below its label.
+    /// Each description is below its label.
     Stacked,
 }
 
@@ -31,9 +30,9 @@ enum Layout {
 #[derive(Debug, Default)]
 pub struct Laid {
     pub rows: Vec<Row>,
-    /// Which rows are of which option.
+    /// The rows of each option.
     pub options: Vec<Range<usize>>,
-    /// The last rows say what the option in front means.
+    /// The last rows are the description of the current option.
     pub has_preview: bool,
 }
 
@@ -127,7 +126,7 @@ fn label_role(index: usize, page: &Page) -> Role {
     }
 }
 
-/// What an option means, as far as it has room beside the label; whether that is all of it.
+/// As much of a description as fits beside the label, and whether that is all of it.
 fn beside(about: &str, room: usize) -> (String, bool) {
     let one_line = clean_line(about, 1);
     let shown = truncate(&one_line, room);
@@ -137,11 +136,11 @@ fn beside(about: &str, room: usize) -> (String, bool) {
 
 fn room_beside(index: usize, page: &Page, labels: usize, columns: u16) -> usize {
     let used = width(&mark(index, page)) + labels + GAP;
-    // What was chosen before is marked at the end.
+    // The mark of the chosen option takes two columns at the end.
     usize::from(columns).saturating_sub(used + 2)
 }
 
-/// `› 1 [x] label    what it means`
+/// `› 1 [x] label    description`
 fn one_row(index: usize, page: &Page, labels: usize, columns: u16, theme: &Theme) -> Row {
     let option = &page.request().options[index];
     let mut line = Line::from(Span::styled(mark(index, page), theme.style(Role::Accent)));
@@ -159,7 +158,7 @@ fn one_row(index: usize, page: &Page, labels: usize, columns: u16, theme: &Theme
     Row::decoration(line)
 }
 
-/// What the option in front means, in full, below the list. As high for each option, so that nothing moves.
+/// The whole description of the current option. It has the same height for each option, so that nothing moves.
 fn preview(page: &Page, labels: usize, columns: u16, theme: &Theme) -> Vec<Row> {
     let options = &page.request().options;
     let is_cut = |(index, about): (usize, &str)| {
@@ -191,7 +190,7 @@ fn preview(page: &Page, labels: usize, columns: u16, theme: &Theme) -> Vec<Row> 
     rows
 }
 
-/// `› 1 [x] label`, and below it what it means.
+/// `› 1 [x] label`, and the description below it.
 fn stacked(index: usize, page: &Page, columns: u16, theme: &Theme) -> Vec<Row> {
     let option = &page.request().options[index];
     let mark = mark(index, page);
@@ -221,7 +220,7 @@ fn stacked(index: usize, page: &Page, columns: u16, theme: &Theme) -> Vec<Row> {
     rows
 }
 
-/// `› 4 [x] Other`: what the text field is for.
+/// `› 4 [x] Other`: the label of the text field.
 pub fn label_rows(page: &Page, columns: u16, theme: &Theme) -> Vec<Row> {
     let request = page.request();
     let own_words = match (request.own_words.as_str(), request.options.is_empty()) {

@@ -13,10 +13,10 @@ use crate::ui::text::{Indent, Row, clean_line, reveal, truncate, width, wrap};
 /// The last tab.
 const OVERVIEW: &str = "Submit";
 const GAP: u16 = 3;
-/// A tab is at least so wide, where they do not all fit.
+/// The least width of a tab if they do not all fit.
 const NARROWEST: usize = 4;
 
-/// Where the tabs are. Empty for a question that is asked alone.
+/// The tabs with their places. Empty for a single question.
 #[derive(Debug, Default)]
 pub struct Tabs(Vec<(Rect, String)>);
 
@@ -46,7 +46,7 @@ impl Tabs {
         Self(placed)
     }
 
-    /// The one that is there.
+    /// The tab at this position.
     pub fn hit(&self, column: u16, row: u16) -> Option<usize> {
         let position = Position::new(column, row);
         self.0.iter().position(|(area, _)| area.contains(position))
@@ -84,7 +84,7 @@ fn names(dialog: &ChoiceDialog) -> Vec<String> {
     names.chain([OVERVIEW.to_owned()]).collect()
 }
 
-/// Each question with its answer, and which rows are of which question.
+/// Each question with its answer, and the rows of each question.
 pub fn overview(
     dialog: &ChoiceDialog,
     columns: u16,
