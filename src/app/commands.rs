@@ -130,9 +130,13 @@ impl Commands {
 impl SlashCommand {
     /// As one types it, with what may follow.
     pub fn usage(&self) -> String {
-        let usage = format!("/{} {}", self.name, self.arguments);
-        usage.trim_end().to_owned()
+        usage(&self.name, &self.arguments)
     }
+}
+
+/// How a command is typed.
+pub fn usage(name: &str, arguments: &str) -> String {
+    format!("/{name} {arguments}").trim_end().to_owned()
 }
 
 /// The headings of commands, in their order.

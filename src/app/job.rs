@@ -56,7 +56,10 @@ pub enum Job {
 pub enum JobResult {
     Paths {
         generation: u64,
+        /// The best ones.
         paths: Vec<Candidate>,
+        /// How many there are.
+        found: usize,
         /// Whether the walk over the workspace has seen everything.
         complete: bool,
     },
