@@ -1,7 +1,7 @@
-//! Frames as bytes: cells that have changed, in as few bytes as a terminal needs.
+//! Encodes frames: the changed cells in as few bytes as possible.
 //!
-//! Nothing is written here; the bytes of a frame leave the program in one piece. Terminals do not agree on how wide some
-//! characters are, so after one of these the cursor is placed again: a wrong guess smears one cell, not the row.
+//! Nothing is written here; the bytes of a frame are written in one piece. Terminals disagree about the width of some
+//! characters, so the cursor is placed again after one of these: a wrong guess damages one cell, not the row.
 
 use std::io::Write;
 
@@ -18,7 +18,7 @@ use crate::ui::text::Targets;
 #[cfg(test)]
 mod tests;
 
-/// So that a terminal shows a frame whole, or not yet.
+/// Makes the terminal show a frame as a whole.
 const BEGIN_FRAME: &[u8] = b"\x1b[?2026h";
 const END_FRAME: &[u8] = b"\x1b[?2026l";
 
@@ -26,12 +26,12 @@ const END_FRAME: &[u8] = b"\x1b[?2026l";
 pub struct Encoder {
     bytes: Vec<u8>,
     size: Size,
-    /// Where the terminal's cursor is, as far as that is certain.
+    /// Where the terminal's cursor is, if known.
     at: Option<Position>,
     look: Option<Look>,
-    /// The link that the next character will be part of.
+    /// The link that the next character belongs to.
     link: Option<LinkId>,
-    /// Whether the terminal shows its cursor, as far as that is known.
+    /// Whether the terminal shows its cursor, if known.
     cursor_shown: Option<bool>,
 }
 
@@ -51,20 +51,20 @@ impl Encoder {
         self.size = size;
     }
 
-    /// Begins with an empty screen. Somebody else may have written to it: nothing is known about it.
+    /// Begins with an empty screen. Another program may have written to it, so nothing is known about it.
     pub fn begin_anew(&mut self) {
         self.at = None;
         self.look = None;
         self.cursor_shown = None;
-        // What is cleared takes the colour of the ground that is set.
+        // Cleared cells get the current background colour.
         self.undress();
         self.bytes.extend_from_slice(b"\x1b[2J");
     }
 
-    /// Lets the terminal move rows. Line feeds and their reverse inside margins are what every terminal knows.
+    /// Lets the terminal scroll rows. Every terminal knows line feed and reverse line feed inside margins.
     pub fn shift(&mut self, shift: Shift) {
         let Shift { top, bottom, up } = shift;
-        // The rows that come in take the colour of the ground that is set.
+        // New rows get the current background colour.
         self.undress();
         let (first, last) = (u32::from(top) + 1, u32::from(bottom));
         self.write(format_args!("\x1b[{first};{last}r"));
@@ -81,7 +81,7 @@ impl Encoder {
         self.at = None;
     }
 
-    /// Empties a row. Until its end nothing goes on in the next row, however wide the terminal takes it for.
+    /// Clears a row. Until its end nothing wraps into the next row, even if the terminal measures it wider.
     pub fn begin_row(&mut self, y: u16) {
         self.go_to(Position::new(0, y));
         self.undress();
@@ -93,14 +93,14 @@ impl Encoder {
         self.at = None;
     }
 
-    /// Empties the rest of a row.
+    /// Clears the rest of a row.
     pub fn clear_from(&mut self, at: Position) {
         self.go_to(at);
         self.undress();
         self.bytes.extend_from_slice(b"\x1b[K");
     }
 
-    /// `links` says where the link of a cell leads.
+    /// `links` has the targets of links.
     pub fn put(&mut self, at: Position, cell: &Cell, links: &Targets) {
         self.go_to(at);
         let link = LinkId::in_cell(cell).and_then(|id| Some((id, links.of(id)?)));
@@ -110,12 +110,12 @@ impl Encoder {
         let symbol = if symbol.is_empty() { " " } else { symbol };
         self.bytes.extend_from_slice(symbol.as_bytes());
         let moved = certain_width(symbol).map(|width| at.x.saturating_add(width));
-        // At the end of a row some terminals are on it and some on the next.
+        // At the end of a row some terminals stay on it and some wrap.
         let moved = moved.filter(|x| *x < self.size.width);
         self.at = moved.map(|x| Position::new(x, at.y));
     }
 
-    /// Empties some cells of a row, which take the ground of `cell`, without moving the cursor.
+    /// Clears some cells of a row to the background of `cell`, without moving the cursor.
     pub fn erase(&mut self, at: Position, cells: usize, cell: &Cell) {
         self.go_to(at);
         self.link(None);
@@ -126,7 +126,7 @@ impl Encoder {
         self.write(format_args!("\x1b[{cells}X"));
     }
 
-    /// Places the cursor and returns the bytes of the frame; `None` when nothing has changed.
+    /// Places the cursor and returns the bytes of the frame; `None` if nothing has changed.
     pub fn finish(&mut self, mut spare: Vec<u8>, caret: Option<Position>) -> Option<Vec<u8>> {
         self.link(None);
         if let Some(caret) = caret {
@@ -167,8 +167,8 @@ impl Encoder {
         self.at = Some(to);
     }
 
-    /// What is written from here on is part of a link (OSC 8), or of none. The number tells the terminal which parts belong
-    /// together, over rows and frames. A target is printable ASCII: it cannot end the sequence.
+    /// From here on, text belongs to a link (OSC 8), or to none. The id tells the terminal which parts belong together,
+    /// across rows and frames. A target is printable ASCII, so it cannot end the sequence.
     fn link(&mut self, link: Option<(LinkId, &str)>) {
         let id = link.map(|(id, _)| id);
         if self.link == id {
@@ -181,7 +181,7 @@ impl Encoder {
         }
     }
 
-    /// What is emptied belongs to no link and has the terminal's own ground.
+    /// Cleared cells belong to no link and have the terminal's own background.
     fn undress(&mut self) {
         self.link(None);
         self.dress(Look::default());
@@ -193,7 +193,8 @@ impl Encoder {
     }
 }
 
-/// The width of what all terminals agree on; `None` for emoji, symbols and everything of more than one character.
+/// The width of characters that all terminals agree on; `None` for emoji, symbols and every cluster of several
+/// characters.
 fn certain_width(symbol: &str) -> Option<u16> {
     let mut letters = symbol.chars();
     let (Some(letter), None) = (letters.next(), letters.next()) else {

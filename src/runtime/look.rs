@@ -1,4 +1,4 @@
-//! How text looks, as the codes that a terminal understands.
+//! Text styles as terminal escape codes.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use ratatui::text::Line;
 
 use crate::ui::text::{Row, width};
 
-/// How the next character will look.
+/// The style of the next character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Look {
     pub text: Color,
@@ -38,13 +38,13 @@ impl Look {
         self
     }
 
-    /// Writes what it takes to look like this after `before`, which is `None` where that is not known.
+    /// Writes the codes that change the style from `before`, which is `None` if unknown.
     pub fn write(self, before: Option<Self>, bytes: &mut Vec<u8>) {
         if before == Some(self) {
             return;
         }
         let known = before.unwrap_or_default();
-        // There is no telling how a terminal was before the first frame; and what goes off takes others along.
+        // The terminal's style before the first frame is unknown; and some attributes can only be reset together.
         let reset = before.is_none() || !self.modifier.contains(known.modifier);
         let known = if reset { Self::default() } else { known };
         bytes.extend_from_slice(b"\x1b[");
@@ -63,13 +63,13 @@ impl Look {
     }
 }
 
-/// How rows are printed as lines.
+/// How rows are printed as lines of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Print {
-    /// Without any code.
+    /// Without any escape codes.
     Plain,
-    /// On so many columns. A ground reaches to the right edge by erasing: blanks would be copied along, and wrap when the
-    /// window becomes narrower. A terminal that does not erase in colour has it under the text only.
+    /// With colours. A background is extended to the right edge by erasing the rest of the line: blanks would be copied
+    /// with the text, and wrap when the window gets narrower. If the terminal does not erase in colour, only the text has it.
     Coloured { columns: u16, erases: bool },
 }
 
@@ -97,7 +97,7 @@ impl Print {
             }
         }
         let ground = Look::of_style(line.style);
-        // In the last column the cursor is still on the last character.
+        // After the last column the cursor is still on the last character.
         let has_room = width(&text[..end]) < usize::from(columns);
         if erases && has_room && ground != Look::default() {
             before = ground.after(before, &mut bytes);
@@ -136,7 +136,7 @@ impl Codes<'_> {
             .expect("a vector takes all that is written to it");
     }
 
-    /// `base` is 30 for the text, 40 for the ground.
+    /// `base` is 30 for the foreground, 40 for the background.
     fn colour(&mut self, before: Color, after: Color, base: u8) {
         if before == after {
             return;
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_has_its_colours_and_no_blanks_at_the_end_of_a_line() {
+    fn printed_lines_are_coloured_and_have_no_trailing_blanks() {
         let print = |columns, erases| Print::Coloured { columns, erases }.lines(&rows());
         let rest = "\n\n\x1b[31mno\x1b[39m";
         let text = "\x1b[1;40mhi";
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn without_colours_what_is_printed_is_text_alone() {
+    fn printed_lines_without_colours_have_no_escape_codes() {
         assert_eq!(Print::Plain.lines(&rows()), "hi\n\nno");
     }
 }

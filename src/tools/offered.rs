@@ -1,7 +1,7 @@
-//! The tools of a session, which come and go while it runs.
+//! The tools of a session, which can be added and removed while it runs.
 //!
-//! Each request takes a snapshot, [`Offered`], and the calls of its response find their tools there: a tool that was offered
-//! can be called, even if it was taken away meanwhile. What has come is offered with the next request.
+//! Each request takes a snapshot, [`Offered`], and the calls of its response find their tools there: a tool that was
+//! offered can be called even if it was removed in the meantime. New tools are offered with the next request.
 
 #[cfg(test)]
 mod tests;
@@ -15,14 +15,14 @@ use super::registry::{NameTaken, Offer, Origin, Registry};
 use super::{DescribeCx, ToolSpec};
 use crate::protocol::{ToolDefinition, ToolInfo};
 
-/// The tools as one request offers them. Cheap to clone.
+/// The tools that one request offers. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Offered {
     registry: Arc<Registry>,
     definitions: Arc<Vec<ToolDefinition>>,
 }
 
-/// All tools of a session, and those of them that are offered from now on. A clone stands for the same tools.
+/// All tools of a session, and those that are offered from now on. Clones share the same tools.
 #[derive(Clone)]
 pub struct Tools {
     state: watch::Sender<State>,
@@ -35,7 +35,7 @@ struct State {
     offered: Offered,
 }
 
-/// Tells when other tools are offered.
+/// Reports when the offered tools change.
 pub struct Changes(watch::Receiver<State>);
 
 impl Offered {
@@ -51,17 +51,17 @@ impl Offered {
         self.registry.find(name)
     }
 
-    /// The tool whose name is most like the given one, if any is at all like it.
+    /// The tool with the most similar name, if any is similar.
     pub fn nearest(&self, name: &str) -> Option<&str> {
         self.registry.nearest(name)
     }
 
-    /// The tools as the model is told about them.
+    /// The definitions for the model.
     pub fn definitions(&self) -> &Arc<Vec<ToolDefinition>> {
         &self.definitions
     }
 
-    /// The tools as the screen knows them.
+    /// The tools for the screen.
     pub fn infos(&self) -> Vec<ToolInfo> {
         let told = |info: ToolInfo| {
             let mut definitions = self.definitions.iter();
@@ -74,12 +74,12 @@ impl Offered {
         self.registry.infos().into_iter().map(told).collect()
     }
 
-    /// The tool that runs commands, and the field of its input that takes one.
+    /// The tool that runs commands, and its input field for the command.
     pub fn shell(&self) -> Option<(&ToolSpec, &str)> {
         self.registry.shell()
     }
 
-    /// Gets everything ready that the first call of a tool would have to wait for.
+    /// Does the work that the first call of each tool would otherwise wait for.
     pub fn prepare(&self) {
         self.registry.prepare();
     }
@@ -96,18 +96,18 @@ impl Tools {
         Self { state }
     }
 
-    /// Some of them as they are now, for a conversation of its own.
+    /// A copy of some of them, for another conversation.
     #[must_use]
     pub fn only(&self, keeps: impl Fn(&str) -> bool) -> Self {
         let state = self.state.borrow();
         Self::new(state.all.only(keeps), state.offer.clone())
     }
 
-    /// The descriptions speak of something else from now on.
+    /// Changes the state that descriptions depend on.
     pub fn describe(&self, change: impl FnOnce(&mut DescribeCx)) {
         self.state.send_if_modified(|state| {
             change(&mut state.offer.about);
-            state.offer_anew()
+            state.refresh_offer()
         });
     }
 
@@ -116,7 +116,7 @@ impl Tools {
         self.state.borrow().offered.clone()
     }
 
-    /// Tells what changes from now on.
+    /// Reports changes from now on.
     pub fn watch(&self) -> Changes {
         Changes(self.state.subscribe())
     }
@@ -125,51 +125,51 @@ impl Tools {
         self.change(|all| all.insert(tool, origin))
     }
 
-    /// Takes a tool away; says whether it was there.
+    /// Removes a tool. Returns whether it existed.
     pub fn remove(&self, name: &str) -> bool {
         self.change(|all| all.remove(name))
     }
 
-    /// Makes several changes that are offered, and told, as one.
+    /// Makes several changes, and reports them as one.
     pub fn change<T>(&self, change: impl FnOnce(&mut Registry) -> T) -> T {
         let mut outcome = None;
         self.state.send_if_modified(|state| {
             outcome = Some(change(&mut state.all));
-            state.offer_anew()
+            state.refresh_offer()
         });
         outcome.expect("the change was made")
     }
 }
 
 impl State {
-    /// Says whether the model sees another offer now.
-    fn offer_anew(&mut self) -> bool {
+    /// Returns whether the model now sees different tools.
+    fn refresh_offer(&mut self) -> bool {
         let offered = Offered::new(&self.all, &self.offer);
         let changed = offered.definitions != self.offered.definitions;
-        // Also where it looks the same: another tool may have taken the name.
+        // Also if it looks the same: another tool may have taken the name.
         self.offered = offered;
         changed
     }
 }
 
 impl From<Registry> for Tools {
-    /// All of them are offered.
+    /// Offers all of them.
     fn from(all: Registry) -> Self {
         Self::new(all, Offer::default())
     }
 }
 
 impl Changes {
-    /// What is offered now, if that has not been told yet.
+    /// What is offered now, if it was not reported yet.
     pub fn news(&mut self) -> Option<Offered> {
         // The sender lives as long as the session's context.
         let is_news = self.0.has_changed().unwrap_or(false);
         is_news.then(|| self.0.borrow_and_update().offered.clone())
     }
 
-    /// Waits until there is something that has not been told yet. Cancel-safe.
+    /// Waits until there is a change that was not reported yet. Cancel-safe.
     pub async fn wait(&mut self) {
-        // A value that was seen is not waited for again, so it is left unseen for `news`.
+        // A seen value is not waited for again, so mark it as unseen for `news`.
         if self.0.changed().await.is_err() {
             std::future::pending::<()>().await;
         }

@@ -1,5 +1,5 @@
-//! A row of a list to choose from, and the line that says how the list goes on. The lists over the screen and the one
-//! above the input are made of the same rows.
+//! The rows of a list to choose from, and the line that says how many more there are. Pickers and the list above the
+//! input share them.
 
 use std::borrow::Cow;
 
@@ -13,9 +13,9 @@ use crate::app::dialogs::picker::Mark;
 use crate::theme::{Role, Theme};
 use crate::ui::text::{clean, clean_line, truncate, width};
 
-/// Between two columns.
+/// The space between two columns.
 const GAP: usize = 2;
-/// The sign of the chosen row.
+/// The width of the selected row's sign.
 const SIGN: usize = 2;
 
 /// What a row shows.
@@ -23,9 +23,9 @@ const SIGN: usize = 2;
 pub struct Entry<'a> {
     pub mark: Option<Mark>,
     pub name: &'a str,
-    /// The characters of the name that fit what was typed.
+    /// The characters of the name that match the filter.
     pub matched: &'a [u32],
-    /// Which end of a name stays when there is no room for all of it.
+    /// Which end of a long name is shown.
     pub keeps: Keeps,
     pub about: &'a str,
     /// At the right edge.
@@ -52,7 +52,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Where the columns are, the same for all rows.
+/// The columns, the same for all rows.
 #[derive(Debug, Clone, Copy)]
 pub struct Columns {
     marks: usize,
@@ -61,7 +61,7 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// The second column begins behind the longest name, but for names that are too long for that.
+    /// The second column begins after the longest name, except for names that are too long.
     pub fn of<'a>(entries: impl Iterator<Item = Entry<'a>> + Clone, room: usize) -> Self {
         let has_about = entries.clone().any(|entry| !entry.about.is_empty());
         let has_marks = entries.clone().any(|entry| entry.mark.is_some());
@@ -127,7 +127,7 @@ impl Painter<'_> {
         }
     }
 
-    /// The name with the letters that fit what was typed set off, cut to its room.
+    /// The name, shortened to fit, with the matching letters highlighted.
     fn name(&self, entry: &Entry, room: usize) -> Vec<Span<'static>> {
         let plain = self.theme.style(Role::Text);
         let found = self.theme.style(Role::Match);
@@ -160,7 +160,7 @@ impl Painter<'_> {
     }
 }
 
-/// A cluster of a name, made visible, with its look.
+/// A grapheme cluster of a name, cleaned, with its style.
 struct Part<'a> {
     text: Cow<'a, str>,
     cells: usize,
@@ -185,7 +185,7 @@ fn parts<'a>(entry: &Entry<'a>, plain: Style, found: Style) -> Vec<Part<'a>> {
         .collect()
 }
 
-/// No terminal shows more of a name.
+/// Longer names are cut off: no terminal shows more.
 const LONGEST: usize = 2_000;
 
 fn mark(mark: Option<Mark>, theme: &Theme) -> Span<'static> {
@@ -200,7 +200,7 @@ fn mark(mark: Option<Mark>, theme: &Theme) -> Span<'static> {
     Span::styled(sign, theme.style(role))
 }
 
-/// How much of a list is out of view.
+/// How many items of a list are out of view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutOfView {
     pub above: usize,

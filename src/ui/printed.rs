@@ -1,4 +1,4 @@
-//! The conversation as rows for the normal screen, where it stays after the program has ended.
+//! The conversation as rows for the normal screen and the shell's scrollback.
 
 use ratatui::text::Span;
 
@@ -18,7 +18,7 @@ pub fn conversation(state: &AppState, width: u16, code: &mut dyn CodeColours) ->
     )
 }
 
-/// The last rows of it; what comes before them is not laid out.
+/// Its last rows; what comes before them is not laid out.
 pub fn last_rows(
     state: &AppState,
     width: u16,
@@ -49,7 +49,7 @@ fn rows(entry: &Entry, state: &AppState, width: u16, code: &mut dyn CodeColours)
     };
     let mut rows = cells::rows(entry, state, &mut cx);
     for Row { line, .. } in &mut rows {
-        // The ground of a line begins where its text does.
+        // The margin does not get the background of the line.
         for span in &mut line.spans {
             span.style = line.style.patch(span.style);
         }
@@ -62,7 +62,7 @@ fn rows(entry: &Entry, state: &AppState, width: u16, code: &mut dyn CodeColours)
     rows
 }
 
-/// Without empty rows at the beginning and the end.
+/// Removes empty rows at the start and the end.
 fn trimmed(mut rows: Vec<Row>) -> Vec<Row> {
     let has_text = |row: &Row| !row.line.to_string().trim().is_empty();
     let end = rows.iter().rposition(has_text).map_or(0, |last| last + 1);

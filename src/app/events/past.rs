@@ -1,4 +1,4 @@
-//! A session is opened: all that was told of it before is heard once more, and seen again as it was.
+//! Resuming: applies all earlier events of the session again, so that it looks as it did before.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ impl AppState {
         if past.is_empty() {
             return;
         }
-        // What was said while the agent still started stands behind the conversation that it resumes.
+        // Notices from the time before the agent was ready come after the conversation that it resumes.
         let since = self.transcript.take_after_welcome();
         self.recall(past);
         self.tell_switch(&provider, &model);
@@ -47,14 +47,14 @@ impl AppState {
         }
     }
 
-    /// Hears of the past. Nothing comes of it but what is seen: no command, no dialog, no call for the person.
+    /// Applies past events. They only change what is shown: no command, no dialog, no notification.
     fn recall(&mut self, past: Vec<Told>) {
         let activity = std::mem::replace(&mut self.activity, Activity::Idle);
         let queue = std::mem::take(&mut self.queue);
         let expected = std::mem::take(&mut self.expected);
         let dialogs = std::mem::take(&mut self.dialogs);
         let (mode, spending) = (self.session.mode, self.session.spending);
-        // The last of it is as good as now.
+        // The last record counts as now.
         let records = past.iter().rev().filter_map(|told| told.record);
         self.clock = records.map(|record| (record.at_ms, self.now)).next();
         for told in past {
@@ -86,7 +86,7 @@ impl AppState {
         }
     }
 
-    /// A run of the program is over, and with it all that was under way.
+    /// A run of the program ended, and everything that was running ended with it.
     pub(super) fn run_ended(&mut self) {
         if self.is_working() {
             self.stop_writing(Progress::Cut);

@@ -1,5 +1,5 @@
-//! A session that is opened again is seen as it was: whatever its records are, the state that comes of hearing them one by
-//! one is the state that comes of recalling them.
+//! A resumed session looks as it did before: for any records, applying them one by one and recalling them gives the
+//! same state.
 
 use std::time::{Duration, Instant};
 
@@ -179,7 +179,7 @@ fn run(model: &str) -> Record {
     }
 }
 
-/// Records, and how many milliseconds after the one before each comes.
+/// Records, each with its delay in milliseconds after the previous one.
 fn sessions() -> impl Strategy<Value = Vec<(Record, u64)>> {
     let records = prop_oneof![4 => of_turns(), 5 => of_calls(), 1 => of_the_session()];
     prop::collection::vec((records, 0..900_u64), 0..60)
@@ -199,7 +199,7 @@ fn lines(records: Vec<(Record, u64)>) -> Vec<Line> {
     lines.collect()
 }
 
-/// Hears of each record as it is written; a little later, now more, now less.
+/// Applies each record shortly after it is written, with a varying delay.
 fn live(lines: &[Line]) -> App {
     let mut app = App::new();
     let began = app.state.now;
@@ -209,7 +209,7 @@ fn live(lines: &[Line]) -> App {
         let late = 3 + (number as u64 * 7) % 30;
         app.state.now = began + Duration::from_millis(line.at_ms - first + late);
         take(&mut app, &mut history, line);
-        // What a person would do about it.
+        // What a person would do.
         app.state.dialogs.clear();
     }
     app
@@ -246,14 +246,14 @@ fn recalled(lines: Vec<Line>) -> App {
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 512,
-        // What was found before stands beside this file.
+        // Earlier failures are saved next to this file.
         failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
         ..ProptestConfig::default()
     })]
 
     #[test]
     fn whatever_the_records_are_the_recalled_state_is_the_one_that_was_left(mut records in sessions()) {
-        // The run is over when the session is opened again.
+        // The run is over when the session is resumed.
         records.push((run("m"), 5));
         let lines = lines(records);
         let live = live(&lines);

@@ -1,4 +1,4 @@
-//! The list above the input: what completes the word, or what a search of the history has found.
+//! The list above the input: completions of a word, or the results of a history search.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use crate::ui::list::{Columns, Entry, Keeps, OutOfView, Painter};
 const MOST_ROWS: usize = 8;
 const INDENT: u16 = 2;
 
-/// Paints the list, if there is one, at the bottom of the space above the input.
+/// Paints the list, if there is one, directly above the input.
 pub fn draw_popup(composer: &Composer, theme: &Theme, above: Rect, buf: &mut Buffer) {
     let above = above.intersection(buf.area);
     if above.is_empty() {
@@ -40,7 +40,7 @@ fn draw_completion(completion: &Completion, theme: &Theme, above: Rect, buf: &mu
         }
         return;
     }
-    // A path that is there already needs no list.
+    // A path that is already complete needs no list.
     if kind == Kind::Path && !completion.stale && !completion.can_accept() {
         return;
     }
@@ -53,7 +53,7 @@ fn draw_completion(completion: &Completion, theme: &Theme, above: Rect, buf: &mu
     view.draw(shown, columns, theme, above, buf);
 }
 
-/// What a row says of an item.
+/// The row of an item.
 struct Label<'a> {
     name: String,
     matched: Vec<u32>,
@@ -115,7 +115,7 @@ fn draw_found(
     view.draw(&entries, columns, theme, above, buf);
 }
 
-/// The line of an entry that the search is about, with a sign that there are more.
+/// The matching line of an entry, with a mark if there are more lines.
 fn line_with(entry: &str, query: &str) -> String {
     let found = entry.lines().find(|line| !find_all(line, query).is_empty());
     let line = found.or_else(|| entry.lines().next()).unwrap_or_default();
@@ -135,7 +135,7 @@ fn matched(line: &str, query: &str) -> Vec<u32> {
     (start..start + count(&line[found])).collect()
 }
 
-/// The part of a list that is in view around the chosen one.
+/// The visible part of a list, around the selected item.
 struct View {
     items: Range<usize>,
     chosen: usize,
@@ -143,7 +143,7 @@ struct View {
 }
 
 impl View {
-    /// `count` are known of `all`. A list that goes on gives its last row to saying so.
+    /// `all` items match, and the first `count` of them are listed. The last row says how many are out of view.
     fn of(all: usize, chosen: usize, count: usize, above: Rect) -> Self {
         let room = MOST_ROWS.min(usize::from(above.height));
         let says_rest = all.max(count) > room && room > 1;
@@ -190,7 +190,7 @@ impl View {
     }
 }
 
-/// Empties rows at the bottom of the space above, and returns them.
+/// Clears rows directly above the input, and returns them.
 fn clear_rows(count: usize, above: Rect, buf: &mut Buffer) -> Rect {
     let height = u16::try_from(count).unwrap_or(u16::MAX).min(above.height);
     let area = Rect {

@@ -19,7 +19,7 @@ use crate::ui::list::{Columns, Entry, Keeps, OutOfView, Painter};
 use crate::ui::page;
 use crate::ui::text::{self, clean, truncate, width};
 
-/// How many rows of the list there is room for.
+/// How many rows of the list fit.
 pub fn lay_out(picker: &Picker, whole: Rect) -> (Places, DialogRest) {
     let places = Places::of(picker, whole);
     let visible = usize::from(places.list.height);
@@ -110,7 +110,7 @@ fn entry<'a>(item: &'a Item, matched: &'a [u32]) -> Entry<'a> {
     }
 }
 
-/// What is chosen, in full: where the filter found something, else its start or its end.
+/// The preview of the selected item: where the filter matched, else its start or its end.
 fn draw_preview(picker: &Picker, theme: &Theme, places: &Places, buf: &mut Buffer) {
     let Places { edge, preview, .. } = *places;
     let line = if edge.width == 1 { "│" } else { "─" };
@@ -153,7 +153,7 @@ fn draw_preview(picker: &Picker, theme: &Theme, places: &Places, buf: &mut Buffe
     }
 }
 
-/// The keys; or what has to be pressed again.
+/// The keys, or the question that asks for confirmation.
 fn draw_last_line(picker: &Picker, settings: &Settings, area: Rect, buf: &mut Buffer) {
     let contexts = [Context::Picker, Context::Global];
     let Some((action, word)) = picker.question() else {
