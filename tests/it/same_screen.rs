@@ -5,7 +5,6 @@ use std::time::Duration;
 use crate::screen::armed;
 use crate::support::program::Program;
 use crate::support::pty::{Pty, script};
-use crate::support::server::wait_for_some;
 
 /// Too narrow for the panel, which closes by itself after a while.
 const WIDTH: u16 = 130;
@@ -122,12 +121,10 @@ fn what_was_left_is_what_is_gone_on_with() {
 fn another_model_finds_the_screen_as_it_was() {
     let mut tui = had();
     let (before, text) = (cells(&tui), tui.screen());
-    tui.send("/model other\r");
-    wait_for_some(|| {
-        let log = tui.program().session_log();
-        (log.matches(r#""kind":"run""#).count() == 2).then_some(())
-    });
-    tui.wait_for("interrupted after");
+    tui.send("/model other\r")
+        .wait_for("no model named other; still using script")
+        .wait_for("interrupted after")
+        .wait_gone("no model named other");
     settled(&mut tui);
     assert_same(&before, (&text, &tui.screen()), &cells(&tui));
 }

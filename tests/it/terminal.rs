@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rustix::process::{Signal, test_kill_process};
 
-use crate::support::pty::script;
+use crate::support::pty::{End, script};
 use crate::support::server::wait_for_some;
 use crate::support::{Program, Pty};
 
@@ -29,16 +29,43 @@ fn leaves_the_terminal_as_it_found_it() {
     assert_eq!(end.screen.contents().trim(), "", "nothing was said");
 }
 
-#[test]
-fn what_was_said_last_and_the_way_back_stay_on_the_screen() {
+fn asked_and_quit(environment: &[(&str, &str)]) -> End {
     let program = Program::new();
-    let model = script(&program, "[[turn]]\ntext = \"All is well.\"\n");
-    let mut tui = Pty::spawn_in(program, &["--provider", &model], 80, 24);
+    let model = script(&program, "[[turn]]\ntext = \"# All is well.\"\n");
+    let mut tui = Pty::spawn_with(program, &["--provider", &model], environment, 80, 24);
     tui.wait_for(PROMPT)
         .send("how is it?\r")
         .wait_for("All is well.")
         .wait_gone("interrupt");
-    let end = tui.send("\x03\x03").exit();
+    tui.send("\x03\x03").exit()
+}
+
+#[test]
+fn what_was_said_last_stays_in_colour_unless_colours_are_not_wanted() {
+    let printed = |environment: &[(&str, &str)]| {
+        let bytes = asked_and_quit(environment).bytes;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let (_, printed) = text.rsplit_once("\x1b[?1049l").expect("it has left");
+        let (_, printed) = printed.split_once("\x1b[23;0t").expect("the title is back");
+        printed.to_owned()
+    };
+    let coloured = printed(&[]);
+    assert!(
+        coloured.contains(";48;5;") && coloured.contains("\x1b[K"),
+        "{coloured:?}"
+    );
+    let (_, after) = coloured.split_once("All is well.").expect("it is there");
+    assert!(after.starts_with("\x1b[0m"), "{coloured:?}");
+    let plain = printed(&[("NO_COLOR", "1")]);
+    assert!(
+        plain.contains("All is well.") && !plain.contains('\x1b'),
+        "{plain:?}"
+    );
+}
+
+#[test]
+fn what_was_said_last_and_the_way_back_stay_on_the_screen() {
+    let end = asked_and_quit(&[]);
     end.assert_terminal_restored();
     let left = end.screen.contents();
     assert!(
