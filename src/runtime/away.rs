@@ -8,10 +8,12 @@ use crossterm::event::KeyCode;
 use tokio::time::timeout;
 
 use super::input::Event;
+use super::look::Print;
 use super::pacer::Urgency;
 use super::{Shell, Stage, terminal};
 use crate::app::Msg;
-use crate::ui::plain;
+use crate::theme::Depth;
+use crate::ui::printed;
 
 /// How long the last frame may take to be written.
 const LAST_FRAME: Duration = Duration::from_millis(500);
@@ -97,14 +99,26 @@ impl Shell {
 
     /// Puts the conversation on the normal screen, where the terminal can scroll and search it.
     pub(super) fn print_conversation(&mut self) {
-        let text = plain::conversation(&self.state, self.state.width);
-        let lines = text.trim_matches('\n').replace('\n', "\r\n");
+        let code = &mut self.caches.highlights;
+        let rows = printed::conversation(&self.state, self.state.width, code);
+        let lines = self.print().lines(&rows).replace('\n', "\r\n");
         let off = terminal::SCREEN_OFF;
         let printed = format!("{off}{lines}\r\n\r\n(press Enter to return)\r\n");
         self.writer.write(printed.into_bytes());
         terminal::holds_normal_screen(true);
         self.stage = Stage::Away(Reason::Printed);
         self.title.forget();
+    }
+
+    /// How text goes to the normal screen.
+    pub(super) fn print(&self) -> Print {
+        match self.state.settings.depth {
+            Depth::None => Print::Plain,
+            Depth::Ansi16 | Depth::Ansi256 | Depth::True => Print::Coloured {
+                columns: self.state.width,
+                erases: terminal::erases_in_colour(),
+            },
+        }
     }
 
     /// From the normal screen.

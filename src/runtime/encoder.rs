@@ -7,9 +7,10 @@ use std::io::Write;
 
 use ratatui::buffer::Cell;
 use ratatui::layout::{Position, Size};
-use ratatui::style::{Color, Modifier};
+use ratatui::style::Modifier;
 use unicode_width::UnicodeWidthChar;
 
+use super::look::Look;
 use super::shift::Shift;
 use crate::theme::LinkId;
 use crate::ui::text::Targets;
@@ -32,14 +33,6 @@ pub struct Encoder {
     link: Option<LinkId>,
     /// Whether the terminal shows its cursor, if known.
     cursor_shown: Option<bool>,
-}
-
-/// The style of the next character.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Look {
-    text: Color,
-    ground: Color,
-    modifier: Modifier,
 }
 
 impl Encoder {
@@ -112,11 +105,7 @@ impl Encoder {
         self.go_to(at);
         let link = LinkId::in_cell(cell).and_then(|id| Some((id, links.of(id)?)));
         self.link(link);
-        self.dress(Look {
-            text: cell.fg,
-            ground: cell.bg,
-            modifier: cell.modifier,
-        });
+        self.dress(Look::of(cell));
         let symbol = cell.symbol();
         let symbol = if symbol.is_empty() { " " } else { symbol };
         self.bytes.extend_from_slice(symbol.as_bytes());
@@ -131,9 +120,8 @@ impl Encoder {
         self.go_to(at);
         self.link(None);
         self.dress(Look {
-            text: cell.fg,
-            ground: cell.bg,
             modifier: Modifier::empty(),
+            ..Look::of(cell)
         });
         self.write(format_args!("\x1b[{cells}X"));
     }
@@ -200,29 +188,7 @@ impl Encoder {
     }
 
     fn dress(&mut self, look: Look) {
-        if self.look == Some(look) {
-            return;
-        }
-        let before = self.look.unwrap_or_default();
-        // The terminal's style before the first frame is unknown; and some attributes can only be reset together.
-        let reset = self.look.is_none() || !look.modifier.contains(before.modifier);
-        let before = if reset { Look::default() } else { before };
-        self.bytes.extend_from_slice(b"\x1b[");
-        let mut codes = Codes {
-            bytes: &mut self.bytes,
-            first: true,
-        };
-        if reset {
-            codes.push(format_args!("0"));
-        }
-        for (modifier, code) in MODIFIERS {
-            if (look.modifier - before.modifier).contains(modifier) {
-                codes.push(format_args!("{code}"));
-            }
-        }
-        codes.colour(before.text, look.text, 30);
-        codes.colour(before.ground, look.ground, 40);
-        self.bytes.push(b'm');
+        look.write(self.look, &mut self.bytes);
         self.look = Some(look);
     }
 }
@@ -238,65 +204,4 @@ fn certain_width(symbol: &str) -> Option<u16> {
         matches!(letter, '\u{0}'..'\u{2600}' | '\u{2e80}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}');
     let width = letter.width().filter(|width| agreed && *width > 0)?;
     u16::try_from(width).ok()
-}
-
-const MODIFIERS: [(Modifier, u8); 9] = [
-    (Modifier::BOLD, 1),
-    (Modifier::DIM, 2),
-    (Modifier::ITALIC, 3),
-    (Modifier::UNDERLINED, 4),
-    (Modifier::SLOW_BLINK, 5),
-    (Modifier::RAPID_BLINK, 6),
-    (Modifier::REVERSED, 7),
-    (Modifier::HIDDEN, 8),
-    (Modifier::CROSSED_OUT, 9),
-];
-
-/// The numbers of one `SGR`.
-struct Codes<'a> {
-    bytes: &'a mut Vec<u8>,
-    first: bool,
-}
-
-impl Codes<'_> {
-    fn push(&mut self, code: std::fmt::Arguments) {
-        if !std::mem::take(&mut self.first) {
-            self.bytes.push(b';');
-        }
-        self.bytes
-            .write_fmt(code)
-            .expect("a vector takes all that is written to it");
-    }
-
-    /// `base` is 30 for the foreground, 40 for the background.
-    fn colour(&mut self, before: Color, after: Color, base: u8) {
-        if before == after {
-            return;
-        }
-        let (bright, extended) = (base + 60, base + 8);
-        let code = match after {
-            Color::Reset => base + 9,
-            Color::Black => base,
-            Color::Red => base + 1,
-            Color::Green => base + 2,
-            Color::Yellow => base + 3,
-            Color::Blue => base + 4,
-            Color::Magenta => base + 5,
-            Color::Cyan => base + 6,
-            Color::Gray => base + 7,
-            Color::DarkGray => bright,
-            Color::LightRed => bright + 1,
-            Color::LightGreen => bright + 2,
-            Color::LightYellow => bright + 3,
-            Color::LightBlue => bright + 4,
-            Color::LightMagenta => bright + 5,
-            Color::LightCyan => bright + 6,
-            Color::White => bright + 7,
-            Color::Indexed(index) => return self.push(format_args!("{extended};5;{index}")),
-            Color::Rgb(red, green, blue) => {
-                return self.push(format_args!("{extended};2;{red};{green};{blue}"));
-            }
-        };
-        self.push(format_args!("{code}"));
-    }
 }

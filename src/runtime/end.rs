@@ -7,7 +7,7 @@ use crate::app::job::Job;
 use crate::app::transcript::Cell;
 use crate::app::{Effect, Msg, update};
 use crate::process::stderr::say;
-use crate::ui::plain;
+use crate::ui::printed;
 use crate::ui::text::clean;
 
 /// How many of the conversation's last lines stay on the normal screen.
@@ -54,7 +54,7 @@ impl Shell {
     }
 
     /// The end of the conversation and how to resume it; empty if there was none.
-    fn last_words(&self) -> String {
+    fn last_words(&mut self) -> String {
         let entries = self.state.transcript.entries();
         let said = entries
             .iter()
@@ -62,7 +62,9 @@ impl Shell {
         let Some(session) = self.state.session.id.as_ref().filter(|_| said) else {
             return String::new();
         };
-        let last = plain::last_lines(&self.state, self.state.width, LAST_LINES);
+        let (width, code) = (self.state.width, &mut self.caches.highlights);
+        let last = printed::last_rows(&self.state, width, LAST_LINES, code);
+        let last = self.print().lines(&last);
         match &self.state.session.unsaved {
             None => format!("{last}\n\nResume with: agent-tui --resume {session}\n"),
             Some(problem) => {

@@ -15,6 +15,7 @@ mod files;
 mod guard;
 mod input;
 mod jobs;
+mod look;
 mod pacer;
 mod panic;
 mod pointer;

@@ -83,6 +83,11 @@ impl Matching {
         self.look(index);
     }
 
+    /// How many paths match.
+    pub fn found(&self) -> usize {
+        self.hits.len()
+    }
+
     /// The best matches, with the matching letters.
     pub fn best(&mut self, index: &Index) -> Vec<Candidate> {
         let mut best = self.hits.clone();

@@ -165,6 +165,7 @@ impl Worker {
         (self.answer)(JobResult::Paths {
             generation: *generation,
             paths: self.matching.best(&self.index),
+            found: self.matching.found(),
             complete: self.walk != Walk::Running,
         });
     }

@@ -374,6 +374,7 @@ fn any_job() -> impl Strategy<Value = JobResult> {
                 path,
                 matched: vec![0, 7]
             }],
+            found: 1,
             complete: true,
         }),
         any_text().prop_map(|text| JobResult::Edited(Ok(text))),
