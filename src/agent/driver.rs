@@ -12,7 +12,7 @@ use crate::config::logged;
 use crate::conversation::spending::Account;
 use crate::conversation::{Conversation, Journal, Parts};
 use crate::executor::pipeline::Report;
-use crate::executor::{Context, Shared};
+use crate::executor::{Asking, Context, Shared};
 use crate::hooks;
 use crate::protocol::event::SessionOpened;
 use crate::protocol::{
@@ -117,11 +117,15 @@ impl Agent {
     pub async fn run(mut self) {
         self.conversation.tell().await;
         self.begin_session();
+        if self.shared().asking == Asking::Person && self.conversation.reopen() {
+            self.exchange().await;
+        }
         while !self.deserted {
             let Some(prompt) = self.next_prompt().await else {
                 break;
             };
-            self.exchange(prompt).await;
+            self.conversation.begin(prompt);
+            self.exchange().await;
         }
         self.asides.end(&mut self.conversation.journal).await;
         self.end_subagents().await;
@@ -165,10 +169,10 @@ impl Agent {
         }
     }
 
-    async fn exchange(&mut self, prompt: Vec<Block>) {
+    /// Brings the exchange that has begun to its end.
+    async fn exchange(&mut self) {
         self.subagents.begin_turn();
         self.stopping = false;
-        self.conversation.begin(prompt);
         let ending = loop {
             // A tool must be announced before its calls.
             self.tell_tools();

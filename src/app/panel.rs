@@ -94,6 +94,14 @@ impl ToolPanel {
         }
     }
 
+    /// The last turn was cut off, and continues.
+    pub fn reopen_turn(&mut self) {
+        if let Some(turn) = self.turns.last_mut() {
+            turn.is_over = false;
+        }
+        self.lingers = None;
+    }
+
     /// A call of the model; it belongs to the running turn.
     pub fn add(&mut self, call: CallKey) {
         self.last_mut().calls.push(call);

@@ -12,6 +12,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::args::Args;
 use super::project::{Audience, Project};
 use super::reload;
+use super::session::Session;
 use super::{UsageError, prompt, session};
 use crate::agent;
 use crate::agent::system_prompt::{Surroundings, system_prompt};
@@ -25,7 +26,7 @@ use crate::hooks::occasion::Source;
 use crate::permissions::Store;
 use crate::process::signals::Signals;
 use crate::process::{Programs, Variables, scarce};
-use crate::protocol::AgentId;
+use crate::protocol::{AgentId, Mode};
 use crate::provider::builtin::Builtin;
 use crate::provider::choose::{self, Choice, Wanted, Wish};
 use crate::provider::models::context_window;
@@ -137,6 +138,9 @@ pub(super) async fn setup(
     let hooks = project.hooks(&session.id, &session.log.path(), &programs);
     let env = environment(args, &project, results_dir, programs);
     let mut shared = shared(args, &project, asking, env);
+    if asking == Asking::Person {
+        shared.set_mode(mode(args, &project, &session));
+    }
     shared.hooks = hooks;
     shared.agents = Some(agents);
     let (context, orders) = context(shared, tools, session.cwd);
@@ -148,6 +152,10 @@ pub(super) async fn setup(
     };
     // If the log can't be written, the first real record reports it.
     let _ = log.write(AgentId::MAIN, &begun);
+    let mode = context.shared.mode();
+    if session.history.mode().unwrap_or_default() != mode {
+        let _ = log.write(AgentId::MAIN, &Record::Mode { mode });
+    }
     let settings = &project.settings;
     let git = git.hear().await;
     let system = system_prompt(&around, &git.lines);
@@ -278,6 +286,15 @@ fn environment(
         ground: OnceLock::new(),
         git: Git::new(programs.clone()),
         programs,
+    }
+}
+
+/// A session that was left in plan mode stays in it, unless the command line names another mode: a plan that waits for
+/// approval is presented again.
+fn mode(args: &Args, project: &Project, session: &Session) -> Mode {
+    match (args.permission_mode, session.history.mode()) {
+        (None, Some(Mode::Plan)) => Mode::Plan,
+        (None | Some(_), _) => project.mode(args),
     }
 }
 

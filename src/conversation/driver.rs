@@ -195,8 +195,7 @@ impl Conversation {
         Some((made.clone(), self.permitted.contains(&call)))
     }
 
-    /// Begins an exchange; [`next`](Self::next) brings it to its end.
-    pub fn begin(&mut self, prompt: Vec<Block>) {
+    pub(super) fn begin_with(&mut self, fact: Fact) {
         self.journal.begin_turn();
         self.used_beside = Usage::default();
         let origin = Origin {
@@ -213,7 +212,7 @@ impl Conversation {
         let (offered, token) = (self.context.tools.snapshot(), self.token.child_token());
         let seed = fastrand::u64(..);
         let mut turn = Turn::new(origin, limits, self.retry, self.numbers, seed);
-        let nexts = turn.handle(Fact::Prompted(prompt));
+        let nexts = turn.handle(fact);
         self.exchange = Some(Exchange {
             turn,
             executor: Executor::new(self.context.clone(), self.policy, &token, offered),
@@ -296,7 +295,7 @@ impl Conversation {
         };
         let executor = &mut exchange.executor;
         match command {
-            CallCommand::Reply(reply) => executor.reply(call, reply),
+            CallCommand::Reply(reply) => executor.reply(call, reply, journal),
             CallCommand::Cancel => executor.cancel(call, journal),
             CallCommand::AnswerByHand(text) => executor.answer_by_hand(call, text, journal),
             CallCommand::RunAgain => executor.run_again(call, journal),
@@ -356,6 +355,7 @@ impl Conversation {
                 journal.append(Record::Block { block });
             }
             Next::Execute(call) => exchange.executor.add(call, journal),
+            Next::Continue(call) => exchange.executor.continue_call(call, journal),
             Next::Drain => {
                 exchange.waiting = Waiting::Nothing;
                 journal.append(Record::Streamed);

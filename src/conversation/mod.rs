@@ -6,6 +6,7 @@
 //! everything first and tells it second.
 
 pub mod alone;
+mod beginning;
 pub mod driver;
 pub mod hook_caller;
 pub mod journal;

@@ -57,6 +57,9 @@ pub fn call(observed: &Observed, history: &History, at: Duration) {
         Observed::Reached(call, phase) => {
             tracing::debug!(%call, tool = tool(call), ?phase, ?at, "call reached a phase");
         }
+        Observed::Answered(call) => {
+            tracing::debug!(%call, tool = tool(call), ?at, "person answered");
+        }
         Observed::Rewritten(call, input, by) => {
             let (by, input) = (logged(by), logged(&**input));
             tracing::info!(%call, tool = tool(call), %by, %input, "call rewritten");

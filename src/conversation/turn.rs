@@ -34,6 +34,13 @@ pub enum Fact {
     Looked(Look),
     /// The answer to [`Next::Collect`]: a message that waited, if there is one.
     Collected(Option<Vec<Block>>),
+    /// It begins with an answer of an earlier run of the program. All calls of the answer are named, in the order of their
+    /// blocks; these continue, the others have their results.
+    Reopened {
+        answer: Message,
+        calls: Vec<CallRef>,
+        continuing: Vec<ToolCall>,
+    },
     // ─── The model ───
     Streamed(StreamEvent),
     /// The stream is over, well or not.
@@ -87,6 +94,8 @@ pub enum Next {
     /// A block that was not streamed as text, and is no call, is complete: it belongs into the log.
     Keep(Block),
     Execute(ToolCall),
+    /// Run a call that is in the log already.
+    Continue(ToolCall),
     /// No more calls will come: wait until those that there are have their results.
     Drain,
     /// What has arrived of the answer is discarded.
@@ -203,6 +212,8 @@ struct Whole {
     usage: Usage,
     after: After,
     calls: Names,
+    /// The model that has given it.
+    origin: Origin,
 }
 
 /// What comes after the results.
@@ -266,6 +277,14 @@ impl Turn {
             }
             (Stage::Begin, Fact::Prompted(prompt))
             | (Stage::Collecting, Fact::Collected(Some(prompt))) => self.prompted(prompt),
+            (
+                Stage::Begin,
+                Fact::Reopened {
+                    answer,
+                    calls,
+                    continuing,
+                },
+            ) => self.reopened(answer, &calls, continuing),
             (Stage::Prompting(_), Fact::Looked(look)) => self.looked(look),
             (Stage::Collecting, Fact::Collected(None)) => {
                 self.stage = Stage::Asking;
@@ -285,6 +304,7 @@ impl Turn {
             (
                 _,
                 Fact::Prompted(_)
+                | Fact::Reopened { .. }
                 | Fact::Looked(_)
                 | Fact::Collected(_)
                 | Fact::Streamed(_)

@@ -137,6 +137,10 @@ pub enum TurnEvent {
     },
     /// It goes on after a pause: the person said so.
     GoneOn,
+    /// The program ended while calls of this turn waited for the person. They continue, and the turn with them.
+    Reopened {
+        calls: Vec<CallRef>,
+    },
     /// The model has written all of its response; calls of it may still run.
     Streamed,
     /// The assistant's message is complete and in the log.

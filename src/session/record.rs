@@ -124,6 +124,9 @@ pub enum Record {
     Paused { why: String },
     /// It goes on after a pause.
     GoneOn,
+    /// The run before ended while these calls waited for an answer of the person, or for their turn to start. They
+    /// continue, and the turn with them.
+    Reopened { calls: Vec<CallRef> },
     /// The turn is over.
     End {
         ending: String,
@@ -152,6 +155,8 @@ pub enum Record {
     Begun { call: CallRef },
     /// A call waits for the person, or has begun its work.
     Reached { call: CallRef, phase: Phase },
+    /// The person has answered the question of a call. From here on it is not asked again.
+    Answered { call: CallRef },
     /// A hook has made another input of a call, before it was decided about.
     Rewritten {
         call: CallRef,

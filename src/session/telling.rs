@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::history::History;
 use super::record::{Changed, Line, Record};
+use super::unfinished::Progress;
 use crate::protocol::{
     AgentEvent, AgentId, CallEvent, CallOutcome, ChangeSize, Ending, FileDiff, ForPerson, Phase,
     Recorded, Seq, SessionEvent, Shown, Subagent, Told, ToolCall, TurnEvent, TurnId, TurnSummary,
@@ -36,15 +37,19 @@ pub fn take(
 
 /// Calls that ended with a run of the program have come to what is known of them.
 fn cut_off(history: &History, known: usize) -> Vec<AgentEvent> {
-    let cut_off = history.cut_off()[known..].iter().cloned();
-    let events = cut_off.map(|(call, result)| AgentEvent::Call {
-        call,
+    let cut_off = history.cut_off().get(known..).unwrap_or_default();
+    let events = cut_off.iter().cloned().map(|cut_off| AgentEvent::Call {
+        call: cut_off.call,
         at: Duration::ZERO,
         event: CallEvent::Completed {
-            result,
+            result: cut_off.result,
             ran: Duration::ZERO,
             outcome: CallOutcome::Cancelled,
-            for_person: ForPerson::saying("agent-tui ended while it ran"),
+            for_person: ForPerson::saying(match cut_off.progress {
+                Progress::Queued => "agent-tui ended before it started",
+                Progress::Waiting { .. } => "agent-tui ended while it waited for you",
+                Progress::Begun => "agent-tui ended while it ran",
+            }),
             shown: Shown::Nothing,
             changed: Vec::new(),
         },
@@ -110,6 +115,7 @@ fn told(
         Record::Saved { saved_ms } => turn(TurnEvent::Saved(Duration::from_millis(saved_ms))),
         Record::Paused { why } => turn(TurnEvent::Paused { why }),
         Record::GoneOn => turn(TurnEvent::GoneOn),
+        Record::Reopened { calls } => turn(TurnEvent::Reopened { calls }),
         Record::End { .. } => summary(record, history)
             .map(|summary| turn(TurnEvent::Finished(summary)))
             .unwrap_or_default(),
@@ -125,6 +131,7 @@ fn told(
         Record::Session { .. }
         | Record::Moved { .. }
         | Record::Block { .. }
+        | Record::Answered { .. }
         | Record::Repaired { .. }
         | Record::Change { .. } => Vec::new(),
     }

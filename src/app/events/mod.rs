@@ -129,6 +129,10 @@ impl AppState {
                 self.prompted(turn, &Message::user(NOT_KEPT));
                 return Vec::new();
             }
+            TurnEvent::Reopened { calls } => {
+                self.reopened(turn, &calls);
+                return Vec::new();
+            }
             // Subagents in the background use tokens even while no turn runs.
             TurnEvent::Spent(spending) => {
                 self.session.spending = spending;
@@ -147,6 +151,7 @@ impl AppState {
             // request.
             TurnEvent::Prompted(_)
             | TurnEvent::Refused
+            | TurnEvent::Reopened { .. }
             | TurnEvent::Spent(_)
             | TurnEvent::Delivered(_)
             | TurnEvent::GoneOn => {}
