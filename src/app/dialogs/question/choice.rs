@@ -217,7 +217,7 @@ impl ChoiceDialog {
         self.arming = Arming::new(now);
         let text = text.trim_end();
         if text.is_empty() {
-            self.notice = Some("the text was empty; it stays as it was".into());
+            self.notice = Some("the text was empty, so it is unchanged".into());
             return;
         }
         if self.body().map(str::trim_end) == Some(text) {
