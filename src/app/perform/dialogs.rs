@@ -37,7 +37,7 @@ impl AppState {
                 match action {
                     Action::Choose | Action::AllowOnce => {
                         self.dialogs.pop();
-                        vec![Effect::Send(Command::Turn(TurnCommand::GoOn))]
+                        vec![Effect::Send(Command::Turn(TurnCommand::Continue))]
                     }
                     Action::Deny | Action::Back => self.close_dialog(),
                     _ => Vec::new(),
