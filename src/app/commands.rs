@@ -130,9 +130,13 @@ impl Commands {
 impl SlashCommand {
     /// The command as it is typed, with its arguments.
     pub fn usage(&self) -> String {
-        let usage = format!("/{} {}", self.name, self.arguments);
-        usage.trim_end().to_owned()
+        usage(&self.name, &self.arguments)
     }
+}
+
+/// How a command is typed.
+pub fn usage(name: &str, arguments: &str) -> String {
+    format!("/{name} {arguments}").trim_end().to_owned()
 }
 
 /// The headings of the commands, in order.

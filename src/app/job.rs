@@ -56,7 +56,10 @@ pub enum Job {
 pub enum JobResult {
     Paths {
         generation: u64,
+        /// The best matches.
         paths: Vec<Candidate>,
+        /// How many match in total.
+        found: usize,
         /// Whether the whole workspace has been searched.
         complete: bool,
     },

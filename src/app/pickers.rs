@@ -243,7 +243,7 @@ impl AppState {
             Choice::Do(action) => self.perform(action),
             Choice::Slash(name) => self.slash(&name, ""),
             Choice::Theme(theme) => self.wear(*theme),
-            Choice::Model(name) => self.reopen(OpeningSession::Same, Some(name)),
+            Choice::Model(name) => self.model(&name),
             Choice::Session(id) => self.reopen(OpeningSession::Id(id), None),
             Choice::Call(call) => {
                 self.look_at_task(call);

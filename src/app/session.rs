@@ -8,6 +8,10 @@ pub struct SessionInfo {
     pub id: Option<SessionId>,
     pub provider: String,
     pub model: String,
+    /// The model that the person wants to switch to.
+    pub wanted_model: Option<String>,
+    /// The model of the run that was told of last.
+    pub last_model: Option<String>,
     pub mode: Mode,
     /// The tools that the model is offered.
     pub tools: Vec<ToolInfo>,
@@ -33,6 +37,8 @@ impl SessionInfo {
             spending: opened.spending,
             provider: opened.provider,
             model: opened.model,
+            wanted_model: None,
+            last_model: before.last_model,
             mode: opened.mode,
             tools,
             gone_tools,

@@ -93,6 +93,8 @@ impl AppState {
         self.search = None;
         self.focus = Focus::Composer;
         self.session.id = None;
+        self.session.wanted_model.clone_from(&model);
+        self.session.last_model = None;
         self.transcript.push(Cell::Welcome);
         vec![Effect::Open(Opening {
             session,
@@ -101,9 +103,13 @@ impl AppState {
         })]
     }
 
-    fn model(&mut self, name: &str) -> Vec<Effect> {
+    pub(super) fn model(&mut self, name: &str) -> Vec<Effect> {
         if name.is_empty() {
             return self.choose_model();
+        }
+        if name == self.session.model {
+            self.flash(format!("already using {name}"));
+            return Vec::new();
         }
         self.reopen(OpeningSession::Same, Some(name.to_owned()))
     }

@@ -63,8 +63,10 @@ pub fn call(observed: &Observed, history: &History, at: Duration) {
         }
         Observed::Asked(question) => {
             let about = match &question.kind {
-                QuestionKind::Permission(request) => &request.reason,
-                QuestionKind::Choice(request) => &request.question,
+                QuestionKind::Permission(request) => request.reason.as_str(),
+                QuestionKind::Choice(requests) => {
+                    requests.first().map_or("", |first| &first.question)
+                }
             };
             let call = question.call;
             tracing::info!(%call, tool = tool(&call), about = %logged(about), "person asked");

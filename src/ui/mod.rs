@@ -13,10 +13,11 @@ pub mod diff;
 pub mod footer;
 pub mod highlight;
 pub mod layout;
+mod list;
 pub mod markdown;
 pub mod page;
 pub mod panel;
-pub mod plain;
+pub mod printed;
 pub mod queue;
 mod rule;
 mod selection;
@@ -449,7 +450,7 @@ fn draw(state: &AppState, caches: &Caches, whole: Rect, buf: &mut Buffer) -> Opt
         }
         Some(Dialog::Help(help)) => {
             dialogs::modal::dim(modal, theme, buf);
-            caches.help.draw(help, state, modal, buf)
+            caches.help.draw(help, state, buf)
         }
         Some(Dialog::Pager(pager)) => {
             dialogs::modal::dim(modal, theme, buf);

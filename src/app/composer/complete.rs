@@ -35,6 +35,8 @@ pub struct Completion {
     pub word: Word,
     pub items: Vec<Item>,
     pub chosen: usize,
+    /// How many match in total; the items are the best of them.
+    pub found: usize,
     /// Identifies the request that the items answer.
     pub generation: u64,
     /// Whether the items answer an older request.
@@ -49,12 +51,14 @@ impl Completion {
             word,
             items: Vec::new(),
             chosen: 0,
+            found: 0,
             generation,
             stale: true,
             complete: false,
         };
         if completion.word.kind == Kind::Slash {
             completion.items = commands(&completion.word.query, known);
+            completion.found = completion.items.len();
             completion.stale = false;
             completion.complete = true;
         }
@@ -63,16 +67,17 @@ impl Completion {
 
     /// Continues with a word that was typed further. The items found so far stay until better ones arrive.
     pub fn go_on(&mut self, word: Word, generation: u64, known: &Commands) {
-        let items = std::mem::take(&mut self.items);
+        let (items, found) = (std::mem::take(&mut self.items), self.found);
         let is_path = word.kind == Kind::Path;
         *self = Self::new(word, generation, known);
         if is_path {
             self.items = items;
+            self.found = found;
         }
     }
 
     /// Takes an answer, unless it is for an older request.
-    pub fn answer(&mut self, generation: u64, paths: Vec<Candidate>, complete: bool) {
+    pub fn answer(&mut self, generation: u64, paths: Vec<Candidate>, found: usize, complete: bool) {
         if generation != self.generation || self.word.kind != Kind::Path {
             return;
         }
@@ -94,6 +99,7 @@ impl Completion {
             .position(|item| Some(&item.name) == before.as_ref());
         self.chosen = if moved { same.unwrap_or(0) } else { 0 };
         self.stale = false;
+        self.found = found;
         self.complete = complete;
     }
 

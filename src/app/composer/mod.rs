@@ -368,10 +368,11 @@ impl Composer {
             JobResult::Paths {
                 generation,
                 paths,
+                found,
                 complete,
             } => {
                 if let Some(completion) = &mut self.completion {
-                    completion.answer(generation, paths, complete);
+                    completion.answer(generation, paths, found, complete);
                 }
             }
             JobResult::Edited(text) => self.edited(&text?, now),

@@ -341,6 +341,7 @@ fn found(generation: u64, paths: &[&str]) -> JobResult {
     JobResult::Paths {
         generation,
         paths: paths.iter().map(candidate).collect(),
+        found: paths.len(),
         complete: true,
     }
 }

@@ -62,7 +62,7 @@ impl AppState {
     fn hear_session(&mut self, event: SessionEvent) -> Vec<Effect> {
         match event {
             SessionEvent::Opened(opened) => self.opened(opened),
-            SessionEvent::RunBegan { .. } => self.run_ended(),
+            SessionEvent::RunBegan { provider, model } => self.run_began(&provider, &model),
             SessionEvent::Notice(text) => self.notice(NoticeKind::Warning, text),
             SessionEvent::Saving(saving) => self.session.unsaved = saving.err(),
             SessionEvent::Reply(text) => self.answer("Answer", lines(&text, Tone::Text)),

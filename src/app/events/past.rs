@@ -2,20 +2,33 @@
 
 use std::collections::HashMap;
 
-use crate::app::transcript::{CellId, Progress};
+use crate::app::transcript::{CellId, NoticeKind, Progress};
 use crate::app::{Activity, AppState};
 use crate::protocol::{SessionOpened, Told};
 
 impl AppState {
     pub(super) fn opened(&mut self, mut opened: SessionOpened) {
         let past = std::mem::take(&mut opened.past);
+        let wanted = self.session.wanted_model.take();
+        let (provider, model) = (opened.provider.clone(), opened.model.clone());
         self.session.opened(opened);
+        match wanted {
+            Some(wanted) if wanted == model => {
+                self.flash_done(format!("using {model} ({provider})"));
+            }
+            Some(wanted) => {
+                let text = format!("no model named {wanted}; still using {model}");
+                self.flash_error(text);
+            }
+            None => {}
+        }
         if past.is_empty() {
             return;
         }
         // Notices from the time before the agent was ready come after the conversation that it resumes.
         let since = self.transcript.take_after_welcome();
         self.recall(past);
+        self.tell_switch(&provider, &model);
         if !since.is_empty() {
             self.selection = None;
             self.end_search();
@@ -56,6 +69,21 @@ impl AppState {
         self.dialogs = dialogs;
         self.session.mode = mode;
         self.session.spending = spending;
+    }
+
+    /// Another run of the program continues the session.
+    pub(super) fn run_began(&mut self, provider: &str, model: &str) {
+        self.run_ended();
+        self.tell_switch(provider, model);
+    }
+
+    /// Says where in the conversation another model takes over.
+    fn tell_switch(&mut self, provider: &str, model: &str) {
+        let before = self.session.last_model.replace(model.to_owned());
+        if before.is_some_and(|before| before != model) {
+            let text = format!("switched to {model} ({provider})");
+            self.notice(NoticeKind::Info, text);
+        }
     }
 
     /// A run of the program ended, and everything that was running ended with it.

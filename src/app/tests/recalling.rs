@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::app::rig::{App, opened, seen};
 use crate::app::transcript::{Cell, Entry};
-use crate::app::{Msg, update};
+use crate::app::{Effect, Msg, update};
 use crate::protocol::{
     AgentEvent, AgentId, AnswerNote, CallOutcome, CallRef, ForPerson, LeftOut, Message, Mode,
     Phase, Recorded, Seq, SessionEvent, Shown, Told, ToolCall, ToolResult, Usage,
@@ -167,15 +167,15 @@ fn of_the_session() -> impl Strategy<Value = Record> {
         texts().prop_map(|text| Record::Notice { text }),
         texts().prop_map(|text| Record::Reply { text }),
         Just(Record::Mode { mode: Mode::Plan }),
-        Just(run()),
+        prop_oneof![Just(run("m")), Just(run("n"))],
     ]
 }
 
-fn run() -> Record {
+fn run(model: &str) -> Record {
     Record::Run {
         version: 2,
         provider: "p".to_owned(),
-        model: "m".to_owned(),
+        model: model.to_owned(),
     }
 }
 
@@ -232,8 +232,14 @@ fn hear(app: &mut App, line: &Line, event: AgentEvent) {
 
 fn recalled(lines: Vec<Line>) -> App {
     let mut app = App::starting();
-    let past = recall(lines, |_| None).told;
-    app.told(AgentEvent::Session(SessionEvent::Opened(opened(past))));
+    let models = lines.iter().rev().filter_map(|line| match &line.record {
+        Record::Run { model, .. } => Some(model.clone()),
+        _ => None,
+    });
+    let model = models.into_iter().next();
+    let mut opened = opened(recall(lines, |_| None).told);
+    opened.model = model.unwrap_or(opened.model);
+    app.told(AgentEvent::Session(SessionEvent::Opened(opened)));
     app
 }
 
@@ -248,7 +254,7 @@ proptest! {
     #[test]
     fn whatever_the_records_are_the_recalled_state_is_the_one_that_was_left(mut records in sessions()) {
         // The run is over when the session is resumed.
-        records.push((run(), 5));
+        records.push((run("m"), 5));
         let lines = lines(records);
         let live = live(&lines);
         let mut recalled = recalled(lines);
@@ -257,6 +263,41 @@ proptest! {
         recalled.state.session.mode = live.state.session.mode;
         prop_assert_eq!(seen(&recalled.state), seen(&live.state));
     }
+}
+
+#[test]
+fn a_conversation_says_where_another_model_took_over() {
+    let notices = |app: &App| -> Vec<String> {
+        let entries = app.state.transcript.entries().iter();
+        let texts = entries.filter_map(|entry| match &entry.cell {
+            Cell::Notice { text, .. } => Some(text.clone()),
+            _ => None,
+        });
+        texts.collect()
+    };
+    let message = Message::user("go");
+    let records = vec![
+        (run("small"), 1),
+        (Record::User { message }, 1),
+        (run("small"), 1),
+        (run("large"), 1),
+    ];
+    let told = ["switched to large (p)"];
+    assert_eq!(notices(&recalled(lines(records.clone()))), told);
+    // The run that has just begun is in the log, but not among the past that it is opened with.
+    let mut opened = opened(recall(lines(records[..3].to_vec()), |_| None).told);
+    opened.provider = "p".to_owned();
+    opened.model = "large".to_owned();
+    let mut app = App::typed("/model large");
+    app.press("enter");
+    app.told(AgentEvent::Session(SessionEvent::Opened(opened)));
+    assert_eq!(notices(&app), told);
+    let flash = app.state.flash.as_ref().map(|flash| flash.text.as_str());
+    assert_eq!(flash, Some("using large (p)"));
+    app.types("/model large");
+    let effects = app.press("enter");
+    let opens = |effect: &Effect| matches!(effect, Effect::Open(_));
+    assert!(!effects.iter().any(opens), "{effects:?}");
 }
 
 #[test]

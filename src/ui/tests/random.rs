@@ -251,13 +251,13 @@ fn any_choice() -> impl Strategy<Value = Question> {
     request.prop_map(|(question, options, several, free_text)| Question {
         call: "a".into(),
         asker: several.then(|| question.clone()),
-        kind: QuestionKind::Choice(ChoiceRequest {
+        kind: QuestionKind::Choice(vec![ChoiceRequest {
             question,
             options,
             several,
             free_text,
             ..ChoiceRequest::default()
-        }),
+        }]),
     })
 }
 
@@ -374,6 +374,7 @@ fn any_job() -> impl Strategy<Value = JobResult> {
                 path,
                 matched: vec![0, 7]
             }],
+            found: 1,
             complete: true,
         }),
         any_text().prop_map(|text| JobResult::Edited(Ok(text))),

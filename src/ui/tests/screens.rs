@@ -343,6 +343,7 @@ fn completing_a_path() {
                 candidate("src/lib.rs", [4, 5, 6]),
                 candidate("src/library/mod.rs", [4, 5, 6]),
             ],
+            found: 2,
             complete: true,
         }));
     }
