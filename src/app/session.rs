@@ -9,7 +9,7 @@ pub struct SessionInfo {
     pub provider: String,
     pub model: String,
     pub mode: Mode,
-    /// What the model is offered.
+    /// All tools, each with whether the model is offered it.
     pub tools: Vec<ToolInfo>,
     /// What it was offered before.
     pub gone_tools: Vec<ToolInfo>,
