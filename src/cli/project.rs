@@ -1,4 +1,4 @@
-//! Where the program runs, and what the settings and flags say there.
+//! The working directory, and what settings and flags say there.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,28 +23,28 @@ use crate::tools::offered::Tools;
 use crate::tools::registry::{Offer, Registry};
 use crate::tools::subagents::read_only;
 
-/// The workspace, its settings, and how far it is trusted.
+/// The workspace, its settings, and whether it is trusted.
 pub struct Project {
     pub dirs: Dirs,
     pub workspace: PathBuf,
     pub settings: Settings,
     /// The settings files as they were read.
     pub files: Files,
-    /// What the project wants.
+    /// What the project's settings ask for.
     pub review: Review,
-    /// Whether it gets that.
+    /// Whether they get it.
     pub trusted: bool,
 }
 
-/// Whether a person is there who was, or can be, asked about trust.
+/// Whether a person can be asked about trust.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
     Person,
-    /// Then only `--trust` counts.
+    /// Only `--trust` can trust the project.
     Nobody,
 }
 
-/// What the person has said about trust in this run, by the mark of what they were shown.
+/// The person's decision about trust in this run, by the mark of what they were shown.
 #[derive(Debug, Clone, Default)]
 pub struct TrustAnswer {
     pub yes: Option<String>,
@@ -102,7 +102,7 @@ impl Project {
         Ok(project)
     }
 
-    /// A file that a flag names has to be one.
+    /// A settings file named by a flag must be valid.
     pub fn check_named(&self) -> Result<(), UsageError> {
         let mut named = self.files.layers.iter();
         let named = named.find(|layer| layer.owner == Owner::Named);
@@ -119,13 +119,12 @@ impl Project {
         }
     }
 
-    /// Whether the person has to be asked before anything of the project counts.
+    /// Whether the person has to be asked before the project's settings apply.
     pub fn must_ask(&self, said: &TrustAnswer) -> bool {
         !self.trusted && self.review.state != State::Nothing && said.no != Some(self.review.mark())
     }
 
-    /// Whether the person has vouched for the project. The settings of one that needs no trust apply, but nobody was
-    /// asked.
+    /// Whether the person trusted the project. Settings that need no trust apply anyway, without asking.
     pub fn standing(&self, args: &Args) -> Standing {
         let said_yes = self.trusted && self.review.state != State::Nothing;
         if args.trust || said_yes {
@@ -135,7 +134,7 @@ impl Project {
         }
     }
 
-    /// What a person should know about the settings and the project, the worst first.
+    /// What a person should know about the settings and the project, the most important first.
     pub fn notices(&self) -> Vec<String> {
         let errors = self.settings.errors.iter().map(|error| {
             format!("{error}; fix or move the file: until then, everything it might forbid asks")
@@ -161,7 +160,7 @@ impl Project {
         Ok(())
     }
 
-    /// Lets the model read what was too long to be shown to it.
+    /// Lets the model read results that were too long for it.
     pub fn allow_reading(&mut self, directory: &Path) -> Result<(), UsageError> {
         let mut pattern = String::new();
         for letter in directory.display().to_string().chars() {
@@ -174,7 +173,7 @@ impl Project {
             .components()
             .any(|part| part == std::path::Component::ParentDir)
         {
-            // A place that cannot be made has no results to read.
+            // If the directory can't be created, there are no results to read.
             return Ok(());
         }
         let rule = names::rule(names::READ, &format!("/{pattern}/**"));
@@ -209,7 +208,7 @@ impl Project {
         Some(runner)
     }
 
-    /// The types of subagents, and what is wrong with them.
+    /// The types of subagents, and the problems with them.
     pub fn agents(&self, args: &Args) -> (Catalogue, Vec<String>) {
         Catalogue::read(
             read_only(),
@@ -255,7 +254,7 @@ impl Project {
             .or_else(|| context_window(model))
     }
 
-    /// The programs of the machine, none of which is in the workspace.
+    /// The programs of the machine; none of them is inside the workspace.
     pub fn programs(&self, args: &Args) -> Arc<Programs> {
         let Places {
             workspace,
@@ -283,7 +282,7 @@ impl Project {
             additional: &additional,
         };
         let mut protected_files = scripts::named(&self.settings.hooks, around);
-        // A settings file may be anywhere: named by a flag, or behind a link.
+        // A settings file can be anywhere: named by a flag, or behind a link.
         let settings = self.files.layers.iter().map(|layer| resolve(&layer.path));
         protected_files.extend(settings);
         Places {

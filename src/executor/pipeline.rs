@@ -232,11 +232,7 @@ impl CallRun {
         let violations = tool.violations(&call.input);
         if !violations.is_empty() {
             let text = violation_text(call, &violations);
-            return Err(refused(
-                call,
-                text,
-                "the model called it with a wrong input",
-            ));
+            return Err(refused(call, text, "the model sent invalid input"));
         }
         let validated = self
             .unless_cancelled(call, tool.validate(&call.input, cx))

@@ -1,6 +1,6 @@
-//! Everything that a key can ask for. Performing it is the application's part.
+//! Everything that a key can trigger. `app` performs it.
 
-/// One line for each action: how a file names it, what the footer says, what the help says.
+/// One line per action: its name in a file, its words in the footer, its words in the help.
 macro_rules! actions {
     ($($action:ident: $name:literal, $short:literal, $sentence:literal;)*) => {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

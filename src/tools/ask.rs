@@ -7,7 +7,7 @@ use futures_util::future::{BoxFuture, FutureExt};
 use super::{ToolCx, ToolError};
 use crate::protocol::{ChoiceRequest, Reply};
 
-/// Where a call asks. One question of a call is asked after the other.
+/// How a call asks the person. A call asks one question at a time.
 #[derive(Clone)]
 pub struct Asker(Arc<dyn Fn(ChoiceRequest) -> BoxFuture<'static, Reply> + Send + Sync>);
 
@@ -18,15 +18,15 @@ impl Asker {
         Self(Arc::new(ask))
     }
 
-    /// Where nobody is there to answer.
+    /// For runs in which no person can answer.
     pub fn nobody() -> Self {
         Self::new(|_| async { Reply::Nobody }.boxed())
     }
 }
 
 impl ToolCx {
-    /// Asks the person, and waits for the reply; there is none from [nobody](Reply::Nobody), and then the tool has to know
-    /// what to do. Whether the call may run at all was asked before. The error says that the call was told to stop.
+    /// Asks the person and waits for the reply. The reply can be [`Reply::Nobody`]; the tool has to handle it. The
+    /// permission to run the call was settled before. An error means that the call was told to stop.
     pub async fn ask(&self, question: ChoiceRequest) -> Result<Reply, ToolError> {
         tokio::select! {
             biased;

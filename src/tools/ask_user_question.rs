@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn answers_are_told_by_question_with_free_text_beside_them() {
+    async fn the_model_gets_each_answer_with_its_question_and_free_text() {
         let (said, asked) = answered(vec![
             chosen(&[1], None),
             chosen(&[0, 1], Some("and a file")),
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_answer_is_told_and_so_is_that_nobody_is_there() {
+    async fn the_model_learns_when_the_person_declines_or_nobody_can_answer() {
         let (said, _) = answered(vec![chosen(&[0], None), Reply::Dismissed]).await;
         let said = said.expect("not an error");
         assert!(
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn questions_are_checked_before_anybody_is_asked() {
+    async fn questions_are_checked_before_the_person_sees_them() {
         let scratch = Scratch::new();
         let mut long = questions();
         long["questions"][0]["header"] = json!("thirteen char");

@@ -1,10 +1,10 @@
-//! The tools of a session, which come and go while it runs.
+//! The tools of a session, which can be added and removed while it runs.
 //!
-//! Each request takes a snapshot, [`Offered`], and the calls of its response find their tools there: a tool that was offered
-//! can be called, even if it was taken away meanwhile. What has come is offered with the next request.
+//! Each request takes a snapshot, [`Offered`], and the calls of its response find their tools there: a tool that was
+//! offered can be called even if it was removed in the meantime. New tools are offered with the next request.
 //!
-//! The order: built-in tools by name, then guests by name. What a request has sent stays where it was in all later ones, and
-//! what comes is appended, so that a provider's prompt cache holds.
+//! Requests list the built-in tools by name, then the guests by name. A tool that was sent once keeps its position in all
+//! later requests, and new tools are appended, so the provider's prompt cache stays valid.
 
 #[cfg(test)]
 mod tests;
@@ -25,31 +25,31 @@ const MOST_TOOLS: usize = 40;
 /// The schemas may take this part of the context window before some are deferred.
 const PART_OF_WINDOW: u64 = 10;
 
-/// The tools as one request offers them. Cheap to clone.
+/// The tools that one request offers. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Offered {
-    /// Those that can be called, or loaded.
+    /// The tools that can be called or loaded.
     registry: Arc<Registry>,
     definitions: Arc<Vec<ToolDefinition>>,
     deferred: Arc<Vec<ToolDefinition>>,
-    /// The names that the system prompt has: of tools that are deferred, and of those that were.
+    /// The names in the system prompt: tools that are deferred now or were at an earlier request.
     announced: Arc<Vec<String>>,
     /// How many of the definitions the first request of the session had.
     lasting: usize,
-    /// Every tool, also those that the session does without.
+    /// Every tool, including those that this session does not use.
     all: Arc<Registry>,
     denied: Arc<Vec<String>>,
     about: DescribeCx,
 }
 
-/// What a request says about tools that none before it has said.
+/// The names that appear in a request for the first time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct News {
     pub offered: Vec<String>,
     pub announced: Vec<String>,
 }
 
-/// All tools of a session, and those of them that are offered from now on. A clone stands for the same tools.
+/// All tools of a session, and those that are offered from now on. Clones share the same tools.
 #[derive(Clone)]
 pub struct Tools {
     state: watch::Sender<State>,
@@ -63,7 +63,7 @@ struct State {
     offered: Offered,
 }
 
-/// Tells when other tools are offered.
+/// Reports when the offered tools change.
 pub struct Changes(watch::Receiver<State>);
 
 impl Offered {
@@ -76,7 +76,7 @@ impl Offered {
             .partition(|tool| waiting.contains(&tool.name));
         let places = places(&told.offered);
         let place = |name: &str| places.get(name).copied().unwrap_or(usize::MAX);
-        // What is new keeps its order, behind what was sent before.
+        // The sort is stable: new tools stay in order, after those that were sent before.
         definitions.sort_by_key(|tool| place(&tool.name));
         let is_there = |name: &&String| registry.find(name).is_some();
         let mut announced: Vec<String> = told.announced.iter().filter(is_there).cloned().collect();
@@ -116,12 +116,12 @@ impl Offered {
         self.registry.find(name)
     }
 
-    /// The tool whose name is most like the given one, if any is at all like it.
+    /// The tool with the most similar name, if any is similar.
     pub fn nearest(&self, name: &str) -> Option<&str> {
         self.registry.nearest(name)
     }
 
-    /// The tools as the model is told about them.
+    /// The definitions for the model.
     pub fn definitions(&self) -> &Arc<Vec<ToolDefinition>> {
         &self.definitions
     }
@@ -131,7 +131,7 @@ impl Offered {
         self.lasting
     }
 
-    /// The tools that the model is told by name only.
+    /// The tools that the request announces by name only.
     pub fn deferred(&self) -> &Arc<Vec<ToolDefinition>> {
         &self.deferred
     }
@@ -141,7 +141,7 @@ impl Offered {
         (!self.announced.is_empty()).then(|| announcement(&self.announced))
     }
 
-    /// What the model is told that has called a deferred tool.
+    /// The answer to a call of a deferred tool: how to load it.
     pub fn how_to_load(&self, name: &str) -> Option<String> {
         self.is_deferred(name)
             .then(|| tool_search::how_to_load(name))
@@ -151,7 +151,7 @@ impl Offered {
         self.deferred.iter().any(|tool| tool.name == name)
     }
 
-    /// All tools as the screen knows them, also those that are not offered; those that are come first, as in the request.
+    /// The tools for the screen.
     pub fn infos(&self) -> Vec<ToolInfo> {
         let mut infos = self.all.infos(&self.about);
         for info in &mut infos {
@@ -175,12 +175,12 @@ impl Offered {
         }
     }
 
-    /// The tool that runs commands, and the field of its input that takes one.
+    /// The tool that runs commands, and its input field for the command.
     pub fn shell(&self) -> Option<(&ToolSpec, &str)> {
         self.registry.shell()
     }
 
-    /// Gets everything ready that the first call of a tool would have to wait for.
+    /// Does the work that the first call of each tool would otherwise wait for.
     pub fn prepare(&self) {
         self.registry.prepare();
     }
@@ -191,7 +191,7 @@ impl Tools {
         Self::resumed(all, offer, ToolsTold::default())
     }
 
-    /// The tools of a session whose requests have said this about them.
+    /// The tools of a resumed session: `told` is what its earlier requests said about them.
     pub fn resumed(all: Registry, offer: Offer, told: ToolsTold) -> Self {
         let offered = Offered::new(&all, &offer, &told);
         let state = watch::Sender::new(State {
@@ -203,18 +203,18 @@ impl Tools {
         Self { state }
     }
 
-    /// Some of them as they are now, for a conversation of its own.
+    /// A copy of some of them, for another conversation.
     #[must_use]
     pub fn only(&self, keeps: impl Fn(&str) -> bool) -> Self {
         let state = self.state.borrow();
         Self::new(state.all.only(keeps), state.offer.clone())
     }
 
-    /// The descriptions speak of something else from now on.
+    /// Changes the state that descriptions depend on.
     pub fn describe(&self, change: impl FnOnce(&mut DescribeCx)) {
         self.state.send_if_modified(|state| {
             change(&mut state.offer.about);
-            state.offer_anew()
+            state.refresh_offer()
         });
     }
 
@@ -223,28 +223,28 @@ impl Tools {
         self.state.borrow().offered.clone()
     }
 
-    /// What a request that goes out now offers, and what is new in it.
+    /// The tools of a request that is sent now, and which of them are new.
     pub fn send(&self) -> (Offered, News) {
         let mut sent = None;
         self.state.send_if_modified(|state| {
             let news = state.news();
             state.told.tell(&news.offered, &news.announced);
             sent = Some((state.offered.clone(), news));
-            // To be sent changes nothing about what is offered.
+            // Sending changes no tool's state.
             false
         });
         sent.expect("the closure has run")
     }
 
-    /// The model has asked for these.
+    /// Offers tools that the model has asked for.
     pub fn activate(&self, tools: &[String]) {
         self.state.send_if_modified(|state| {
             state.told.activate(tools);
-            state.offer_anew()
+            state.refresh_offer()
         });
     }
 
-    /// Tells what changes from now on.
+    /// Reports changes from now on.
     pub fn watch(&self) -> Changes {
         Changes(self.state.subscribe())
     }
@@ -253,17 +253,17 @@ impl Tools {
         self.change(|all| all.insert(tool, origin))
     }
 
-    /// Takes a tool away; says whether it was there.
+    /// Removes a tool. Returns whether it existed.
     pub fn remove(&self, name: &str) -> bool {
         self.change(|all| all.remove(name))
     }
 
-    /// Makes several changes that are offered, and told, as one.
+    /// Makes several changes, and reports them as one.
     pub fn change<T>(&self, change: impl FnOnce(&mut Registry) -> T) -> T {
         let mut outcome = None;
         self.state.send_if_modified(|state| {
             outcome = Some(change(&mut state.all));
-            state.offer_anew()
+            state.refresh_offer()
         });
         outcome.expect("the change was made")
     }
@@ -279,35 +279,35 @@ impl State {
         }
     }
 
-    /// Says whether anybody can see the difference.
-    fn offer_anew(&mut self) -> bool {
+    /// Returns whether the model or the screen now sees different tools.
+    fn refresh_offer(&mut self) -> bool {
         let offered = Offered::new(&self.all, &self.offer, &self.told);
         let changed = offered.definitions != self.offered.definitions
             || offered.deferred != self.offered.deferred;
-        // Also where it looks the same: another tool may have taken the name.
+        // Also if it looks the same: another tool may have taken the name.
         self.offered = offered;
         changed
     }
 }
 
 impl From<Registry> for Tools {
-    /// All of them are offered.
+    /// Offers all of them.
     fn from(all: Registry) -> Self {
         Self::new(all, Offer::default())
     }
 }
 
 impl Changes {
-    /// What is offered now, if that has not been told yet.
+    /// What is offered now, if it was not reported yet.
     pub fn news(&mut self) -> Option<Offered> {
         // The sender lives as long as the session's context.
         let is_news = self.0.has_changed().unwrap_or(false);
         is_news.then(|| self.0.borrow_and_update().offered.clone())
     }
 
-    /// Waits until there is something that has not been told yet. Cancel-safe.
+    /// Waits until there is a change that was not reported yet. Cancel-safe.
     pub async fn wait(&mut self) {
-        // A value that was seen is not waited for again, so it is left unseen for `news`.
+        // A seen value is not waited for again, so mark it as unseen for `news`.
         if self.0.changed().await.is_err() {
             std::future::pending::<()>().await;
         }
@@ -315,7 +315,7 @@ impl Changes {
     }
 }
 
-/// The names of the tools that the request announces only.
+/// The names of the tools that a request announces without their schemas.
 fn deferred(
     registry: &Registry,
     definitions: &[ToolDefinition],
@@ -333,12 +333,12 @@ fn deferred(
         Deferral::Always => true,
         Deferral::Never => false,
     };
-    // Without the tool that loads others, they could never be called.
+    // Without ToolSearch the model could not load them.
     if !defers || registry.find(tool_search::NAME).is_none() {
         return Vec::new();
     }
     let names = registry.deferrable().map(str::to_owned);
-    // What was sent once stays.
+    // A tool that was sent once is never deferred again.
     let is_known = |name: &String| told.offered.contains(name) || told.activated.contains(name);
     names.filter(|name| !is_known(name)).collect()
 }

@@ -1,4 +1,4 @@
-//! `EnterPlanMode` and `ExitPlanMode`: planning before anything is changed, with the person's word at both ends.
+//! `EnterPlanMode` and `ExitPlanMode`: planning before anything is changed. The person approves both steps.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -49,7 +49,7 @@ impl Tool for EnterPlanMode {
     async fn validate(&self, _input: &Nothing, cx: &ToolCx) -> Result<Validated, ToolError> {
         if cx.mode == Mode::Plan {
             return Err(ToolError::new(
-                "Plan mode is on already. Present the plan with ExitPlanMode when it is complete",
+                "Plan mode is already on. Present the plan with ExitPlanMode when it is complete",
             ));
         }
         Ok(Validated::Fine)
@@ -79,7 +79,7 @@ impl Tool for EnterPlanMode {
                 )
             }),
             Reply::Nobody => Err(ToolError::new(
-                "Nobody is there to approve a plan: go on without plan mode",
+                "Nobody is there to approve a plan: continue without plan mode",
             )),
             Reply::Chosen(_) | Reply::Dismissed | Reply::Permission(_) => Ok(ToolOutput::text(
                 "The user does not want a plan first: start with the task",
@@ -97,7 +97,7 @@ pub struct Input {
     pub plan: String,
 }
 
-/// The answers to a plan, in their order.
+/// The answers to a plan, in this order.
 const ACCEPTING: usize = 0;
 const ASKING: usize = 1;
 
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn plan_mode_begins_when_the_person_says_so() {
+    async fn plan_mode_begins_when_the_person_agrees() {
         let output = run(&EnterPlanMode, Mode::Default, json!({}), chose(0)).await;
         let output = output.expect("asked");
         assert_eq!(output.changes, [ContextChange::Mode(Mode::Plan)]);
@@ -250,7 +250,7 @@ mod tests {
             twice
                 .expect_err("on already")
                 .message
-                .starts_with("Plan mode is on")
+                .starts_with("Plan mode is already on")
         );
     }
 
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_approval_planning_goes_on() {
+    async fn without_approval_planning_continues() {
         let plan = || json!({"plan": "1. look"});
         let because = Reply::Chosen(Chosen {
             text: Some("and the tests?".into()),

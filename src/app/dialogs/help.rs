@@ -1,4 +1,4 @@
-//! The help: keys and commands, as they are bound; narrowed by typing.
+//! The help: keys and commands as they are bound, with a filter.
 
 use crossterm::event::KeyEvent;
 
@@ -8,7 +8,7 @@ use crate::keymap::Context;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HelpDialog {
-    /// What keys meant when it was opened: that comes first.
+    /// The contexts in which the help was opened; they come first.
     pub first: Vec<Context>,
     pub filter: Filter,
     pub paging: Paging,

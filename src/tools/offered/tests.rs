@@ -14,7 +14,7 @@ fn names(offered: &Offered) -> Vec<String> {
     definitions.map(|tool| tool.name.clone()).collect()
 }
 
-/// Two tools that are compiled in, with a session that denies this.
+/// Two built-in tools, in a session that denies this.
 fn two(denied: &str) -> Tools {
     let mut all = Registry::default();
     for name in ["Sing", "Play"] {
@@ -37,7 +37,7 @@ fn told(changes: &mut Changes) -> Option<Vec<String>> {
 }
 
 #[test]
-fn the_tools_of_the_program_come_first_and_all_are_sorted_by_name() {
+fn built_in_tools_come_first_and_both_kinds_are_sorted_by_name() {
     let tools = two("Dance");
     tools.add(named("Zoo"), guest("a")).expect("free");
     tools.add(named("Arch"), guest("b")).expect("free");
@@ -227,7 +227,7 @@ fn what_was_offered_before_there_were_many_tools_is_not_deferred_later() {
 }
 
 #[test]
-fn a_name_that_is_taken_names_both_who_want_it() {
+fn a_name_conflict_names_both_origins() {
     let tools = two("Dance");
     tools
         .add(named("Arch"), guest("the server `b`"))
@@ -240,12 +240,12 @@ fn a_name_that_is_taken_names_both_who_want_it() {
     };
     assert_eq!(
         taken.to_string(),
-        "the tool name `Arch` is taken: the server `b` has a tool of this name, and so has the server `c`"
+        "the tool name `Arch` is taken: both the server `b` and the server `c` have a tool with this name"
     );
     assert_eq!(twice, Err(taken));
     let own = tools.add(named("Sing"), guest("the server `c`"));
     let problem = own.expect_err("taken").to_string();
-    assert!(problem.contains("agent-tui has"), "{problem}");
+    assert!(problem.contains("both agent-tui and"), "{problem}");
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn a_snapshot_stays_as_it_is() {
 }
 
 #[test]
-fn what_is_offered_is_told_once_and_what_a_rule_denies_is_not_offered() {
+fn changes_are_reported_once_and_denied_tools_are_not_offered() {
     let tools = two("Dance");
     let mut changes = tools.watch();
     assert_eq!(told(&mut changes), None);
@@ -278,7 +278,7 @@ fn what_is_offered_is_told_once_and_what_a_rule_denies_is_not_offered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_waits_is_told_and_can_be_told_later() {
+async fn waiting_for_a_change_does_not_consume_it() {
     let tools = two("Dance");
     let mut changes = tools.watch();
     let other = tools.clone();
@@ -287,14 +287,14 @@ async fn whoever_waits_is_told_and_can_be_told_later() {
         other.remove("Sing")
     });
     changes.wait().await;
-    // It is still news, until it is taken.
+    // The change is still new until it is taken.
     changes.wait().await;
     assert_eq!(told(&mut changes), Some(vec!["Play".to_owned()]));
     assert!(coming.await.expect("no panic"));
 }
 
 #[test]
-fn simple_offers_what_is_essential_and_no_tool_without_the_one_it_needs() {
+fn simple_offers_essential_tools_and_no_tool_without_the_one_it_needs() {
     let all = Registry::built_in();
     let offered = |offer: &Offer| -> Vec<String> {
         let offered = all.offered(offer);
@@ -315,19 +315,19 @@ fn simple_offers_what_is_essential_and_no_tool_without_the_one_it_needs() {
     let without = offered(&without);
     let is_offered = |name: &str| without.iter().any(|it| it == name);
     for name in ["Bash", "BashOutput", "KillShell"] {
-        assert!(!is_offered(name), "{name} is of no use without commands");
+        assert!(!is_offered(name), "{name} is useless without commands");
     }
     assert!(is_offered("Edit") && is_offered("Write"));
 }
 
 #[test]
-fn the_tools_of_the_program_describe_themselves() {
+fn built_in_tools_describe_themselves() {
     let all = Registry::built_in();
     let (shell, field) = all.shell().expect("a tool that runs commands");
     assert_eq!((&*shell.name, field), ("Bash", "command"));
     for tool in all.infos(&DescribeCx::default()) {
         let found = all.find(&tool.name).expect("it is listed");
-        // A sample fits the schema, and says what the call is about.
+        // A sample matches the schema, and has a subject.
         let sample = found.sample();
         if sample.as_object().is_some_and(|fields| !fields.is_empty()) {
             assert_eq!(found.violations(&sample), Vec::<String>::new(), "{tool:?}");

@@ -1,5 +1,5 @@
-//! The help: every key by context, and every command, read from the same tables that they run by. In as many columns as
-//! there is room for.
+//! The help: every key by context, and every command, from the tables that the program itself uses. In as many columns
+//! as fit.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -14,19 +14,18 @@ use crate::keymap::{Action, Context, Keymap};
 use crate::theme::{Role, Theme};
 use crate::ui::text::{Indent, truncate, width, wrap};
 
-/// How wide a column is at least, and the space between two.
+/// The least width of a column, and the space between two.
 const COLUMN: u16 = 52;
 const GAP: u16 = 3;
-/// More keys for one thing than these nobody looks for.
+/// How many keys are listed for one action.
 const MOST_CHORDS: usize = 2;
-/// What the keys mean in other places is found by typing: those say it themselves.
+/// The keys of other contexts are found by typing; those places show their keys themselves.
 const ALWAYS: [Context; 2] = [Context::Scroll, Context::Panel];
 const KEYS: &[(Action, &str)] = &[
     (Action::PageDown, "page down"),
     (Action::PageUp, "page up"),
     (Action::Back, "close"),
 ];
-/// Said in the field.
 const PLACEHOLDER: &str = "type to search all keys and commands";
 
 /// The rows of each column, side by side.
@@ -99,7 +98,7 @@ fn area(whole: Rect) -> Rect {
     centred(whole, 180.min(whole.width - margin), wanted)
 }
 
-/// Below the filter, and a row of air.
+/// Below the filter and an empty row.
 fn list(area: Rect) -> Rect {
     let inner = inside(area);
     let above = if inner.height >= 8 { 2 } else { 1 };
@@ -186,7 +185,7 @@ fn block(title: &str, entries: &[Entry], room: u16, theme: &Theme) -> Vec<Line<'
     lines
 }
 
-/// Fills the columns one after the other, none much longer than the others; a group stays together.
+/// Fills the columns evenly, one after the other; a group stays together.
 fn arrange(
     blocks: Vec<Vec<Line<'static>>>,
     count: usize,

@@ -1,6 +1,6 @@
-//! Paints what a call asks: whether it may run is `permission`'s, something that its tool wants to know is painted here.
+//! Paints the questions of calls: `permission` asks whether a call may run; questions of tools are painted here.
 //!
-//! The words are somebody else's: they are revealed, wrapped and never cut, and each stands beside a mark of ours.
+//! The words come from outside: they are revealed, wrapped and never cut, and each follows a mark of ours.
 
 #[cfg(test)]
 mod tests;
@@ -38,7 +38,7 @@ pub struct Laid {
 }
 
 impl Laid {
-    /// What it returns is for the dialog to [settle](Questions::settle) before it is drawn.
+    /// Pass the result to [settle](Questions::settle) before drawing.
     pub fn lay_out(
         &mut self,
         questions: &Questions,
@@ -70,7 +70,7 @@ impl Laid {
         }
     }
 
-    /// The answer that is there.
+    /// The answer at this cell.
     pub fn hit(&self, column: u16, row: u16) -> Option<Target> {
         if self.is_choice {
             return self.choice.hit(column, row);
@@ -81,7 +81,7 @@ impl Laid {
         found.map(Target::Button)
     }
 
-    /// Paints what was laid out; says where the caret is, if something is being typed.
+    /// Paints what was laid out; returns the caret, if the person is typing.
     pub fn draw(
         &self,
         questions: &Questions,
@@ -110,7 +110,7 @@ impl Laid {
     }
 }
 
-/// Call, edition, width, and the age of the colours.
+/// Call, edition, width, and the revision of the colours.
 type BodyKey = (CallRef, u64, u16, u64);
 
 /// A question with answers to choose from.
@@ -119,23 +119,23 @@ struct Choice {
     /// The text to read, and what it was laid out from.
     body: Vec<Row>,
     body_of: Option<BodyKey>,
-    /// The question and its options, below it.
+    /// The question and its options, below the text.
     rows: Vec<Row>,
     notice: Vec<Row>,
-    /// What the text field is for.
+    /// The label of the text field.
     label: Vec<Row>,
-    /// Which rows are of which option.
+    /// The rows of each option.
     options: Vec<Range<usize>>,
     places: Places,
     buttons: buttons::Row,
-    /// The question is short enough for it.
+    /// The title shows the question, because it is short enough.
     is_in_title: bool,
     offset: usize,
 }
 
-/// Stands before each row of the text to read: nothing in it can pass for an answer.
+/// At the left of each row of the text to read, so that nothing in it can imitate an answer.
 const BAR: &str = "│ ";
-/// Labels of facts take this many columns.
+/// The width of labels.
 const LABEL: &str = "asked by     ";
 
 impl Choice {
@@ -181,10 +181,10 @@ impl Choice {
         let visible = end.min(self.places.content.height.into());
         let furthest = end - visible;
         self.offset = if dialog.follows() && !self.body.is_empty() && chosen.start >= furthest {
-            // A text was read before; now all answers are worth seeing.
+            // The text was read already; now as many answers as possible are shown.
             furthest
         } else if dialog.follows() {
-            // As much of the question as there is room for above it; of an option that is too high, its beginning.
+            // Shows as much of the question above it as fits; if an option is too high, its beginning.
             let last = chosen.end.saturating_sub(visible);
             last.min(chosen.start).min(furthest)
         } else {
@@ -267,13 +267,13 @@ fn heading(asked: &Asked, state: &AppState) -> String {
     }
 }
 
-/// Whether the title has room for the question, and shows all that is in it.
+/// Whether the title has room for the whole question.
 fn fits_title(dialog: &ChoiceDialog, columns: u16, theme: &Theme) -> bool {
     let request = dialog.request();
     let place = width(&place_in_queue((99, 99)));
     let fits = width(&request.question) <= room_of_heading(columns, place);
     let is_plain = reveal(&request.question, theme).to_string() == request.question;
-    // Where there is nothing to choose from, something has to be there to be read.
+    // Without options, the question has to be in the rows, because they would be empty.
     fits && is_plain && request.title.is_empty() && !request.options.is_empty()
 }
 
@@ -290,7 +290,7 @@ fn body_rows(body: &str, columns: u16, theme: &Theme, code: &mut Highlights) -> 
     rows
 }
 
-/// The question and its options, and which rows are of which option.
+/// The question and its options, and the rows of each option.
 fn rows(
     asked: &Asked,
     dialog: &ChoiceDialog,
@@ -331,7 +331,7 @@ fn rows(
     (rows, options)
 }
 
-/// `› 1 [x] label`, and below it what it means.
+/// `› 1 [x] label`, and its description below.
 fn option_rows(
     index: usize,
     option: &ChoiceOption,
@@ -414,7 +414,7 @@ fn answers(dialog: &ChoiceDialog, settings: &Settings) -> Vec<Button> {
     let possible = actions.iter().filter(|(action, _)| is_possible(*action));
     let context = dialog.context();
     let button = |(action, rank): &(Action, usize)| {
-        // What is bound everywhere is not worth a place here.
+        // Keys that are bound everywhere are not listed here.
         settings.keymap.chord_for(*action, &[context])?;
         let button = Button::new(*action, action.describe(), context, &settings.keymap)?;
         Some(Button {

@@ -14,7 +14,7 @@ fn answer(call: &str, answer: Answer) -> Effect {
     ))
 }
 
-/// A question that has been there for a while.
+/// A question that is armed.
 fn asked(tool: &str, width: u16, height: u16) -> Screen {
     let mut screen = App::asked(tool).on(width, height);
     screen.after(millis(300));
@@ -112,7 +112,7 @@ fn a_question_takes_the_place_of_the_input_and_gives_it_back_with_the_draft() {
     assert!(screen.caret().is_some());
 }
 
-/// A long answer, and then a change that asks.
+/// A long answer, then a change that asks.
 fn explained() -> Screen {
     let mut app = App::working();
     let lines: Vec<String> = (1..=60).map(|line| format!("reason {line}  \n")).collect();

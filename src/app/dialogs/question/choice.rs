@@ -1,4 +1,4 @@
-//! Something that a tool wants to know: answers to choose from, or the person's own words.
+//! A question of a tool: answers to choose from, or the person's own words.
 
 use std::time::Instant;
 
@@ -14,16 +14,16 @@ use crate::protocol::{ChoiceRequest, Chosen, Reply};
 pub struct ChoiceDialog {
     request: ChoiceRequest,
     arming: Arming,
-    /// The option that the keys are at; the text comes after the last one.
+    /// The option that has the keys; the text field comes after the last one.
     at: usize,
-    /// Where several can be chosen: which ones.
+    /// Which options are selected, if several may be.
     marked: Vec<bool>,
     text: TextArea<'static>,
-    /// The text to read, as the person has changed it, and how often they did.
+    /// The text to read as the person has edited it, and how often they did.
     edited: Option<String>,
     edition: u64,
     reading: Reading,
-    /// The option that the keys are at is kept in view, wherever that was scrolled to.
+    /// Keeps the option that has the keys visible, wherever the view was scrolled to.
     follows: bool,
     notice: Option<String>,
 }
@@ -34,17 +34,17 @@ impl ChoiceDialog {
         &self.request
     }
 
-    /// The option that the keys are at; `None` where they are in the text.
+    /// The option that has the keys; `None` if the text field has them.
     pub fn at(&self) -> Option<usize> {
         (!self.is_writing()).then_some(self.at)
     }
 
-    /// What is to be read before the answer, as it is now.
+    /// What to read before answering, as it is now.
     pub fn body(&self) -> Option<&str> {
         self.edited.as_deref().or(self.request.body.as_deref())
     }
 
-    /// Another one has another body.
+    /// Changes whenever the body does.
     pub fn edition(&self) -> u64 {
         self.edition
     }
@@ -53,7 +53,7 @@ impl ChoiceDialog {
         self.marked.get(option).copied().unwrap_or(false)
     }
 
-    /// What the person writes instead of choosing, where that is possible.
+    /// The text field, if the person may write an answer of their own.
     pub fn text(&self) -> Option<&TextArea<'static>> {
         self.request.free_text.then_some(&self.text)
     }
@@ -70,7 +70,7 @@ impl ChoiceDialog {
         self.follows
     }
 
-    /// Why the last key did not do what it says.
+    /// Why the last key had no effect.
     pub fn notice(&self) -> Option<&str> {
         self.notice.as_deref()
     }
@@ -92,7 +92,7 @@ impl ChoiceDialog {
     }
 }
 
-/// What comes in.
+/// What changes it.
 impl ChoiceDialog {
     pub fn new(request: ChoiceRequest, now: Instant) -> Self {
         Self {
@@ -113,7 +113,7 @@ impl ChoiceDialog {
         self.arming = Arming::new(now);
     }
 
-    /// Writes, or goes to the option with this number.
+    /// Types into the text field, or moves to the option with this number.
     pub fn key(&mut self, key: KeyEvent, now: Instant) {
         self.notice = None;
         if !self.arming.press(now) {
@@ -132,12 +132,12 @@ impl ChoiceDialog {
         }
     }
 
-    /// Something else than an answer was pressed; says whether it counts.
+    /// A key that is no answer was pressed; returns whether it may act.
     pub fn press(&mut self, now: Instant) -> bool {
         self.arming.press(now)
     }
 
-    /// The mouse is pressed at an option: it is where the keys are, and marked where several can be.
+    /// A click on an option moves the keys there, and selects it if several may be selected.
     pub fn press_option(&mut self, option: usize, now: Instant) -> bool {
         self.notice = None;
         let counts = self.press(now) && option < self.request.options.len();
@@ -166,7 +166,7 @@ impl ChoiceDialog {
         self.reading.settle(rest);
     }
 
-    /// Carries an action out; the reply, if it is one.
+    /// Performs an action; returns the reply, if it gives one.
     pub fn perform(&mut self, action: Action, now: Instant) -> Option<Reply> {
         self.notice = None;
         if self.turns(action) {
@@ -174,7 +174,7 @@ impl ChoiceDialog {
         }
         let leads_out = match action {
             Action::Dismiss => true,
-            // From the text one comes back to the options first.
+            // The first Back leaves the text field for the options.
             Action::Back => !self.is_writing() || self.request.options.is_empty(),
             _ => false,
         };
@@ -197,7 +197,7 @@ impl ChoiceDialog {
             Action::Bottom => self.go_to(usize::MAX),
             Action::Back => {
                 self.go_to(self.request.options.len().saturating_sub(1));
-                // The same key, held, must not dismiss the question.
+                // The same key, held down, must not dismiss the question.
                 self.arming = Arming::new(now);
             }
             _ => {}
@@ -205,14 +205,14 @@ impl ChoiceDialog {
         None
     }
 
-    /// The text that the person wants to change in their editor.
+    /// The text that the person wants to edit in their editor.
     pub fn edit(&mut self, now: Instant) -> Option<String> {
         self.notice = None;
         let counts = self.arming.press(now);
         self.body().filter(|_| counts).map(str::to_owned)
     }
 
-    /// Shows what the person has made of it, from its beginning. Keys that were meant for the editor answer nothing.
+    /// Shows the edited text from its beginning. Keys that were meant for the editor answer nothing.
     pub fn edited(&mut self, text: &str, now: Instant) {
         self.arming = Arming::new(now);
         let text = text.trim_end();
@@ -250,7 +250,7 @@ impl ChoiceDialog {
         self.follow();
     }
 
-    /// The options stand at the end.
+    /// The options are at the end.
     fn follow(&mut self) {
         self.follows = true;
         self.reading.go_to_end();
@@ -263,7 +263,7 @@ impl ChoiceDialog {
         }
     }
 
-    /// What was chosen, once that was in view.
+    /// The selected options, once they were visible.
     fn choose(&mut self) -> Option<Reply> {
         if !self.reading.is_visible() {
             self.notice = Some("enlarge the terminal to see the question".into());

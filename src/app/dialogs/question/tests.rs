@@ -1,4 +1,4 @@
-//! The queue of questions of every kind, and the keys of one with answers to choose from.
+//! The queue of questions of every kind, and the keys of a question with options.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ struct Rig {
 }
 
 impl Rig {
-    /// In view and armed.
+    /// Visible and armed.
     fn ready(question: Question) -> Self {
         let mut rig = Self::fresh(question);
         rig.show(0).wait(300);
@@ -38,14 +38,14 @@ impl Rig {
         self
     }
 
-    /// A frame with ten rows of the content, and this many beyond them.
+    /// A frame with ten rows of the content, and this many below them.
     fn show(&mut self, furthest: usize) -> &mut Self {
         let visible = 10;
         self.queue.settle(DialogRest { furthest, visible });
         self
     }
 
-    /// Presses keys as `keymap.toml` writes them; the last one's verdict.
+    /// Presses keys as `keymap.toml` writes them; returns the last one's verdict.
     fn press(&mut self, keys: &str) -> Verdict {
         let mut verdict = STAYS;
         for name in keys.split_whitespace() {

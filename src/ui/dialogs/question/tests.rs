@@ -110,7 +110,7 @@ fn a_text_that_hides_something_is_revealed() {
     );
 }
 
-/// Three files: one with two hunks, a new one, one with a hunk more.
+/// Three files: one with two hunks, a new one, and one with a single hunk.
 fn three_files() -> Question {
     let file = |path: &str, before: Option<&str>, after: &str| FileDiff {
         path: path.to_owned(),
@@ -161,7 +161,7 @@ fn plan(body: &str) -> Question {
     question
 }
 
-/// The first answer, and what the person has made of the text.
+/// The first answer, with the text as the person edited it.
 fn first(edited: Option<&str>) -> Effect {
     let chosen = Chosen {
         options: vec![0],
