@@ -175,7 +175,7 @@ impl CallRun {
                 heard: &heard,
                 insists: true,
             };
-            let permit = self.permission_to_go_on(&case, error).await?;
+            let permit = self.permission_to_continue(&case, error).await?;
             output = self.work(call, tool.as_ref(), permit, &cx).await;
         }
         self.hear_hooks_afterwards(call, tool.as_ref(), &output, told)

@@ -78,7 +78,7 @@ pub fn turn(event: &TurnEvent, parent: Option<&WireId>, session: &str) -> Option
         | TurnEvent::Text(_)
         | TurnEvent::Thinking(_)
         | TurnEvent::Paused { .. }
-        | TurnEvent::GoneOn
+        | TurnEvent::Continued
         | TurnEvent::Finished(_) => return None,
     };
     of_parent(&mut line, parent);

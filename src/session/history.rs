@@ -218,7 +218,7 @@ impl History {
             }
             Record::Delivered { calls, then } => self.deliver(calls, then),
             Record::Paused { .. } => self.turn.paused = true,
-            Record::GoneOn => self.turn.paused = false,
+            Record::Continued => self.turn.paused = false,
             Record::End { .. } | Record::Run { .. } => self.end(),
             Record::Discarded => {
                 self.open = None;

@@ -132,8 +132,9 @@ pub enum Record {
     Repaired { what: Vec<String> },
     /// A limit was reached, and the person is asked.
     Paused { why: String },
-    /// It goes on after a pause.
-    GoneOn,
+    /// The turn continues after a pause.
+    #[serde(rename = "gone_on")]
+    Continued,
     /// The turn is over.
     End {
         ending: String,

@@ -450,7 +450,7 @@ fn draw(state: &AppState, caches: &Caches, whole: Rect, buf: &mut Buffer) -> Opt
         }
         Some(Dialog::Help(help)) => {
             dialogs::modal::dim(modal, theme, buf);
-            caches.help.draw(help, state, modal, buf)
+            caches.help.draw(help, state, buf)
         }
         Some(Dialog::Pager(pager)) => {
             dialogs::modal::dim(modal, theme, buf);

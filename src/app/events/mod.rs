@@ -149,7 +149,7 @@ impl AppState {
             | TurnEvent::Refused
             | TurnEvent::Spent(_)
             | TurnEvent::Delivered(_)
-            | TurnEvent::GoneOn => {}
+            | TurnEvent::Continued => {}
             TurnEvent::Requested { .. } => self.requested(),
             TurnEvent::Discarded => work.void = true,
             TurnEvent::Broken(text) => self.broken(text),

@@ -2,6 +2,7 @@
 
 use crate::app::call::{Author, Call};
 use crate::app::dialogs::Dialog;
+use crate::app::dialogs::help::HelpDialog;
 use crate::app::dialogs::question::{DENIED, Questions, Verdict};
 use crate::app::dialogs::trust::TrustDialog;
 use crate::app::job::Job;
@@ -37,7 +38,7 @@ impl AppState {
                 match action {
                     Action::Choose | Action::AllowOnce => {
                         self.dialogs.pop();
-                        vec![Effect::Send(Command::Turn(TurnCommand::GoOn))]
+                        vec![Effect::Send(Command::Turn(TurnCommand::Continue))]
                     }
                     Action::Deny | Action::Back => self.close_dialog(),
                     _ => Vec::new(),
@@ -100,8 +101,9 @@ impl AppState {
             )
             | None => true,
         };
-        if counts {
-            self.open_help();
+        if let Some(dialog) = self.dialogs.last().filter(|_| counts) {
+            let help = HelpDialog::of_question(dialog.context());
+            self.dialogs.push(Dialog::Help(Box::new(help)));
         }
     }
 
@@ -128,6 +130,13 @@ impl AppState {
             return self.perform(Action::Choose);
         }
         Vec::new()
+    }
+
+    pub(in crate::app) fn press_tab(&mut self, tab: usize) {
+        let now = self.now;
+        if let Some(Dialog::Question(questions)) = self.dialogs.last_mut() {
+            questions.press_tab(tab, now);
+        }
     }
 
     fn is_asked(&self) -> bool {

@@ -51,15 +51,13 @@ impl AppState {
             Action::Redraw => return vec![Effect::Redraw],
             Action::PrintConversation => return vec![Effect::PrintConversation],
             Action::TogglePanel => return self.toggle_panel(),
-            Action::NextTurn => self.go_to_turn(1),
-            Action::PreviousTurn => self.go_to_turn(-1),
+            Action::NextTurn | Action::PreviousTurn => self.change_turn(action),
             Action::Palette => self.open_palette(),
             Action::Help => self.open_help(),
             Action::ToggleDetails => self.toggle_details(),
             Action::ToggleThinking => self.toggle_thinking(),
             Action::ToggleDiffStyle => self.toggle_diff_style(),
-            Action::Scroll if self.looks_back => self.focus_on(Focus::Composer),
-            Action::Scroll => self.focus_on(Focus::Conversation),
+            Action::Scroll => self.switch_to_conversation_or_back(),
             Action::Search | Action::Accept | Action::NextMatch | Action::PreviousMatch => {
                 self.search(action);
             }
@@ -105,6 +103,8 @@ impl AppState {
             | Action::SendReason
             | Action::Mark
             | Action::Dismiss
+            | Action::NextQuestion
+            | Action::PreviousQuestion
             | Action::Trust
             | Action::DoNotTrust
             | Action::AcceptHunk
@@ -118,6 +118,18 @@ impl AppState {
             | Action::AllDirectories => {}
         }
         Vec::new()
+    }
+
+    fn switch_to_conversation_or_back(&mut self) {
+        self.focus_on(if self.looks_back {
+            Focus::Composer
+        } else {
+            Focus::Conversation
+        });
+    }
+
+    fn change_turn(&mut self, action: Action) {
+        self.go_to_turn(if action == Action::NextTurn { 1 } else { -1 });
     }
 
     /// Enter: the kind of draft decides what happens.

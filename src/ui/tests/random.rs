@@ -251,13 +251,13 @@ fn any_choice() -> impl Strategy<Value = Question> {
     request.prop_map(|(question, options, several, free_text)| Question {
         call: "a".into(),
         asker: several.then(|| question.clone()),
-        kind: QuestionKind::Choice(ChoiceRequest {
+        kind: QuestionKind::Choice(vec![ChoiceRequest {
             question,
             options,
             several,
             free_text,
             ..ChoiceRequest::default()
-        }),
+        }]),
     })
 }
 
