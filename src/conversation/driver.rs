@@ -29,6 +29,7 @@ use crate::protocol::{
 };
 use crate::provider::{Batch, Provider, Request, StreamEvent, retry};
 use crate::session::{Record, telling};
+use crate::tools::offered::News;
 
 /// What a conversation is made of.
 pub struct Parts {
@@ -102,6 +103,7 @@ impl Conversation {
             system: parts.system,
             messages: Arc::new(Vec::new()),
             tools: Arc::default(),
+            lasting_tools: 0,
             max_tokens: parts.max_output_tokens,
             session: parts.session,
         };
@@ -483,16 +485,24 @@ impl Conversation {
             }
             self.journal.append(Record::Repaired { what });
         }
+        let (offered, news) = self.context.tools.send();
+        if news != News::default() {
+            self.journal.append(Record::Offered {
+                tools: news.offered,
+                announced: news.announced,
+            });
+        }
         self.journal.append(Record::Request {
             provider: self.provider.name().to_owned(),
             model: self.request.model.clone(),
             attempt,
         });
         let provider = self.provider.clone();
-        let offered = self.context.tools.snapshot();
         let request = Request {
             messages: self.journal.history().messages().clone(),
             tools: offered.definitions().clone(),
+            lasting_tools: offered.lasting(),
+            system: with_tools(&self.request.system, offered.announcement()),
             ..self.request.clone()
         };
         if let Some(exchange) = &mut self.exchange {
@@ -590,6 +600,15 @@ impl Conversation {
             Some(_) => Event::SubagentStop,
         }
     }
+}
+
+/// The system prompt with what it says about tools: behind who the model is, which never changes.
+fn with_tools(system: &[String], announcement: Option<String>) -> Vec<String> {
+    let mut parts = system.to_vec();
+    if let Some(announcement) = announcement {
+        parts.insert(parts.len().min(1), announcement);
+    }
+    parts
 }
 
 impl Exchange {

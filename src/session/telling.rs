@@ -124,6 +124,8 @@ fn told(
         // What the model is sent, not what a person sees.
         Record::Session { .. }
         | Record::Moved { .. }
+        | Record::Offered { .. }
+        | Record::Activated { .. }
         | Record::Block { .. }
         | Record::Repaired { .. }
         | Record::Change { .. } => Vec::new(),

@@ -113,6 +113,7 @@ impl Tool for FileSearch {
 
     fn spec(&self) -> ToolSpec {
         ToolSpec {
+            is_rare: true,
             doing: "searching files".into(),
             interrupt: InterruptBehavior::Block,
             subject: SubjectFields::field_in("pattern", "path"),

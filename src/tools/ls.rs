@@ -87,6 +87,7 @@ impl Tool for LS {
 
     fn spec(&self) -> ToolSpec {
         ToolSpec {
+            is_rare: true,
             doing: "listing a directory".into(),
             ..ToolSpec::new(
                 "LS",

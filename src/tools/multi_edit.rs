@@ -148,6 +148,7 @@ impl Tool for MultiEdit {
 
     fn spec(&self) -> ToolSpec {
         ToolSpec {
+            is_rare: true,
             doing: "changing a file".into(),
             interrupt: InterruptBehavior::Block,
             ..ToolSpec::new(

@@ -154,6 +154,7 @@ impl Tool for NotebookEdit {
 
     fn spec(&self) -> ToolSpec {
         ToolSpec {
+            is_rare: true,
             doing: "changing a notebook".into(),
             interrupt: InterruptBehavior::Block,
             ..ToolSpec::new(
