@@ -11,7 +11,8 @@ use crate::executor::Places;
 use crate::hooks::{Runner, scripts};
 use crate::permissions::{RuleList, Source, Store, names};
 use crate::process::Programs;
-use crate::protocol::{Mode, SessionId};
+use crate::protocol::{Mode, ServerTool, SessionId, WebSearch};
+use crate::provider::wires::Wire;
 use crate::settings::agents::Catalogue;
 use crate::settings::files::{Files, Owner};
 use crate::settings::memory::Standing;
@@ -212,7 +213,18 @@ impl Project {
             workspace: self.workspace.clone(),
             model: args.model.clone().unwrap_or_default(),
             agents: self.agents(args).0.kinds(),
+            search: self.search(args),
         }
+    }
+
+    /// Who searches the web, as far as that is known before the provider is.
+    fn search(&self, args: &Args) -> Option<WebSearch> {
+        let provider = args.provider.as_ref().or(self.settings.provider.as_ref());
+        let serves = |name: &String| {
+            Wire::named(name).is_some_and(|wire| wire.serves(ServerTool::WebSearch))
+        };
+        let search = self.settings.web_search.clone();
+        search.filter(|search| *search != WebSearch::Provider || provider.is_none_or(serves))
     }
 
     /// The types of subagents, and what is wrong with them.

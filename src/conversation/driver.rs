@@ -352,8 +352,8 @@ impl Conversation {
             Next::ShowInput { call, fragment } => {
                 journal.tell_call(call, CallEvent::Input(fragment));
             }
-            Next::Keep(block) => {
-                journal.append(Record::Block { block });
+            Next::Keep { block, call } => {
+                journal.append(Record::Block { block, call });
             }
             Next::Execute(call) => exchange.executor.add(call, journal),
             Next::Drain => {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::served::ServerTool;
 use super::todo::{Todo, progress};
 use super::tool::{Level, ToolDefinition};
 
@@ -29,6 +30,8 @@ pub struct ToolInfo {
     /// Calls of it that went well may share a line: they only read, and show nothing that must be seen.
     pub folds: bool,
     pub output: OutputFormat,
+    /// The tool of providers that does the same: their calls are shown as calls of this one.
+    pub server: Option<ServerTool>,
 }
 
 /// What the output of a tool is, so that it can be shown well.
@@ -104,6 +107,7 @@ impl ToolInfo {
             can_background: false,
             folds: false,
             output: OutputFormat::Text,
+            server: None,
             level: Level::Dangerous,
             guest_of: None,
             definition: None,

@@ -11,6 +11,8 @@ pub mod id;
 pub mod input;
 pub mod message;
 pub mod question;
+pub mod search;
+pub mod served;
 pub mod shown;
 pub mod source;
 pub mod spending;
@@ -38,6 +40,8 @@ pub use question::{
     Answer, AnswerNote, ChoiceOption, ChoiceRequest, Chosen, LeftOut, PartOfFile,
     PermissionRequest, Question, QuestionKind, Reply, RuleOffer,
 };
+pub use search::{Backend, SearchService, WebSearch};
+pub use served::{Found, ServerCall, ServerTool};
 pub use shown::{FileDiff, Shown};
 pub use source::{NamedFile, Source};
 pub use spending::{Price, Spending};

@@ -96,7 +96,12 @@ pub enum Record {
     /// Thinking, as it streamed in: it was shown, but only its complete block goes back to the model.
     Thinking { text: String },
     /// A block of the answer, other than text and calls, that is complete.
-    Block { block: Block },
+    Block {
+        block: Block,
+        /// The name of the call that it tells of, where it tells of one that the provider runs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<CallRef>,
+    },
     /// The model has written all of its answer; calls of it may still run.
     Streamed,
     /// The whole answer. Takes the place of its texts, blocks and calls.

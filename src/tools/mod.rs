@@ -36,6 +36,8 @@ pub mod tree;
 pub mod web;
 #[cfg(feature = "web")]
 pub mod web_fetch;
+#[cfg(feature = "web")]
+pub mod web_search;
 pub mod write;
 
 use std::future::Future;
@@ -55,7 +57,8 @@ use crate::process::{Programs, Variables, sandbox};
 use crate::protocol::todo::Todo;
 use crate::protocol::{
     AgentKind, CallRef, FileDiff, ForPerson, InterruptBehavior, Level, Mode, OutputFormat,
-    PartOfFile, PreviewFields, Printed, ResultBlock, Shown, SubjectFields, ToolInfo, Touches,
+    PartOfFile, PreviewFields, Printed, ResultBlock, ServerTool, Shown, SubjectFields, ToolInfo,
+    Touches, WebSearch,
 };
 
 /// What is fixed about a tool.
@@ -85,6 +88,8 @@ pub struct ToolSpec {
     pub is_essential: bool,
     /// The tool without which this one is of no use.
     pub needs: Option<Arc<str>>,
+    /// The tool of providers that does the same.
+    pub server: Option<ServerTool>,
 }
 
 impl ToolSpec {
@@ -105,6 +110,7 @@ impl ToolSpec {
             output: OutputFormat::Text,
             is_essential: false,
             needs: None,
+            server: None,
         }
     }
 
@@ -119,6 +125,7 @@ impl ToolSpec {
             can_background: self.can_background,
             folds: self.folds,
             output: self.output,
+            server: self.server,
             level: self.level,
             guest_of: None,
             definition: None,
@@ -142,6 +149,11 @@ pub trait Tool: Send + Sync + 'static {
 
     fn is_enabled(&self, _about: &DescribeCx) -> bool {
         true
+    }
+
+    /// The tool of the provider that this request names in the place of this one: then the provider runs its calls.
+    fn served_by(&self, _about: &DescribeCx) -> Option<ServerTool> {
+        None
     }
 
     /// Whether the provider may be asked to guarantee that inputs fit the schema.
@@ -231,6 +243,8 @@ pub struct DescribeCx {
     pub model: String,
     /// The types of subagents that there are.
     pub agents: Arc<Vec<AgentKind>>,
+    /// Who searches the web; `None` where nobody does.
+    pub search: Option<WebSearch>,
 }
 
 /// What a running call can use. Cheap to clone.
@@ -294,6 +308,8 @@ pub struct Environment {
     pub unasked: Unasked,
     /// What all held commands may touch, once one was started.
     pub ground: OnceLock<Arc<sandbox::Ground>>,
+    /// Who searches the web; `None` where nobody does.
+    pub search: Option<WebSearch>,
 }
 
 impl Environment {

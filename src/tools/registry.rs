@@ -91,6 +91,8 @@ impl Registry {
             registry.add(super::task_output::TaskOutput),
             #[cfg(feature = "web")]
             registry.add(super::web_fetch::WebFetch::default()),
+            #[cfg(feature = "web")]
+            registry.add(super::web_search::WebSearch),
             registry.add(super::todo_write::TodoWrite),
             registry.add(super::write::Write),
         ];
@@ -160,11 +162,14 @@ impl Registry {
     /// The registry as this run offers it.
     #[must_use]
     pub fn offered(&self, offer: &Offer) -> Self {
+        let is_served = |known: &Known| known.tool.served_by(&offer.about).is_some();
         let offers = |known: &&Known| {
             let spec = known.tool.spec();
             (!offer.simple || spec.is_essential)
                 && !offer.rules.denies_whole(&spec.name)
                 && known.tool.is_enabled(&offer.about)
+                // What the provider runs cannot be asked about.
+                && !(is_served(known) && offer.rules.restricts(&spec.name))
         };
         let offered: Vec<&Known> = self.tools.iter().filter(offers).collect();
         let has = |name: &str| offered.iter().any(|known| known.name() == name);
