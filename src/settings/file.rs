@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::read;
 use crate::hooks::HooksFile;
 use crate::process::sandbox::Unasked;
-use crate::protocol::{InterruptBehavior, Mode, OnBashError, Price, WebSearch};
+use crate::protocol::{Deferral, InterruptBehavior, Mode, OnBashError, Price, WebSearch};
 
 /// Settings of agent-tui: `settings.json` in the configuration directory, `.agent-tui/settings.json` and
 /// `.agent-tui/settings.local.json` in a project, or a file given with `--settings`.
@@ -69,6 +69,8 @@ pub(super) struct File {
     /// Model that answers the prompt of a fetched page; without it the page itself is the result. In a project: only once it
     /// is trusted.
     pub(super) small_model: Option<String>,
+    /// When tools are announced by name only: auto (many tools, or large schemas), always or never.
+    pub(super) tool_search: Option<Deferral>,
 }
 
 /// Permission rules and mode.

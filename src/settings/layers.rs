@@ -308,6 +308,9 @@ impl Settings {
         });
         let search = self.search_of(page, file.web_search);
         self.set(page, "webSearch", search, |it| &mut it.web_search);
+        self.set(page, "toolSearch", file.tool_search, |it| {
+            &mut it.tool_search
+        });
     }
 
     /// The mode that a file may choose. One of a project never lets more run than acceptEdits, trusted or not; one that is

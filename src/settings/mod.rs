@@ -25,7 +25,7 @@ use crate::config::json::Wrong;
 use crate::hooks::Hook;
 use crate::permissions::{Rules, Source};
 use crate::process::sandbox::Unasked;
-use crate::protocol::{InterruptBehavior, Mode, OnBashError, Price, WebSearch};
+use crate::protocol::{Deferral, InterruptBehavior, Mode, OnBashError, Price, WebSearch};
 
 pub use file::{keys, schema};
 
@@ -72,6 +72,8 @@ pub struct Settings {
     pub web_search: Option<WebSearch>,
     /// The model that reads fetched pages.
     pub small_model: Option<String>,
+    /// When tools are announced by name only.
+    pub tool_search: Option<Deferral>,
     /// What a person should know about the files: unknown keys, rules that are not used.
     pub warnings: Vec<String>,
     /// What a person must fix. It is not used, and where it may have forbidden something, everything is asked about.
