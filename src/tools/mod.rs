@@ -83,12 +83,20 @@ pub struct ToolSpec {
     /// Whether successful calls may share a line on the screen: they only read, and show nothing that must be seen.
     pub folds: bool,
     pub output: OutputFormat,
-    /// Whether `--simple` offers it.
-    pub is_essential: bool,
+    pub demand: Demand,
     /// The tool without which this one is useless.
     pub needs: Option<Arc<str>>,
-    /// Most conversations do without it, so it is deferred where there are many tools.
-    pub is_rare: bool,
+}
+
+/// How many conversations use a tool.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Demand {
+    /// All of them: `--simple` offers only these.
+    Essential,
+    #[default]
+    Usual,
+    /// Few: it is deferred when there are many tools.
+    Rare,
 }
 
 impl ToolSpec {
@@ -107,9 +115,8 @@ impl ToolSpec {
             can_background: false,
             folds: false,
             output: OutputFormat::Text,
-            is_essential: false,
+            demand: Demand::Usual,
             needs: None,
-            is_rare: false,
         }
     }
 

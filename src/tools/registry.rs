@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::any::{AnyTool, Erased};
-use super::{DescribeCx, Tool, ToolSpec};
+use super::{Demand, DescribeCx, Tool, ToolSpec};
 use crate::permissions::Rules;
 use crate::permissions::names::touched_by_absent;
 use crate::protocol::{PreviewFields, ToolDefinition, ToolInfo, Touches};
@@ -153,7 +153,7 @@ impl Registry {
         let everyday = self
             .tools
             .iter()
-            .filter(|known| known.tool.spec().is_essential);
+            .filter(|known| known.tool.spec().demand == Demand::Essential);
         for known in everyday {
             known.tool.prepare();
         }
@@ -164,7 +164,7 @@ impl Registry {
     pub fn offered(&self, offer: &Offer) -> Self {
         let offers = |known: &&Known| {
             let spec = known.tool.spec();
-            (!offer.simple || spec.is_essential)
+            (!offer.simple || spec.demand == Demand::Essential)
                 && !offer.rules.denies_whole(&spec.name)
                 && known.tool.is_enabled(&offer.about)
         };
@@ -214,8 +214,9 @@ impl Registry {
 
     /// The tools that a request can announce by name only: those of guests, and those that most conversations do without.
     pub fn deferrable(&self) -> impl Iterator<Item = &str> {
-        let can_wait =
-            |known: &&Known| known.origin != Origin::BuiltIn || known.tool.spec().is_rare;
+        let can_wait = |known: &&Known| {
+            known.origin != Origin::BuiltIn || known.tool.spec().demand == Demand::Rare
+        };
         self.tools.iter().filter(can_wait).map(Known::name)
     }
 
