@@ -85,14 +85,22 @@ pub struct ToolSpec {
     /// Whether successful calls may share a line on the screen: they only read, and show nothing that must be seen.
     pub folds: bool,
     pub output: OutputFormat,
-    /// Whether `--simple` offers it.
-    pub is_essential: bool,
+    pub demand: Demand,
     /// The tool without which this one is useless.
     pub needs: Option<Arc<str>>,
     /// The tool of providers that does the same.
     pub server: Option<ServerTool>,
-    /// Most conversations do without it, so it is deferred where there are many tools.
-    pub is_rare: bool,
+}
+
+/// How many conversations use a tool.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Demand {
+    /// All of them: `--simple` offers only these.
+    Essential,
+    #[default]
+    Usual,
+    /// Few: it is deferred when there are many tools.
+    Rare,
 }
 
 impl ToolSpec {
@@ -111,10 +119,9 @@ impl ToolSpec {
             can_background: false,
             folds: false,
             output: OutputFormat::Text,
-            is_essential: false,
+            demand: Demand::Usual,
             needs: None,
             server: None,
-            is_rare: false,
         }
     }
 

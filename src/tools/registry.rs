@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::any::{AnyTool, Erased};
-use super::{DescribeCx, Tool, ToolSpec};
+use super::{Demand, DescribeCx, Tool, ToolSpec};
 use crate::permissions::Rules;
 use crate::permissions::names::touched_by_absent;
 use crate::protocol::{PreviewFields, ToolDefinition, ToolInfo, Touches};
@@ -155,7 +155,7 @@ impl Registry {
         let everyday = self
             .tools
             .iter()
-            .filter(|known| known.tool.spec().is_essential);
+            .filter(|known| known.tool.spec().demand == Demand::Essential);
         for known in everyday {
             known.tool.prepare();
         }
@@ -167,7 +167,7 @@ impl Registry {
         let is_served = |known: &Known| known.tool.served_by(&offer.about).is_some();
         let offers = |known: &&Known| {
             let spec = known.tool.spec();
-            (!offer.simple || spec.is_essential)
+            (!offer.simple || spec.demand == Demand::Essential)
                 && !offer.rules.denies_whole(&spec.name)
                 && known.tool.is_enabled(&offer.about)
                 // What the provider runs cannot be asked about.
@@ -219,8 +219,9 @@ impl Registry {
 
     /// The tools that a request can announce by name only: those of guests, and those that most conversations do without.
     pub fn deferrable(&self) -> impl Iterator<Item = &str> {
-        let can_wait =
-            |known: &&Known| known.origin != Origin::BuiltIn || known.tool.spec().is_rare;
+        let can_wait = |known: &&Known| {
+            known.origin != Origin::BuiltIn || known.tool.spec().demand == Demand::Rare
+        };
         self.tools.iter().filter(can_wait).map(Known::name)
     }
 
