@@ -147,7 +147,7 @@ impl Asides {
 
     fn tell_model(&mut self, call: &ToolCall, result: &ToolResult, moved: Option<PathBuf>) {
         let offered = self.context.tools.snapshot();
-        let tool = offered.find(&call.name);
+        let tool = offered.find_or_deferred(&call.name);
         let subject = tool.and_then(|tool| tool.facts(&call.input).subject);
         let label = format!("{}({})", call.name, subject.unwrap_or_default());
         let text = result.as_sent().as_text();

@@ -25,7 +25,7 @@ use crate::provider::{
 };
 use crate::session::record::VERSION;
 use crate::session::telling::{Recalled, last_agent, recall};
-use crate::session::{Log, Record, Writer};
+use crate::session::{History, Log, Record, Writer};
 use crate::settings::agents::Catalogue;
 use crate::tools::files::scratch::Scratch;
 use crate::tools::offered::Tools;
@@ -295,16 +295,17 @@ impl Rig {
         let mut offer = Offer::default();
         offer.about.agents = agents.kinds();
         shared.agents = Some(agents);
-        let tools = Tools::new(Registry::built_in(), offer);
-        let mut context = Context::new(Arc::new(shared), tools);
-        let (starter, orders) = port();
-        context.starter = starter;
-        let context = Arc::new(context);
         let path = scratch.root.with_file_name("log.jsonl");
         let (log, lines) = match Log::open(&path) {
             Ok((log, contents)) => (Writer::new(log), contents.lines),
             Err(_) => (new_log(&path, &scratch.root), Vec::new()),
         };
+        let told = History::of(&lines, AgentId::MAIN).tools().clone();
+        let tools = Tools::resumed(Registry::built_in(), offer, told);
+        let mut context = Context::new(Arc::new(shared), tools);
+        let (starter, orders) = port();
+        context.starter = starter;
+        let context = Arc::new(context);
         let last_agent = last_agent(&lines);
         let checkpoints = &context.shared.env.checkpoints;
         let Recalled {

@@ -10,7 +10,9 @@ use super::page::{Line, Tone, fields, lines};
 use super::session::SessionInfo;
 use super::{AppState, Effect, OpeningSession};
 use crate::keymap::{Action, Context};
-use crate::protocol::{AgentKind, Command, Level, RulesCommand, SessionCommand, ToolInfo};
+use crate::protocol::{
+    AgentKind, Command, Level, RulesCommand, SessionCommand, ToolInfo, ToolState,
+};
 use crate::theme::Theme;
 
 /// What the palette offers besides the commands.
@@ -324,13 +326,26 @@ impl AppState {
     }
 }
 
+fn told_state(state: ToolState) -> &'static str {
+    match state {
+        ToolState::Offered => "offered: sent with every request",
+        ToolState::Deferred => "deferred: announced by name until the model loads it",
+        ToolState::Denied => "denied: a permission rule names the whole tool",
+        ToolState::Off => "off: not used in this session",
+    }
+}
+
 fn tool_item(tool: &ToolInfo) -> Item {
-    let source = tool.guest_of.as_deref().unwrap_or("built in");
-    let state = match tool.level {
+    let source = tool.source();
+    let asks = match tool.level {
         Level::Safe => "runs without asking",
         Level::Confirm => "asks first",
         Level::Dangerous => "asks unless read-only",
         Level::Forbidden => "never runs",
+    };
+    let state = match tool.state {
+        ToolState::Offered => asks,
+        ToolState::Deferred | ToolState::Denied | ToolState::Off => tool.state.name(),
     };
     let item = Item::new(&*tool.name, Choice::Nothing).about(format!("{source} · {state}"));
     let Some(definition) = &tool.definition else {
@@ -340,8 +355,9 @@ fn tool_item(tool: &ToolInfo) -> Item {
     let tokens = definition.tokens();
     let mut page = fields([
         ("from", source.to_owned()),
-        ("permission", state.to_owned()),
-        ("size", format!("about {tokens} tokens in each request")),
+        ("state", told_state(tool.state).to_owned()),
+        ("permission", asks.to_owned()),
+        ("size", format!("about {tokens} tokens")),
     ]);
     page.push(Line::blank());
     page.extend(lines(&definition.description, Tone::Text));

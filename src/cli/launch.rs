@@ -25,22 +25,21 @@ use crate::hooks::occasion::Source;
 use crate::permissions::Store;
 use crate::process::signals::Signals;
 use crate::process::{Programs, Variables, scarce};
-use crate::protocol::AgentId;
+use crate::protocol::{AgentId, ToolsTold};
 use crate::provider::builtin::Builtin;
 use crate::provider::choose::{self, Choice, Wanted, Wish};
-use crate::provider::models::context_window;
 use crate::provider::retry;
 use crate::runtime::{FoundTerminal, end_guard, guard_commands};
 use crate::session::Record;
 use crate::session::record::VERSION;
 use crate::settings::Settings;
 use crate::settings::agents::Catalogue;
+use crate::tools::Environment;
 use crate::tools::bash::groups::Groups;
 use crate::tools::files::{Checkpoints, Locks};
 use crate::tools::offered::Tools;
-use crate::tools::registry::{Offer, Registry};
+use crate::tools::registry::Registry;
 use crate::tools::subagents::{Orders, Tasks, port};
-use crate::tools::{DescribeCx, Environment};
 
 /// How long idle threads are kept: longer than anyone works without a break.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
@@ -133,7 +132,7 @@ pub(super) async fn setup(
         model: model.clone(),
     };
     let (agents, agent_problems) = project.agents(args);
-    let tools = tools(args, &project, &model, &agents);
+    let tools = tools(args, &project, &model, &agents, session.history.tools());
     let hooks = project.hooks(&session.id, &session.log.path(), &programs);
     let env = environment(args, &project, results_dir, programs);
     let mut shared = shared(args, &project, asking, env);
@@ -156,7 +155,7 @@ pub(super) async fn setup(
     notices.extend(session.notices);
     notices.extend(agent_problems);
     Ok(agent::Setup {
-        context_window: settings.context_window.or_else(|| context_window(&model)),
+        context_window: project.window(&model),
         system: system.parts,
         branch: git.branch,
         limits: limits(args, settings, &model, asking),
@@ -182,17 +181,17 @@ pub(super) async fn setup(
     })
 }
 
-fn tools(args: &Args, project: &Project, model: &str, agents: &Catalogue) -> Tools {
-    let about = DescribeCx {
-        workspace: project.workspace.clone(),
-        model: model.to_owned(),
-        agents: agents.kinds(),
-    };
-    let offer = Offer {
-        about,
-        ..project.offer(args)
-    };
-    let tools = Tools::new(Registry::built_in(), offer);
+fn tools(
+    args: &Args,
+    project: &Project,
+    model: &str,
+    agents: &Catalogue,
+    told: &ToolsTold,
+) -> Tools {
+    let mut offer = project.offer(args, agents);
+    model.clone_into(&mut offer.about.model);
+    offer.window = project.window(model);
+    let tools = Tools::resumed(Registry::built_in(), offer, told.clone());
     let preparing = tools.snapshot();
     tokio::task::spawn_blocking(move || preparing.prepare());
     tools

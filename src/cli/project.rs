@@ -12,12 +12,14 @@ use crate::hooks::{Runner, scripts};
 use crate::permissions::{RuleList, Source, Store, names};
 use crate::process::Programs;
 use crate::protocol::{Mode, SessionId};
+use crate::provider::models::context_window;
 use crate::settings::agents::Catalogue;
 use crate::settings::files::{Files, Owner};
 use crate::settings::memory::Standing;
 use crate::settings::trust::{Memory, Review, State};
 use crate::settings::{Settings, Trust};
 use crate::tools::DescribeCx;
+use crate::tools::offered::Tools;
 use crate::tools::registry::{Offer, Registry};
 use crate::tools::subagents::read_only;
 
@@ -206,14 +208,6 @@ impl Project {
         Some(runner)
     }
 
-    pub fn describe(&self, args: &Args) -> DescribeCx {
-        DescribeCx {
-            workspace: self.workspace.clone(),
-            model: args.model.clone().unwrap_or_default(),
-            agents: self.agents(args).0.kinds(),
-        }
-    }
-
     /// The types of subagents, and the problems with them.
     pub fn agents(&self, args: &Args) -> (Catalogue, Vec<String>) {
         Catalogue::read(
@@ -232,16 +226,32 @@ impl Project {
     }
 
     /// The tools that this run offers.
-    pub fn registry(&self, args: &Args) -> Registry {
-        Registry::built_in().offered(&self.offer(args))
+    pub fn tools(&self, args: &Args) -> Tools {
+        let (agents, _) = self.agents(args);
+        Tools::new(Registry::built_in(), self.offer(args, &agents))
     }
 
-    pub fn offer(&self, args: &Args) -> Offer {
+    pub fn offer(&self, args: &Args, agents: &Catalogue) -> Offer {
+        let model = args.model.as_ref().or(self.settings.model.as_ref());
+        let model = model.cloned().unwrap_or_default();
         Offer {
             simple: args.simple,
             rules: self.settings.rules.clone(),
-            about: self.describe(args),
+            window: self.window(&model),
+            about: DescribeCx {
+                workspace: self.workspace.clone(),
+                model,
+                agents: agents.kinds(),
+                deferral: self.settings.tool_search.unwrap_or_default(),
+            },
         }
+    }
+
+    /// The context window of a model, in tokens, where it is known.
+    pub fn window(&self, model: &str) -> Option<u64> {
+        self.settings
+            .context_window
+            .or_else(|| context_window(model))
     }
 
     /// The programs of the machine; none of them is inside the workspace.

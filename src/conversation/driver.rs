@@ -3,6 +3,8 @@
 //! [`Conversation::next`] waits until one thing has happened, and can be dropped at any time. So the caller can wait
 //! for other events at the same time, and one task sees everything in one order.
 
+mod sending;
+
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +13,6 @@ use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tracing::Instrument;
 
 use super::hook_caller::{HookCaller, Starting, may_stop};
 use super::journal::Journal;
@@ -102,6 +103,7 @@ impl Conversation {
             system: parts.system,
             messages: Arc::new(Vec::new()),
             tools: Arc::default(),
+            lasting_tools: 0,
             max_tokens: parts.max_output_tokens,
             session: parts.session,
         };
@@ -446,62 +448,6 @@ impl Conversation {
         content.extend(prompt);
         let message = Message::from_user(content);
         self.journal.append(Record::User { message });
-    }
-
-    /// Tells the person once if the cost limit has no effect.
-    fn warn_of_no_price(&mut self) {
-        let is_unbounded = self.limits.max_cost.is_some() && self.limits.price.is_none();
-        if self.kind.is_none()
-            && is_unbounded
-            && !std::mem::replace(&mut self.warned_of_no_price, true)
-        {
-            let model = &self.request.model;
-            let text = format!(
-                "`maxCost` has no effect: no price known for {model}; set it under `prices`"
-            );
-            self.journal.notice(text);
-        }
-    }
-
-    /// Repairs the history if necessary, and sends it.
-    fn send(&mut self, attempt: u32) {
-        self.warn_of_no_price();
-        for problem in self.context.refresh_agents() {
-            self.journal.notice(problem);
-        }
-        if !self.news.is_empty() {
-            let message = Message::from_user(std::mem::take(&mut self.news));
-            self.journal.append(Record::Told { message });
-        }
-        if let Some(what) = self.journal.history().repairs() {
-            if !what.is_empty() {
-                let notice = format!(
-                    "repaired the conversation before sending: {}",
-                    what.join("; ")
-                );
-                self.journal.notice(notice);
-            }
-            self.journal.append(Record::Repaired { what });
-        }
-        self.journal.append(Record::Request {
-            provider: self.provider.name().to_owned(),
-            model: self.request.model.clone(),
-            attempt,
-        });
-        let provider = self.provider.clone();
-        let offered = self.context.tools.snapshot();
-        let request = Request {
-            messages: self.journal.history().messages().clone(),
-            tools: offered.definitions().clone(),
-            ..self.request.clone()
-        };
-        if let Some(exchange) = &mut self.exchange {
-            let context = self.context.clone();
-            exchange.executor = Executor::new(context, self.policy, &exchange.token, offered);
-            let opening = async move { provider.open(&request).await };
-            let opening = opening.instrument(trace::request(self.agent, attempt));
-            exchange.waiting = Waiting::Open(Box::pin(opening));
-        }
     }
 
     fn look_at(&mut self, prompt: &[Block]) {

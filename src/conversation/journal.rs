@@ -366,6 +366,9 @@ impl Observer for Journal {
             Observed::Planned(todos) => {
                 self.append(Record::Todos { todos });
             }
+            Observed::Activated(tools) => {
+                self.append(Record::Activated { tools });
+            }
             Observed::Completed {
                 call,
                 result,

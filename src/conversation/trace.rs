@@ -90,6 +90,9 @@ pub fn call(observed: &Observed, history: &History, at: Duration) {
         }
         Observed::ModeIs(mode) => tracing::debug!(mode = mode.name(), "mode changed by a call"),
         Observed::Planned(todos) => tracing::debug!(steps = todos.len(), "steps planned"),
+        Observed::Activated(tools) => {
+            tracing::info!(tools = %logged(tools.join(" ")), "tools activated");
+        }
         Observed::Moved(cwd) => tracing::debug!(cwd = %logged(cwd.display()), "shell moved"),
         Observed::Completed {
             call,

@@ -62,6 +62,8 @@ pub enum Observed {
     ModeIs(Mode),
     /// The model plans to do this.
     Planned(Vec<Todo>),
+    /// The model has asked for these tools.
+    Activated(Vec<String>),
     Completed {
         call: CallRef,
         result: ToolResult,
@@ -497,6 +499,10 @@ impl Executor {
                     observer.observe(Observed::ModeIs(mode));
                 }
                 ContextChange::Todos(todos) => observer.observe(Observed::Planned(todos)),
+                ContextChange::Activated(tools) => {
+                    observer.observe(Observed::Activated(tools.clone()));
+                    self.context.tools.activate(&tools);
+                }
             }
         }
     }

@@ -262,6 +262,9 @@ impl CallRun {
 
     fn find(&self, call: &ToolCall) -> Result<Arc<dyn AnyTool>, Failure> {
         self.offered.find(&call.name).cloned().ok_or_else(|| {
+            if let Some(text) = self.offered.how_to_load(&call.name) {
+                return refused(call, text, "the model has to load this tool first");
+            }
             let near = self
                 .offered
                 .nearest(&call.name)
@@ -302,6 +305,7 @@ impl CallRun {
             journal,
             asker: self.asker(call.call),
             starter: self.context.starter.clone(),
+            deferred: self.offered.deferred().clone(),
             off_limits: off_limits(&self.context),
             ledger: self.context.ledger.clone(),
             env: self.context.shared.env.clone(),

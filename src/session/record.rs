@@ -73,6 +73,16 @@ pub enum Record {
     /// The model's planned steps from now on.
     Todos { todos: Vec<Todo> },
 
+    /// The request that follows sends these tools for the first time, and announces those by name only for the first time.
+    Offered {
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tools: Vec<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        announced: Vec<String>,
+    },
+    /// The model has asked for these tools: requests send them from now on.
+    Activated { tools: Vec<String> },
+
     // Turns.
     /// The person's message.
     User { message: Message },

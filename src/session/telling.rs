@@ -123,6 +123,8 @@ fn told(
         // These are for the model, and not shown.
         Record::Session { .. }
         | Record::Moved { .. }
+        | Record::Offered { .. }
+        | Record::Activated { .. }
         | Record::Block { .. }
         | Record::Repaired { .. }
         | Record::Change { .. } => Vec::new(),

@@ -31,6 +31,7 @@ pub mod subagents;
 pub mod task;
 pub mod task_output;
 pub mod todo_write;
+pub mod tool_search;
 pub mod tree;
 #[cfg(feature = "web")]
 pub mod web;
@@ -54,8 +55,9 @@ use crate::process::sandbox::Unasked;
 use crate::process::{Programs, Variables, sandbox};
 use crate::protocol::todo::Todo;
 use crate::protocol::{
-    AgentKind, CallRef, FileDiff, ForPerson, InterruptBehavior, Level, Mode, OutputFormat,
-    PartOfFile, PreviewFields, Printed, ResultBlock, Shown, SubjectFields, ToolInfo, Touches,
+    AgentKind, CallRef, Deferral, FileDiff, ForPerson, InterruptBehavior, Level, Mode,
+    OutputFormat, PartOfFile, PreviewFields, Printed, ResultBlock, Shown, SubjectFields,
+    ToolDefinition, ToolInfo, ToolState, Touches,
 };
 
 /// The constant properties of a tool.
@@ -81,10 +83,20 @@ pub struct ToolSpec {
     /// Whether successful calls may share a line on the screen: they only read, and show nothing that must be seen.
     pub folds: bool,
     pub output: OutputFormat,
-    /// Whether `--simple` offers it.
-    pub is_essential: bool,
+    pub demand: Demand,
     /// The tool without which this one is useless.
     pub needs: Option<Arc<str>>,
+}
+
+/// How many conversations use a tool.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Demand {
+    /// All of them: `--simple` offers only these.
+    Essential,
+    #[default]
+    Usual,
+    /// Few: it is deferred when there are many tools.
+    Rare,
 }
 
 impl ToolSpec {
@@ -103,7 +115,7 @@ impl ToolSpec {
             can_background: false,
             folds: false,
             output: OutputFormat::Text,
-            is_essential: false,
+            demand: Demand::Usual,
             needs: None,
         }
     }
@@ -121,6 +133,7 @@ impl ToolSpec {
             output: self.output,
             level: self.level,
             guest_of: None,
+            state: ToolState::Offered,
             definition: None,
         }
     }
@@ -231,6 +244,8 @@ pub struct DescribeCx {
     pub model: String,
     /// The available types of subagents.
     pub agents: Arc<Vec<AgentKind>>,
+    /// When tools are announced by name only.
+    pub deferral: Deferral,
 }
 
 /// What a running call can use. Cheap to clone.
@@ -251,6 +266,8 @@ pub struct ToolCx {
     pub asker: ask::Asker,
     /// Starts conversations of subagents.
     pub starter: subagents::Starter,
+    /// The tools that the request has announced by name only.
+    pub deferred: Arc<Vec<ToolDefinition>>,
     /// The files that a search must leave out.
     pub off_limits: OffLimits,
     /// The files that the conversation has read, and may therefore change.
@@ -326,6 +343,8 @@ pub enum ContextChange {
     Mode(Mode),
     /// The model's list of steps.
     Todos(Vec<Todo>),
+    /// Tools that were announced by name only are sent with their schemas.
+    Activated(Vec<String>),
 }
 
 /// A failure: for the model, what was wrong with the call and how to fix it; for the person, what happened.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::any::{AnyTool, Erased};
-use super::{DescribeCx, Tool, ToolSpec};
+use super::{Demand, DescribeCx, Tool, ToolSpec};
 use crate::permissions::Rules;
 use crate::permissions::names::touched_by_absent;
 use crate::protocol::{PreviewFields, ToolDefinition, ToolInfo, Touches};
@@ -29,10 +29,11 @@ pub struct Offer {
     /// A tool that a deny rule names as a whole is not offered.
     pub rules: Rules,
     pub about: DescribeCx,
+    /// The model's context window in tokens, where it is known.
+    pub window: Option<u64>,
 }
 
-/// All tools of a run, in the order in which every request lists them: the built-in ones by name, then the guests in
-/// order of arrival. So the beginning of the list stays the same, and the prompt cache stays valid.
+/// All tools of a run: the built-in ones by name, then the guests by name. No name is there twice.
 #[derive(Clone, Default)]
 pub struct Registry {
     tools: Vec<Known>,
@@ -92,6 +93,7 @@ impl Registry {
             #[cfg(feature = "web")]
             registry.add(super::web_fetch::WebFetch::default()),
             registry.add(super::todo_write::TodoWrite),
+            registry.add(super::tool_search::ToolSearch),
             registry.add(super::write::Write),
         ];
         let added: Result<(), NameTaken> = added.into_iter().collect();
@@ -116,7 +118,7 @@ impl Registry {
         }
         let comes_before = |other: &Known| match origin {
             Origin::BuiltIn => other.origin == Origin::BuiltIn && *other.name() < *name,
-            Origin::Guest(_) => true,
+            Origin::Guest(_) => other.origin == Origin::BuiltIn || *other.name() < *name,
         };
         let at = self.tools.partition_point(comes_before);
         self.tools.insert(at, Known { tool, origin });
@@ -151,7 +153,7 @@ impl Registry {
         let everyday = self
             .tools
             .iter()
-            .filter(|known| known.tool.spec().is_essential);
+            .filter(|known| known.tool.spec().demand == Demand::Essential);
         for known in everyday {
             known.tool.prepare();
         }
@@ -162,7 +164,7 @@ impl Registry {
     pub fn offered(&self, offer: &Offer) -> Self {
         let offers = |known: &&Known| {
             let spec = known.tool.spec();
-            (!offer.simple || spec.is_essential)
+            (!offer.simple || spec.demand == Demand::Essential)
                 && !offer.rules.denies_whole(&spec.name)
                 && known.tool.is_enabled(&offer.about)
         };
@@ -210,9 +212,18 @@ impl Registry {
         tools.map(|known| known.tool.definition(about)).collect()
     }
 
-    /// The tools for the screen.
-    pub fn infos(&self) -> Vec<ToolInfo> {
+    /// The tools that a request can announce by name only: those of guests, and those that most conversations do without.
+    pub fn deferrable(&self) -> impl Iterator<Item = &str> {
+        let can_wait = |known: &&Known| {
+            known.origin != Origin::BuiltIn || known.tool.spec().demand == Demand::Rare
+        };
+        self.tools.iter().filter(can_wait).map(Known::name)
+    }
+
+    /// The tools as the screen knows them, all of them offered.
+    pub fn infos(&self, about: &DescribeCx) -> Vec<ToolInfo> {
         let info = |known: &Known| ToolInfo {
+            definition: Some(Arc::new(known.tool.definition(about))),
             guest_of: match &known.origin {
                 Origin::BuiltIn => None,
                 Origin::Guest(name) => Some(name.clone()),

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use crate::app::commands::Commands;
 use crate::app::dialogs::Dialog;
 use crate::app::dialogs::pager::{Content, Pager};
-use crate::app::dialogs::picker::{Mark, Picker};
+use crate::app::dialogs::picker::{Item, Mark, Picker};
 use crate::app::job::{Job, JobResult, ModelRow, SessionContent, SessionRow};
 use crate::app::page::Line;
 use crate::app::rig::{App, change, opened, past};
@@ -192,8 +192,12 @@ fn tools_lists_what_the_model_can_use() {
     let mut app = App::new();
     run(&mut app, "/tools");
     let tools = picker(&app);
-    let names: Vec<&str> = tools.shown().map(|item| item.label.as_str()).collect();
+    let is_off = |item: &&Item| item.about.ends_with("· off");
+    let (off, offered): (Vec<&Item>, Vec<&Item>) = tools.shown().partition(is_off);
+    let names: Vec<&str> = offered.iter().map(|item| item.label.as_str()).collect();
     assert!(names.is_sorted(), "{names:?}");
+    let off: Vec<&str> = off.iter().map(|item| item.label.as_str()).collect();
+    assert_eq!(off, ["Task", "TaskOutput"], "there are no subagents here");
     assert!(
         ["Bash", "Edit", "Read"]
             .iter()

@@ -81,6 +81,7 @@ impl Scratch {
             },
             asker: Asker::nobody(),
             starter: Starter::default(),
+            deferred: Arc::default(),
             off_limits: OffLimits::default(),
             env: Arc::new(env),
         };

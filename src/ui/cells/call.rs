@@ -113,7 +113,7 @@ fn note_rows(note: &AnswerNote, cx: &CellContext) -> Vec<Row> {
         AnswerNote::Saved { rule, file } => format!("always allowed: {rule}, saved to {file}"),
         AnswerNote::LeftOut(LeftOut { count, of }) => {
             let changes = if *of == 1 { "change" } else { "changes" };
-            format!("{count} of {of} {changes} left out by you")
+            format!("you skipped {count} of {of} {changes}")
         }
     };
     let text = clean_line(&text, 1).into_owned();
