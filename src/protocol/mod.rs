@@ -1,7 +1,7 @@
-//! The words that every part of the program shares: ids, messages, tool calls, questions, events and commands.
+//! The types that every part of the program shares: ids, messages, tool calls, questions, events and commands.
 //!
-//! Plain data that depends on nothing else in the crate. The serde derives here are the vocabulary of the session
-//! log and of `--output-format stream-json`: changing a name changes both.
+//! Plain data that depends on nothing else in the crate. The serde derives here define the format of the session log
+//! and of `--output-format stream-json`: changing a name changes both.
 
 pub mod about;
 pub mod command;
