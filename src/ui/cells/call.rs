@@ -234,7 +234,8 @@ pub fn phase_words(phase: Phase) -> &'static str {
 
 /// The outcome of a call in a few words: `exit 1 · 58 lines · 14.2s`.
 pub fn outcome_words(call: &Call, completed: &Completed) -> String {
-    let ran = || Some(seconds(completed.ran));
+    // How long a provider took for a call of its own is not always known.
+    let ran = || (!completed.ran.is_zero()).then(|| seconds(completed.ran));
     let for_person = &completed.for_person;
     let parts: [Option<String>; 3] = match &completed.outcome {
         CallOutcome::Succeeded => [
@@ -242,7 +243,7 @@ pub fn outcome_words(call: &Call, completed: &Completed) -> String {
                 .exit
                 .filter(|code| *code != 0)
                 .map(|code| format!("exit {code}")),
-            output_size(call, completed),
+            sentence(completed).or_else(|| output_size(call, completed)),
             ran(),
         ],
         CallOutcome::Failed => match for_person.exit {
