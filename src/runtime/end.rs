@@ -54,7 +54,8 @@ impl Shell {
     }
 
     /// The end of the conversation and how to resume it; nothing, if nothing was said.
-    fn last_words(&self) -> String {
+    fn last_words(&mut self) -> String {
+        self.state.show_main();
         let entries = self.state.transcript.entries();
         let said = entries
             .iter()

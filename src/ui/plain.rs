@@ -9,7 +9,7 @@ use crate::theme::Theme;
 /// All of it, as it is shown but without styles, wrapped to a width.
 pub fn conversation(state: &AppState, width: u16) -> String {
     let mut plain = Plain::new(state, width);
-    let entries = state.transcript.entries().iter();
+    let entries = state.conversation().entries().iter();
     entries.map(|entry| plain.entry(entry)).collect()
 }
 
@@ -18,7 +18,7 @@ pub fn last_lines(state: &AppState, width: u16, most: usize) -> String {
     let mut plain = Plain::new(state, width);
     let mut texts = Vec::new();
     let mut count = 0;
-    for entry in state.transcript.entries().iter().rev() {
+    for entry in state.conversation().entries().iter().rev() {
         let text = plain.entry(entry);
         count += text.lines().count();
         texts.push(text);

@@ -43,7 +43,7 @@ impl AppState {
     fn message_from_top(&self, direction: isize) -> Option<CellId> {
         let top = self.scroll.rest?.top;
         if direction > 0 {
-            return self.transcript.message_after(top.cell);
+            return self.conversation().message_after(top.cell);
         }
         let is_message = self
             .transcript
@@ -52,7 +52,7 @@ impl AppState {
         if is_message && top.row > 0 {
             return Some(top.cell);
         }
-        self.transcript.message_before(top.cell)
+        self.conversation().message_before(top.cell)
     }
 
     fn stretch(&mut self, action: Action) {
@@ -74,9 +74,12 @@ impl AppState {
         }
     }
 
-    /// What a key does while the conversation is searched.
-    pub(super) fn search(&mut self, action: Action) {
+    /// What a key does to what is seen of the conversation: scrolling, searching, selecting.
+    pub(super) fn look_through(&mut self, action: Action) {
         match action {
+            Action::Scroll if self.looks_back => self.focus_on(Focus::Composer),
+            Action::Scroll => self.focus_on(Focus::Conversation),
+            Action::Select => self.select(),
             Action::Search => {
                 self.focus_on(Focus::Conversation);
                 self.start_search();
@@ -89,7 +92,7 @@ impl AppState {
     }
 
     /// A caret in the text; pressed again, the selection begins there.
-    pub(super) fn select(&mut self) {
+    fn select(&mut self) {
         self.focus_on(Focus::Conversation);
         if let Some(selection) = &mut self.selection {
             selection.moves.push(Move::ToggleHold);
