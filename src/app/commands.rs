@@ -1,4 +1,4 @@
-//! The commands that begin with a slash: those of the program, and those that the person has written.
+//! Slash commands: the built-in ones and the person's own.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::protocol::CustomCommand;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlashCommand {
     pub name: Arc<str>,
-    /// What may follow it, for people.
+    /// Its arguments, as the help shows them.
     pub arguments: Arc<str>,
     pub about: Arc<str>,
     pub does: Slash,
@@ -34,11 +34,11 @@ pub enum Slash {
     Doctor,
     Vim,
     Quit,
-    /// Send this text to the model, with the arguments in it.
+    /// Send this text to the model, with the arguments filled in.
     Custom(Arc<str>),
 }
 
-/// All commands that there are now.
+/// All commands that exist now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commands(Arc<[SlashCommand]>);
 
@@ -84,7 +84,7 @@ const BUILT_IN: [(&str, &str, &str, Slash); 19] = [
     ("quit", "", "quit", Slash::Quit),
 ];
 
-/// The place of the arguments in the text of a custom command.
+/// The placeholder for the arguments in the text of a custom command.
 const ARGUMENTS: &str = "$ARGUMENTS";
 
 impl Default for Commands {
@@ -94,7 +94,7 @@ impl Default for Commands {
 }
 
 impl Commands {
-    /// Those of the program, and these. A name of the program keeps its meaning.
+    /// The built-in commands and these. A custom command never replaces a built-in one.
     pub fn with(custom: Vec<CustomCommand>) -> Self {
         let mut commands: Vec<SlashCommand> = BUILT_IN
             .into_iter()
@@ -128,14 +128,18 @@ impl Commands {
 }
 
 impl SlashCommand {
-    /// As one types it, with what may follow.
+    /// The command as it is typed, with its arguments.
     pub fn usage(&self) -> String {
-        let usage = format!("/{} {}", self.name, self.arguments);
-        usage.trim_end().to_owned()
+        usage(&self.name, &self.arguments)
     }
 }
 
-/// The headings of commands, in their order.
+/// How a command is typed.
+pub fn usage(name: &str, arguments: &str) -> String {
+    format!("/{name} {arguments}").trim_end().to_owned()
+}
+
+/// The headings of the commands, in order.
 pub const GROUPS: [&str; 5] = [
     "Session",
     "Model and tools",
@@ -145,7 +149,7 @@ pub const GROUPS: [&str; 5] = [
 ];
 
 impl Slash {
-    /// The heading that the command stands under.
+    /// The heading that lists the command.
     pub fn group(&self) -> &'static str {
         match self {
             Slash::Clear
@@ -165,7 +169,7 @@ impl Slash {
     }
 }
 
-/// The text of a custom command with its arguments: in their place, or below the text if it has none for them.
+/// The text of a custom command with its arguments: in place of the placeholder, or below the text if it has none.
 pub fn filled_in(prompt: &str, arguments: &str) -> String {
     if prompt.contains(ARGUMENTS) {
         prompt.replace(ARGUMENTS, arguments)

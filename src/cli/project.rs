@@ -1,4 +1,4 @@
-//! Where the program runs, and what the settings and flags say there.
+//! The working directory, and what settings and flags say there.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,37 +12,39 @@ use crate::hooks::{Runner, scripts};
 use crate::permissions::{RuleList, Source, Store, names};
 use crate::process::Programs;
 use crate::protocol::{Mode, SessionId};
+use crate::provider::models::context_window;
 use crate::settings::agents::Catalogue;
 use crate::settings::files::{Files, Owner};
 use crate::settings::memory::Standing;
 use crate::settings::trust::{Memory, Review, State};
 use crate::settings::{Settings, Trust};
 use crate::tools::DescribeCx;
+use crate::tools::offered::Tools;
 use crate::tools::registry::{Offer, Registry};
 use crate::tools::subagents::read_only;
 
-/// The workspace, its settings, and how far it is trusted.
+/// The workspace, its settings, and whether it is trusted.
 pub struct Project {
     pub dirs: Dirs,
     pub workspace: PathBuf,
     pub settings: Settings,
     /// The settings files as they were read.
     pub files: Files,
-    /// What the project wants.
+    /// What the project's settings ask for.
     pub review: Review,
-    /// Whether it gets that.
+    /// Whether they get it.
     pub trusted: bool,
 }
 
-/// Whether a person is there who was, or can be, asked about trust.
+/// Whether a person can be asked about trust.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
     Person,
-    /// Then only `--trust` counts.
+    /// Only `--trust` can trust the project.
     Nobody,
 }
 
-/// What the person has said about trust in this run, by the mark of what they were shown.
+/// The person's decision about trust in this run, by the mark of what they were shown.
 #[derive(Debug, Clone, Default)]
 pub struct TrustAnswer {
     pub yes: Option<String>,
@@ -100,7 +102,7 @@ impl Project {
         Ok(project)
     }
 
-    /// A file that a flag names has to be one.
+    /// A settings file named by a flag must be valid.
     pub fn check_named(&self) -> Result<(), UsageError> {
         let mut named = self.files.layers.iter();
         let named = named.find(|layer| layer.owner == Owner::Named);
@@ -117,13 +119,12 @@ impl Project {
         }
     }
 
-    /// Whether the person has to be asked before anything of the project counts.
+    /// Whether the person has to be asked before the project's settings apply.
     pub fn must_ask(&self, said: &TrustAnswer) -> bool {
         !self.trusted && self.review.state != State::Nothing && said.no != Some(self.review.mark())
     }
 
-    /// Whether the person has vouched for the project. The settings of one that needs no trust apply, but nobody was
-    /// asked.
+    /// Whether the person trusted the project. Settings that need no trust apply anyway, without asking.
     pub fn standing(&self, args: &Args) -> Standing {
         let said_yes = self.trusted && self.review.state != State::Nothing;
         if args.trust || said_yes {
@@ -133,7 +134,7 @@ impl Project {
         }
     }
 
-    /// What a person should know about the settings and the project, the worst first.
+    /// What a person should know about the settings and the project, the most important first.
     pub fn notices(&self) -> Vec<String> {
         let errors = self.settings.errors.iter().map(|error| {
             format!("{error}; fix or move the file: until then, everything it might forbid asks")
@@ -159,7 +160,7 @@ impl Project {
         Ok(())
     }
 
-    /// Lets the model read what was too long to be shown to it.
+    /// Lets the model read results that were too long for it.
     pub fn allow_reading(&mut self, directory: &Path) -> Result<(), UsageError> {
         let mut pattern = String::new();
         for letter in directory.display().to_string().chars() {
@@ -172,7 +173,7 @@ impl Project {
             .components()
             .any(|part| part == std::path::Component::ParentDir)
         {
-            // A place that cannot be made has no results to read.
+            // If the directory can't be created, there are no results to read.
             return Ok(());
         }
         let rule = names::rule(names::READ, &format!("/{pattern}/**"));
@@ -207,15 +208,7 @@ impl Project {
         Some(runner)
     }
 
-    pub fn describe(&self, args: &Args) -> DescribeCx {
-        DescribeCx {
-            workspace: self.workspace.clone(),
-            model: args.model.clone().unwrap_or_default(),
-            agents: self.agents(args).0.kinds(),
-        }
-    }
-
-    /// The types of subagents, and what is wrong with them.
+    /// The types of subagents, and the problems with them.
     pub fn agents(&self, args: &Args) -> (Catalogue, Vec<String>) {
         Catalogue::read(
             read_only(),
@@ -233,19 +226,35 @@ impl Project {
     }
 
     /// The tools that this run offers.
-    pub fn registry(&self, args: &Args) -> Registry {
-        Registry::built_in().offered(&self.offer(args))
+    pub fn tools(&self, args: &Args) -> Tools {
+        let (agents, _) = self.agents(args);
+        Tools::new(Registry::built_in(), self.offer(args, &agents))
     }
 
-    pub fn offer(&self, args: &Args) -> Offer {
+    pub fn offer(&self, args: &Args, agents: &Catalogue) -> Offer {
+        let model = args.model.as_ref().or(self.settings.model.as_ref());
+        let model = model.cloned().unwrap_or_default();
         Offer {
             simple: args.simple,
             rules: self.settings.rules.clone(),
-            about: self.describe(args),
+            window: self.window(&model),
+            about: DescribeCx {
+                workspace: self.workspace.clone(),
+                model,
+                agents: agents.kinds(),
+                deferral: self.settings.tool_search.unwrap_or_default(),
+            },
         }
     }
 
-    /// The programs of the machine, none of which is in the workspace.
+    /// The context window of a model, in tokens, where it is known.
+    pub fn window(&self, model: &str) -> Option<u64> {
+        self.settings
+            .context_window
+            .or_else(|| context_window(model))
+    }
+
+    /// The programs of the machine; none of them is inside the workspace.
     pub fn programs(&self, args: &Args) -> Arc<Programs> {
         let Places {
             workspace,
@@ -273,7 +282,7 @@ impl Project {
             additional: &additional,
         };
         let mut protected_files = scripts::named(&self.settings.hooks, around);
-        // A settings file may be anywhere: named by a flag, or behind a link.
+        // A settings file can be anywhere: named by a flag, or behind a link.
         let settings = self.files.layers.iter().map(|layer| resolve(&layer.path));
         protected_files.extend(settings);
         Places {

@@ -1,4 +1,4 @@
-//! A conversation while its model answers: what the model writes, thinks and calls, as it comes.
+//! What the model writes and thinks, as it arrives.
 
 use std::time::{Duration, Instant};
 
@@ -61,7 +61,7 @@ impl Answering<'_> {
             | TurnEvent::Refused
             | TurnEvent::Planned(_)
             | TurnEvent::Paused { .. }
-            | TurnEvent::GoneOn
+            | TurnEvent::Continued
             | TurnEvent::Spent(_)
             | TurnEvent::Delivered(_)
             | TurnEvent::Finished(_) => {}
@@ -175,7 +175,7 @@ impl Answering<'_> {
         key
     }
 
-    /// Adds a cell of the response under way.
+    /// Adds a cell to the current response.
     fn show(&mut self, cell: Cell) {
         let id = self.transcript.push(cell);
         self.work.response.push(id);
@@ -197,7 +197,7 @@ impl Answering<'_> {
         self.open_cell(|cell| matches!(cell, Cell::Thinking { took: None, .. }))
     }
 
-    /// The last cell of the response, if it is this: others may have come below it meanwhile, such as a notice.
+    /// The response's last cell, if it is of this kind. Other cells, such as a notice, may have come below it.
     fn open_cell(&self, is_it: impl Fn(&Cell) -> bool) -> Option<CellId> {
         let id = *self.work.response.last()?;
         let entry = self.transcript.get(id)?;

@@ -1,4 +1,4 @@
-//! Moving about: in the conversation, in what is selected there.
+//! Moving in the conversation and in its selection.
 
 use crate::app::scroll::Motion;
 use crate::app::search::Search;
@@ -39,7 +39,7 @@ impl AppState {
         self.scroll.go(motion);
     }
 
-    /// The person's next message below what is on top, or the one before.
+    /// The person's next message below the top row, or the previous one.
     fn message_from_top(&self, direction: isize) -> Option<CellId> {
         let top = self.scroll.rest?.top;
         if direction > 0 {
@@ -74,12 +74,9 @@ impl AppState {
         }
     }
 
-    /// What a key does to what is seen of the conversation: scrolling, searching, selecting.
-    pub(super) fn look_through(&mut self, action: Action) {
+    /// What a key does while the conversation is searched.
+    pub(super) fn search(&mut self, action: Action) {
         match action {
-            Action::Scroll if self.looks_back => self.focus_on(Focus::Composer),
-            Action::Scroll => self.focus_on(Focus::Conversation),
-            Action::Select => self.select(),
             Action::Search => {
                 self.focus_on(Focus::Conversation);
                 self.start_search();
@@ -91,8 +88,8 @@ impl AppState {
         }
     }
 
-    /// A caret in the text; pressed again, the selection begins there.
-    fn select(&mut self) {
+    /// Places a caret in the text; pressed again, the selection begins there.
+    pub(super) fn select(&mut self) {
         self.focus_on(Focus::Conversation);
         if let Some(selection) = &mut self.selection {
             selection.moves.push(Move::ToggleHold);
