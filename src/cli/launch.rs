@@ -34,11 +34,10 @@ use crate::runtime::{FoundTerminal, end_guard, guard_commands};
 use crate::session::Record;
 use crate::session::record::VERSION;
 use crate::settings::Settings;
-use crate::settings::agents::Catalogue;
+use crate::settings::extensions::Catalogue;
 use crate::tools::bash::groups::Groups;
 use crate::tools::files::{Checkpoints, Locks};
 use crate::tools::offered::Tools;
-use crate::tools::registry::{Offer, Registry};
 use crate::tools::subagents::{Orders, Tasks, port};
 use crate::tools::{DescribeCx, Environment};
 
@@ -132,13 +131,13 @@ pub(super) async fn setup(
         provider: provider.name().to_owned(),
         model: model.clone(),
     };
-    let (agents, agent_problems) = project.agents(args);
-    let tools = tools(args, &project, &model, &agents);
+    let (catalogue, mut problems) = project.extensions(args);
+    let tools = tools(args, &project, &model, &catalogue, &mut problems);
     let hooks = project.hooks(&session.id, &session.log.path(), &programs);
     let env = environment(args, &project, results_dir, programs);
     let mut shared = shared(args, &project, asking, env);
     shared.hooks = hooks;
-    shared.agents = Some(agents);
+    shared.catalogue = Some(catalogue);
     let (context, orders) = context(shared, tools, session.cwd);
     let log = session.log;
     let begun = Record::Run {
@@ -154,7 +153,7 @@ pub(super) async fn setup(
     let mut notices = project.notices();
     notices.extend(system.notices);
     notices.extend(session.notices);
-    notices.extend(agent_problems);
+    notices.extend(problems);
     Ok(agent::Setup {
         context_window: settings.context_window.or_else(|| context_window(&model)),
         system: system.parts,
@@ -182,17 +181,21 @@ pub(super) async fn setup(
     })
 }
 
-fn tools(args: &Args, project: &Project, model: &str, agents: &Catalogue) -> Tools {
+fn tools(
+    args: &Args,
+    project: &Project,
+    model: &str,
+    catalogue: &Catalogue,
+    problems: &mut Vec<String>,
+) -> Tools {
     let about = DescribeCx {
         workspace: project.workspace.clone(),
         model: model.to_owned(),
-        agents: agents.kinds(),
+        extensions: catalogue.now(),
     };
-    let offer = Offer {
-        about,
-        ..project.offer(args)
-    };
-    let tools = Tools::new(Registry::built_in(), offer);
+    let (registry, taken) = Project::registry(&about.extensions);
+    problems.extend(taken);
+    let tools = Tools::new(registry, project.offer(args, about));
     let preparing = tools.snapshot();
     tokio::task::spawn_blocking(move || preparing.prepare());
     tools

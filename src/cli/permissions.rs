@@ -37,15 +37,15 @@ pub fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, UsageError> 
                     UsageError::new(format!("the input is not valid JSON: {error}"))
                 })?;
             let tool = tool.as_deref().unwrap_or_default();
-            let known = project
-                .registry(args)
+            let (registry, _) = Project::registry(&project.extensions(args).0.now());
+            let known = registry
                 .find(tool)
                 .map(|tool| (tool.spec().level, tool.facts(&input).read_only));
             let (level, read_only) = known.unwrap_or((crate::protocol::Level::Confirm, false));
             let asked = Asked {
                 tool,
                 input: &input,
-                touches: Registry::built_in().touches(tool, &input),
+                touches: registry.touches(tool, &input),
                 level,
                 read_only,
             };

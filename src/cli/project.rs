@@ -6,18 +6,20 @@ use std::sync::Arc;
 use super::UsageError;
 use super::args::Args;
 use super::reload;
+use crate::app::commands::Commands;
 use crate::config::Dirs;
 use crate::executor::Places;
 use crate::hooks::{Runner, scripts};
 use crate::permissions::{RuleList, Source, Store, names};
 use crate::process::Programs;
-use crate::protocol::{Mode, SessionId};
-use crate::settings::agents::Catalogue;
+use crate::protocol::{Extensions, Mode, SessionId};
+use crate::settings::extensions::{Catalogue, Sources};
 use crate::settings::files::{Files, Owner};
 use crate::settings::memory::Standing;
 use crate::settings::trust::{Memory, Review, State};
 use crate::settings::{Settings, Trust};
 use crate::tools::DescribeCx;
+use crate::tools::custom;
 use crate::tools::registry::{Offer, Registry};
 use crate::tools::subagents::read_only;
 
@@ -161,21 +163,10 @@ impl Project {
 
     /// Lets the model read what was too long to be shown to it.
     pub fn allow_reading(&mut self, directory: &Path) -> Result<(), UsageError> {
-        let mut pattern = String::new();
-        for letter in directory.display().to_string().chars() {
-            if "*?[]\\".contains(letter) {
-                pattern.push('\\');
-            }
-            pattern.push(letter);
-        }
-        if directory
-            .components()
-            .any(|part| part == std::path::Component::ParentDir)
-        {
+        let Some(rule) = names::reading_below(directory) else {
             // A place that cannot be made has no results to read.
             return Ok(());
-        }
-        let rule = names::rule(names::READ, &format!("/{pattern}/**"));
+        };
         let added = self
             .settings
             .add_rule(RuleList::Allow, &rule, &Source::Program);
@@ -211,18 +202,24 @@ impl Project {
         DescribeCx {
             workspace: self.workspace.clone(),
             model: args.model.clone().unwrap_or_default(),
-            agents: self.agents(args).0.kinds(),
+            extensions: self.extensions(args).0.now(),
         }
     }
 
-    /// The types of subagents, and what is wrong with them.
-    pub fn agents(&self, args: &Args) -> (Catalogue, Vec<String>) {
-        Catalogue::read(
-            read_only(),
-            &self.dirs.config,
-            &self.workspace,
-            reload::trusts(args, self),
-        )
+    /// What files add, and what is wrong with them.
+    pub fn extensions(&self, args: &Args) -> (Catalogue, Vec<String>) {
+        let commands = Commands::default();
+        let names = commands
+            .all()
+            .iter()
+            .map(|command| command.name.to_string());
+        Catalogue::read(Sources {
+            read_only: read_only(),
+            built_in_commands: names.collect(),
+            config: &self.dirs.config,
+            workspace: &self.workspace,
+            trusts: reload::trusts(args, self),
+        })
     }
 
     pub fn mode(&self, args: &Args) -> Mode {
@@ -232,16 +229,19 @@ impl Project {
             .unwrap_or_default()
     }
 
-    /// The tools that this run offers.
-    pub fn registry(&self, args: &Args) -> Registry {
-        Registry::built_in().offered(&self.offer(args))
+    /// All tools, and what is wrong with those of files.
+    pub fn registry(extensions: &Extensions) -> (Registry, Vec<String>) {
+        let mut registry = Registry::built_in();
+        let problems = custom::replace(&mut registry, &extensions.tools);
+        (registry, problems)
     }
 
-    pub fn offer(&self, args: &Args) -> Offer {
+    /// What decides which tools are offered.
+    pub fn offer(&self, args: &Args, about: DescribeCx) -> Offer {
         Offer {
             simple: args.simple,
             rules: self.settings.rules.clone(),
-            about: self.describe(args),
+            about,
         }
     }
 

@@ -3,19 +3,18 @@
 use super::args::Args;
 use super::project::{Audience, Project};
 use super::{UsageError, print_line};
-use crate::tools::registry::Registry;
 
 pub fn run(args: &Args, json: bool) -> Result<u8, UsageError> {
     let project = Project::find(args, Audience::Person)?;
     let about = project.describe(args);
-    let offered = project.registry(args);
+    let (all, _) = Project::registry(&about.extensions);
+    let offered = all.offered(&project.offer(args, about.clone()));
     if json {
         let text = serde_json::to_string_pretty(&offered.definitions(&about))
             .map_err(|error| UsageError::new(format!("can't write the tools as JSON: {error}")))?;
         print_line(&text);
         return Ok(0);
     }
-    let all = Registry::built_in();
     let width = all.names().map(str::len).max().unwrap_or(0);
     for tool in all.definitions(&about) {
         let name = &tool.name;

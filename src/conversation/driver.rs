@@ -3,6 +3,8 @@
 //! [`Conversation::next`] waits until one thing has happened, and can be dropped at any moment. So whoever runs a
 //! conversation waits beside it for whatever else concerns it, and one task sees everything in one order.
 
+mod opening;
+
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +17,7 @@ use tracing::Instrument;
 
 use super::hook_caller::{HookCaller, Starting, may_stop};
 use super::journal::Journal;
-use super::limits::{Hooked, Limits};
+use super::limits::Limits;
 use super::spending::Account;
 use super::trace;
 use super::turn::{Fact, Look, Next, Turn};
@@ -24,7 +26,7 @@ use crate::executor::{Context, Executor, Policy, pipeline::Report};
 use crate::hooks::occasion::Notification;
 use crate::hooks::{self, Event, Occasion};
 use crate::protocol::{
-    AgentId, Block, CallCommand, CallEvent, CallNumbers, CallRef, Ending, Message, Origin, Role,
+    AgentId, Block, CallCommand, CallEvent, CallNumbers, CallRef, Ending, Message, Price, Role,
     Spending, Told, ToolCall, TurnSummary, Usage,
 };
 use crate::provider::{Batch, Provider, Request, StreamEvent, retry};
@@ -84,6 +86,8 @@ pub struct Conversation {
     /// The person knows that `maxCost` bounds nothing, where it does not.
     told_unbounded: bool,
     exchange: Option<Exchange>,
+    /// The model and its price that count again when the turn ends.
+    usual_model: Option<(String, Option<Price>)>,
 }
 
 /// One exchange under way.
@@ -130,6 +134,7 @@ impl Conversation {
             starting: None,
             told_unbounded: false,
             exchange: None,
+            usual_model: None,
         }
     }
 
@@ -195,35 +200,6 @@ impl Conversation {
         Some((made.clone(), self.permitted.contains(&call)))
     }
 
-    /// Begins an exchange; [`next`](Self::next) brings it to its end.
-    pub fn begin(&mut self, prompt: Vec<Block>) {
-        self.journal.begin_turn();
-        self.used_beside = Usage::default();
-        let origin = Origin {
-            provider: self.provider.name().to_owned(),
-            model: self.request.model.clone(),
-        };
-        let limits = Limits {
-            hooked: Hooked {
-                prompts: self.starting.is_some() || self.asks_about_prompts(),
-                end: self.hooks.has(self.stop_event()),
-            },
-            ..self.limits
-        };
-        let (offered, token) = (self.context.tools.snapshot(), self.token.child_token());
-        let seed = fastrand::u64(..);
-        let mut turn = Turn::new(origin, limits, self.retry, self.numbers, seed);
-        let nexts = turn.handle(Fact::Prompted(prompt));
-        self.exchange = Some(Exchange {
-            turn,
-            executor: Executor::new(self.context.clone(), self.policy, &token, offered),
-            token,
-            waiting: Waiting::Nothing,
-            ending: None,
-        });
-        self.follow(nexts);
-    }
-
     /// Waits until something has happened in the exchange, and does what follows from it. Returns how the exchange ended, once
     /// it has: then [`finish`](Self::finish) is to be called. Cancel-safe; pends forever while there is none.
     pub async fn next(&mut self) -> Option<Ending> {
@@ -255,6 +231,7 @@ impl Conversation {
             None => TurnSummary::of(ending, took),
         };
         summary.usage.add(self.used_beside);
+        self.close();
         let denials = self.journal.history().denials().to_vec();
         self.journal.append(telling::ended(&summary));
         self.journal.sync().await;
@@ -400,7 +377,7 @@ impl Conversation {
                 journal.append(Record::Refused);
             }
             Next::Collect => {
-                let waiting = self.queue.pop_front();
+                let waiting = opening::take_message(&mut self.queue, &self.context);
                 return exchange.turn.handle(Fact::Collected(waiting));
             }
             Next::Wait {
@@ -464,9 +441,7 @@ impl Conversation {
     /// Sends the history, once it is fit to be sent.
     fn send(&mut self, attempt: u32) {
         self.tell_unbounded();
-        for problem in self.context.refresh_agents() {
-            self.journal.notice(problem);
-        }
+        self.refresh_extensions();
         if !self.news.is_empty() {
             let message = Message::from_user(std::mem::take(&mut self.news));
             self.journal.append(Record::Told { message });

@@ -107,7 +107,7 @@ impl CallRun {
         tokio::spawn(running.instrument(span));
     }
 
-    async fn run(self, call: ToolCall) -> Done {
+    pub(super) async fn run(self, call: ToolCall) -> Done {
         // What hooks have to say to the model.
         let mut told = Vec::new();
         let mut done = match self.steps(&call, &mut told).await {
@@ -306,6 +306,8 @@ impl CallRun {
             journal,
             asker: self.asker(call.call),
             starter: self.context.starter.clone(),
+            inner: self.inner(call),
+            extensions: self.context.shared.extensions(),
             off_limits: off_limits(&self.context),
             ledger: self.context.ledger.clone(),
             env: self.context.shared.env.clone(),

@@ -7,12 +7,21 @@ use serde_json::{Value, json};
 
 use crate::protocol::event::SessionOpened;
 use crate::protocol::{
-    Block, CallEvent, CallOutcome, Ending, Message, Mode, Phase, TurnEvent, TurnSummary, Usage,
-    WireId,
+    Block, CallEvent, CallOutcome, Ending, Extensions, Message, Mode, Phase, TurnEvent,
+    TurnSummary, Usage, WireId,
 };
 
 pub fn init(opened: &SessionOpened, cwd: &Path, mode: Mode) -> Value {
     let tools: Vec<&str> = opened.tools.iter().map(|tool| &*tool.name).collect();
+    let Extensions {
+        agents,
+        skills,
+        commands,
+        ..
+    } = &*opened.extensions;
+    let commands = commands.iter().map(|command| &*command.name);
+    let skills = skills.iter().map(|skill| &*skill.name);
+    let agents = agents.iter().map(|agent| agent.name.as_str());
     json!({
         "type": "system",
         "subtype": "init",
@@ -22,6 +31,9 @@ pub fn init(opened: &SessionOpened, cwd: &Path, mode: Mode) -> Value {
         "cwd": cwd,
         "tools": tools,
         "permission_mode": mode.name(),
+        "slash_commands": commands.collect::<Vec<_>>(),
+        "skills": skills.collect::<Vec<_>>(),
+        "agents": agents.collect::<Vec<_>>(),
     })
 }
 

@@ -68,17 +68,6 @@ pub enum PreviewFields {
     Command { command: Arc<str> },
 }
 
-/// A command of the person's own: a text for the model that has a name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CustomCommand {
-    pub name: Arc<str>,
-    /// What may follow it, for people.
-    pub arguments: Arc<str>,
-    pub about: Arc<str>,
-    /// What the model is told. `$ARGUMENTS` is what followed the name.
-    pub prompt: Arc<str>,
-}
-
 /// Fields that often say what a call is about.
 const GUESSES: [&str; 9] = [
     "command",

@@ -28,6 +28,10 @@ pub enum SessionCommand {
     Rules(RulesCommand),
     /// Tell the types of subagents, with [`SessionEvent::Agents`](super::SessionEvent::Agents).
     ListAgents,
+    /// Tell the skills, with [`SessionEvent::Skills`](super::SessionEvent::Skills).
+    ListSkills,
+    /// Look whether there are other commands now; if so, [`SessionEvent::Commands`](super::SessionEvent::Commands) tells them.
+    FindCommands,
     /// Why nothing more will come after this.
     Leave(Leaving),
 }

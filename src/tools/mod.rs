@@ -9,12 +9,14 @@ pub mod ask;
 pub mod ask_user_question;
 pub mod bash;
 pub mod bash_output;
+pub mod custom;
 pub mod edit;
 pub mod file_search;
 pub mod files;
 pub mod glob;
 pub mod grep;
 pub mod guard;
+pub mod inner;
 pub mod kill_shell;
 pub mod ls;
 pub mod multi_edit;
@@ -27,9 +29,12 @@ pub mod offered;
 pub mod plan_mode;
 pub mod read;
 pub mod registry;
+pub mod skill;
+pub mod slash_command;
 pub mod subagents;
 pub mod task;
 pub mod task_output;
+pub mod template;
 pub mod todo_write;
 pub mod tree;
 #[cfg(feature = "web")]
@@ -54,7 +59,7 @@ use crate::process::sandbox::Unasked;
 use crate::process::{Programs, Variables, sandbox};
 use crate::protocol::todo::Todo;
 use crate::protocol::{
-    AgentKind, CallRef, FileDiff, ForPerson, InterruptBehavior, Level, Mode, OutputFormat,
+    CallRef, Extensions, FileDiff, ForPerson, InterruptBehavior, Level, Mode, OutputFormat,
     PartOfFile, PreviewFields, Printed, ResultBlock, Shown, SubjectFields, ToolInfo, Touches,
 };
 
@@ -229,8 +234,8 @@ pub enum Validated {
 pub struct DescribeCx {
     pub workspace: PathBuf,
     pub model: String,
-    /// The types of subagents that there are.
-    pub agents: Arc<Vec<AgentKind>>,
+    /// What people have added with files.
+    pub extensions: Arc<Extensions>,
 }
 
 /// What a running call can use. Cheap to clone.
@@ -251,6 +256,10 @@ pub struct ToolCx {
     pub asker: ask::Asker,
     /// Where it can start a conversation beside its own.
     pub starter: subagents::Starter,
+    /// For [`call`](Self::call).
+    pub inner: inner::Inner,
+    /// What people have added with files.
+    pub extensions: Arc<Extensions>,
     /// What a search must leave out.
     pub off_limits: OffLimits,
     /// What the conversation has read, and may therefore change.

@@ -17,6 +17,8 @@ use crate::text::nearest;
 pub enum Origin {
     /// It is compiled in.
     BuiltIn,
+    /// A file describes it; as people know the file.
+    File(Arc<str>),
     /// Somebody else brings it while the program runs; by a name that people know.
     Guest(Arc<str>),
 }
@@ -56,7 +58,7 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Origin::BuiltIn => f.write_str("agent-tui"),
-            Origin::Guest(name) => f.write_str(name),
+            Origin::File(name) | Origin::Guest(name) => f.write_str(name),
         }
     }
 }
@@ -87,6 +89,8 @@ impl Registry {
             #[cfg(feature = "notebook")]
             registry.add(super::notebook_edit::NotebookEdit),
             registry.add(super::read::Read),
+            registry.add(super::skill::Skill),
+            registry.add(super::slash_command::SlashCommand),
             registry.add(super::task::Task),
             registry.add(super::task_output::TaskOutput),
             #[cfg(feature = "web")]
@@ -116,7 +120,7 @@ impl Registry {
         }
         let comes_before = |other: &Known| match origin {
             Origin::BuiltIn => other.origin == Origin::BuiltIn && *other.name() < *name,
-            Origin::Guest(_) => true,
+            Origin::File(_) | Origin::Guest(_) => true,
         };
         let at = self.tools.partition_point(comes_before);
         self.tools.insert(at, Known { tool, origin });
@@ -132,7 +136,12 @@ impl Registry {
 
     /// Takes all tools away that somebody has brought.
     pub fn remove_all_of(&mut self, origin: &Origin) {
-        self.tools.retain(|known| known.origin != *origin);
+        self.remove_those_of(|other| other == origin);
+    }
+
+    /// Takes all tools away whose origin is one of these.
+    pub fn remove_those_of(&mut self, is_one: impl Fn(&Origin) -> bool) {
+        self.tools.retain(|known| !is_one(&known.origin));
     }
 
     pub fn find(&self, name: &str) -> Option<&Arc<dyn AnyTool>> {
@@ -215,7 +224,7 @@ impl Registry {
         let info = |known: &Known| ToolInfo {
             guest_of: match &known.origin {
                 Origin::BuiltIn => None,
-                Origin::Guest(name) => Some(name.clone()),
+                Origin::File(name) | Origin::Guest(name) => Some(name.clone()),
             },
             ..known.tool.spec().info()
         };

@@ -71,6 +71,14 @@ impl Completion {
         }
     }
 
+    /// There are other commands now.
+    pub fn learn(&mut self, known: &Commands) {
+        if self.word.kind == Kind::Slash {
+            self.items = commands(&self.word.query, known);
+            self.chosen = self.chosen.min(self.items.len().saturating_sub(1));
+        }
+    }
+
     /// Takes an answer, if it is still asked for.
     pub fn answer(&mut self, generation: u64, paths: Vec<Candidate>, complete: bool) {
         if generation != self.generation || self.word.kind != Kind::Path {

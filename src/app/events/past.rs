@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::app::commands::Commands;
 use crate::app::transcript::{CellId, Progress};
 use crate::app::{Activity, AppState};
 use crate::protocol::{SessionOpened, Told};
@@ -9,6 +10,8 @@ use crate::protocol::{SessionOpened, Told};
 impl AppState {
     pub(super) fn opened(&mut self, mut opened: SessionOpened) {
         let past = std::mem::take(&mut opened.past);
+        let custom = &opened.extensions.commands;
+        self.composer.set_commands(Commands::with(custom));
         self.session.opened(opened);
         if past.is_empty() {
             return;
